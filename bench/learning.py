@@ -57,8 +57,8 @@ def run(folder: Path) -> str:
                     found.context_size,
                 )
             )
-    head = ("held-out half of", "memory", "right", "steps", "steps, against off", "followed", "largest return",
-            "largest context")  # fmt: skip
+    head = ("held-out half of", "memory", "right", "steps", "steps, against off", "followed",
+            "largest return", "largest context")  # fmt: skip
     return f"## Learning, offline\n\n{table(head, rows)}\n\n{overhead(folder / 'overhead')}\n"
 
 

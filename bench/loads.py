@@ -26,7 +26,8 @@ db.retrieve("warm up")
 print("ready", flush=True); sys.stdin.readline()
 worst = 0.0
 for n in range(int(sys.argv[3])):
-    item = MemoryItem(title=f"Writer {sys.argv[2]} item {n}", description="what was learnt", content=f"step {n}")
+    title = f"Writer {sys.argv[2]} item {n}"
+    item = MemoryItem(title=title, description="what was learnt", content=f"step {n}")
     start = time.perf_counter(); db.add(item); worst = max(worst, time.perf_counter() - start)
 print(f"{worst:.3f}", flush=True)
 """
@@ -132,10 +133,15 @@ def writers(folder: Path, processes: int = 8, writes: int = 250) -> str:
 def _race(code: str, path: Path, processes: int, writes: int) -> tuple[float, float]:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
     running = [
-        subprocess.Popen([sys.executable, "-c", code, str(path), str(n), str(writes)], stdin=subprocess.PIPE,
-                         stdout=subprocess.PIPE, text=True, env=env)
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(path), str(n), str(writes)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
         for n in range(processes)
-    ]  # fmt: skip
+    ]
     for process in running:
         assert process.stdout is not None
         process.stdout.readline()

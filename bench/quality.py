@@ -123,7 +123,8 @@ def dialogues(folder: Path, path: Path) -> str:
                     evidence = set(row["evidence"])
                     shares[signal].append(len(evidence & found) / len(evidence))
     cells = [(signal, f"{np.mean(values):.3f}") for signal, values in shares.items()]
-    return f"Dialogues: recall@10 of the turns that answer.\n\n{table(('signal', 'recall@10'), cells)}\n"
+    found = table(("signal", "recall@10"), cells)
+    return f"Dialogues: recall@10 of the turns that answer.\n\n{found}\n"
 
 
 def run(folder: Path, data: Path) -> str:

@@ -42,7 +42,7 @@ class Outcome:
 def ask_all(
     path: Path, folder: Path, per_kind: int = 3, seed: int = 1
 ) -> tuple[list[Outcome], dict[str, str]]:
-    """Make the questions of one ontology, ask them, check the answers; and what could not be asked."""
+    """Make the questions of one ontology, ask them, check the answers; what was left out."""
     from rlm import agent
 
     extra = (

@@ -168,7 +168,7 @@ class Terms:
 
     @staticmethod
     def _is_about_machinery(engine: Engine) -> bool:
-        """Whether the file is RDF's or OWL's own vocabulary: then its terms are what it is about."""
+        """Whether the file is the vocabulary of RDF or OWL: then it is about its own terms."""
         query = (
             f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ VALUES ?t {{ {CLASS_TYPES} }} ?x a ?t "
             f'FILTER(isIRI(?x) && !STRSTARTS(STR(?x), "{v.RDFS}") && !STRSTARTS(STR(?x),'

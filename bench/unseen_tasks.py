@@ -74,8 +74,7 @@ class Maker:
                 break
         return list(found.values())
 
-    # -- pieces
-    # ----------------------------------------------------------------------------------------------
+    # -- pieces -----------------------------------------------------------------------------------
 
     def _ask(self, sparql: str, limit: int = 2000) -> list[str]:
         rows = self.engine.query(sparql, limit=limit).rows
@@ -111,8 +110,7 @@ class Maker:
                 made += 1
                 yield next(wordings).format(x=written[1]), Verify(sparql, "set"), written[0]
 
-    # -- kinds
-    # -----------------------------------------------------------------------------------------------
+    # -- kinds ------------------------------------------------------------------------------------
 
     def _namespaces(self) -> Made:
         used = [

@@ -105,8 +105,8 @@ COUNTS: dict[str, tuple[str, ...]] = {
     "domain": ("How many properties have {x} as their domain?",),
 }
 STRANGERS = (
-    "Accordion", "Bakery", "Carnival", "Cathedral", "Earthquake", "Glacier", "Kindergarten", "Lighthouse", "Monastery",
-    "Orchestra", "Parliament", "Passport", "Pharmacist", "Saxophone", "Submarine", "Telescope", "Trombone", "Umbrella",
-    "Volcano", "Waterfall",
+    "Accordion", "Bakery", "Carnival", "Cathedral", "Earthquake", "Glacier", "Kindergarten",
+    "Lighthouse", "Monastery", "Orchestra", "Parliament", "Passport", "Pharmacist", "Saxophone",
+    "Submarine", "Telescope", "Trombone", "Umbrella", "Volcano", "Waterfall",
 )  # fmt: skip
 """What an ontology may well be asked about and does not have."""

@@ -546,6 +546,8 @@ def _is_error(value: Any) -> bool:
 
 
 def _class(name: str, kind: type, *, constructor: bool = True) -> list[str]:
+    from rlm import MemoryBackend
+
     lines = ["", f"### {name}", "", _first_line(kind.__doc__)]
     made = [m for m in ("__init__", "__new__") if m in vars(kind)]
     if constructor and made and not getattr(kind, "_is_protocol", False):
@@ -559,7 +561,8 @@ def _class(name: str, kind: type, *, constructor: bool = True) -> list[str]:
             text = _flat(inner, skip=0 if isinstance(value, staticmethod) else 1).replace(
                 "|", "\\|"
             )
-            rows.append(f"| `{label}{text}` | {_first_line(inner.__doc__)} |")
+            contract = getattr(MemoryBackend, label, inner)  # says it once for every store
+            rows.append(f"| `{label}{text}` | {_first_line(inner.__doc__ or contract.__doc__)} |")
         elif isinstance(value, property) or hasattr(value, "attrname"):
             rows.append(f"| `{label}` | {_first_line(value.__doc__)} |")
     if rows:

@@ -20,7 +20,7 @@ from rlm import clock
 from rlm.packs.format import encode_line, record_of
 from rlm.packs.manifest import MANIFEST_SUFFIX, PACK_SUFFIX, UNIVERSAL, Manifest
 from rlm.store.gate import admit_item
-from rlm.store.generality import hardcoded
+from rlm.store.generality import hardcoded_term
 from rlm.store.open import open_store
 from rlm.store.types import LOCAL, MemoryItem, Scope
 from rlm.train import train
@@ -214,7 +214,7 @@ def trained() -> list[MemoryItem]:
         item.source_type, item.session_id, item.last_used = "pack", None, None
         item.tags = [*item.tags, *(["universal"] if item.scope.transferable else [])]
         item.confidence = round(item.confidence or 0.0, 2)
-        item.task_query = None if hardcoded(item.task_query or "") else item.task_query
+        item.task_query = None if hardcoded_term(item.task_query or "") else item.task_query
         item.access_count = item.success_count = item.failure_count = 0
     return learnt
 

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-ISO_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
-
 
 def _system_now() -> datetime:
     return datetime.now(UTC)
@@ -63,7 +61,7 @@ def short_id(prefix: str) -> str:
 
 @contextmanager
 def frozen(at: datetime, *, uuids: Callable[[], str] | None = None) -> Iterator[None]:
-    """Hold the clock at `at`, and optionally take ids from `uuids`: for tests and generated docs."""
+    """Hold the clock at `at`, and take ids from `uuids` if given: for tests and docs."""
     global _now, _uuid
     before = (_now, _uuid)
     _now = lambda: at  # noqa: E731

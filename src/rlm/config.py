@@ -35,11 +35,8 @@ def _option(default: Any, doc: str) -> Any:
 
 def _secret(env: str, doc: str) -> Any:
     """A setting that comes from the environment only and that no repr shows."""
-    return field(
-        default="",
-        repr=False,
-        metadata={"env": env, "doc": f"{doc} Environment only.", "secret": True},
-    )
+    metadata = {"env": env, "doc": f"{doc} Environment only.", "secret": True}
+    return field(default="", repr=False, metadata=metadata)
 
 
 @dataclass(frozen=True)
@@ -123,7 +120,7 @@ def load(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings
     for spec in fields(Settings):
         text = env.get(spec.metadata["env"])
         if text is not None and text != "":
-            values[spec.name] = _typed(spec.name, text, spec.metadata["env"])
+            values[spec.name] = _parse_setting(spec.name, text, spec.metadata["env"])
     values.update({key: value for key, value in overrides.items() if value is not None})
     return Settings(**values)
 
@@ -141,7 +138,7 @@ def config_path(environ: Mapping[str, str] | None = None) -> Path:
 
 @dataclass(frozen=True)
 class EndpointSettings:
-    """One table `[endpoints.NAME]` of the config file. The secrets come from the environment only."""
+    """One table `[endpoints.NAME]` of the config file; secrets come from the environment."""
 
     name: str
     url: str = _option("", "Where it answers SPARQL queries.")
@@ -173,7 +170,7 @@ ENDPOINT_CHOICES = {"method": ("auto", "get", "post"), "auth": ("none", "basic",
 
 
 def endpoints(environ: Mapping[str, str] | None = None) -> dict[str, EndpointSettings]:
-    """The endpoints of the config file by name. Raises ConfigError for a table that cannot be used."""
+    """The endpoints of the config file by name; ConfigError for an unusable table."""
     env = os.environ if environ is None else environ
     tables = _from_file(env.get("RLM_CONFIG")).get("endpoints", {})
     path = config_path(env)
@@ -183,21 +180,18 @@ def endpoints(environ: Mapping[str, str] | None = None) -> dict[str, EndpointSet
     for name, table in tables.items():
         one = _endpoint(name, table, f"{path}: [endpoints.{name}]")
         if any(one.variable == other.variable for other in found.values()):
-            raise ConfigError(
-                f"{path}: two endpoints would share {one.variable}TOKEN: rename {name!r}"
-            )
-        token, user, password = (
-            env.get(one.variable + key.upper(), "").strip() for key in ENDPOINT_SECRETS
-        )
+            why = f"{path}: two endpoints would share {one.variable}TOKEN: rename {name!r}"
+            raise ConfigError(why)
+        secrets = (env.get(one.variable + key.upper(), "").strip() for key in ENDPOINT_SECRETS)
+        token, user, password = secrets
         found[name] = replace(one, token=token, user=user, password=password)
     return found
 
 
 def _endpoint(name: str, table: Any, where: str) -> EndpointSettings:
     if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):
-        raise ConfigError(
-            f"{where}: the name is not of lower-case letters, digits, - and _, or is too long"
-        )
+        why = f"{where}: the name is not of lower-case letters, digits, - and _, or is too long"
+        raise ConfigError(why)
     if not isinstance(table, dict):
         raise ConfigError(f"{where} is not a table: write url = … below it")
     known: dict[str, Any] = {spec.name: spec.default for spec in ENDPOINT_OPTIONS}
@@ -205,9 +199,8 @@ def _endpoint(name: str, table: Any, where: str) -> EndpointSettings:
     for key, value in table.items():
         if key in ENDPOINT_SECRETS:
             variable = EndpointSettings(name).variable + key.upper()
-            raise ConfigError(
-                f"{where}: {key} is a secret; set {variable} in the environment, not in a file"
-            )
+            why = f"{where}: {key} is a secret; set {variable} in the environment, not in a file"
+            raise ConfigError(why)
         if key not in known:
             raise ConfigError(f"{where}: unknown option {key!r}; known: {', '.join(known)}")
         kind = type(known[key])
@@ -218,9 +211,8 @@ def _endpoint(name: str, table: Any, where: str) -> EndpointSettings:
         if kind in (int, float) and not 0 < value <= 1 << 30:
             raise ConfigError(f"{where}: {key} = {value!r} is not above 0, or is too large")
         if key in ENDPOINT_CHOICES and value not in ENDPOINT_CHOICES[key]:
-            raise ConfigError(
-                f"{where}: {key} = {value!r} is none of {', '.join(ENDPOINT_CHOICES[key])}"
-            )
+            why = f"{where}: {key} = {value!r} is none of {', '.join(ENDPOINT_CHOICES[key])}"
+            raise ConfigError(why)
         values[key] = value
     if not values.get("url"):
         raise ConfigError(f'{where} has no url: write url = "https://host/sparql"')
@@ -234,9 +226,8 @@ def _from_file(named: str | None) -> dict[str, Any]:
     path = Path(named or DEFAULT_CONFIG).expanduser()
     if not _readable(path):
         if named:
-            raise ConfigError(
-                f"RLM_CONFIG names {named}, which is not a file: create it or unset RLM_CONFIG"
-            )
+            why = f"RLM_CONFIG names {named}, which is not a file: create it or unset RLM_CONFIG"
+            raise ConfigError(why)
         return {}
     import tomllib  # only when there is a file: the command line starts faster without it
 
@@ -249,12 +240,11 @@ def _from_file(named: str | None) -> dict[str, Any]:
         if key == "endpoints":
             continue
         if key in ENVIRONMENT_ONLY:
-            raise ConfigError(
-                f"{path}: {key} is a secret; set it in the environment, not in a file"
-            )
+            why = f"{path}: {key} is a secret; set it in the environment, not in a file"
+            raise ConfigError(why)
         if key not in known:
             raise ConfigError(f"{path}: unknown setting {key!r}; known: {', '.join(sorted(known))}")
-        raw[key] = _typed(key, value, f"{path}: {key}")
+        raw[key] = _parse_setting(key, value, f"{path}: {key}")
     return raw
 
 
@@ -265,7 +255,7 @@ def _readable(path: Path) -> bool:
         return False
 
 
-def _typed(name: str, value: Any, where: str) -> Any:
+def _parse_setting(name: str, value: Any, where: str) -> Any:
     default = next(spec.default for spec in fields(Settings) if spec.name == name)
     if isinstance(default, float):
         try:
@@ -283,8 +273,7 @@ def user_name() -> str | None:
 
 
 def git_project(start: Path | None = None) -> str | None:
-    """The name of the git repository around `start`: `owner/name` of its origin, else
-    `git_local_name`.
+    """The git repository around `start`: `owner/name` of its origin, else `git_local_name`.
 
     Reads `.git` itself, because starting git costs more than a search. Never raises.
     """
@@ -295,8 +284,7 @@ def git_project(start: Path | None = None) -> str | None:
 def git_local_name(start: Path | None = None) -> str | None:
     """The name of a repository without an origin: its folder's, and a hash of where it lies.
 
-    So two repositories whose folders are named alike are two projects, and all worktrees of one are
-    one.
+    Folders that are named alike are two projects, and all worktrees of a repository are one.
     """
     mark = _git_mark(start)
     if mark is None:
@@ -306,18 +294,15 @@ def git_local_name(start: Path | None = None) -> str | None:
     except OSError:
         common = mark
     folder = common.parent if common.name == ".git" else common
-    return (
-        f"{folder.name or 'root'}-{sha256(str(common).encode('utf-8', 'replace')).hexdigest()[:6]}"
-    )
+    digest = sha256(str(common).encode("utf-8", "replace")).hexdigest()
+    return f"{folder.name or 'root'}-{digest[:6]}"
 
 
 def _git_mark(start: Path | None) -> Path | None:
     try:
         here = (start or Path.cwd()).resolve()
-        return next(
-            (folder / ".git" for folder in (here, *here.parents) if (folder / ".git").exists()),
-            None,
-        )
+        marks = (folder / ".git" for folder in (here, *here.parents))
+        return next((mark for mark in marks if mark.exists()), None)
     except OSError:
         return None
 

@@ -178,10 +178,3 @@ class PackError(RLMError):
         super().__init__(where + message)
         self.path = path
         self.line = line
-
-    @classmethod
-    def located(cls, whole: str, line: int | None) -> PackError:
-        """An error whose message says already where it is."""
-        error = cls(whole)
-        error.line = line
-        return error

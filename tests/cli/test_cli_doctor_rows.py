@@ -160,7 +160,7 @@ def test_a_damaged_row_does_not_stop_the_mending_of_the_rest(
     change(db, f"UPDATE memory_items SET tags_json = '[oops' WHERE memory_id = '{found}'")
     change(db, "DROP INDEX idx_nodes_tier")
     report = rlm("doctor", "--fix", "--db", db, "--json")
-    assert report.json["fixed"] == ["made anew: idx_nodes_tier"] and list(failed(report)) == [
+    assert report.json["fixed"] == ["rebuilt: idx_nodes_tier"] and list(failed(report)) == [
         "memories can be read"
     ]
 

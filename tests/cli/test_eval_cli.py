@@ -99,7 +99,7 @@ def test_a_task_without_a_kind_is_told_and_one_that_offline_cannot_read_is_refus
     lesson.write_text(text.replace(asked, "¿Cuáles son las subclases de Crew?"), "utf-8")
     done = rlm("eval", "--curriculum", str(lesson), "--model", "offline")
     first, last = done.err.splitlines()
-    assert "'sub-clases' is none: did you mean subclasses?" in first
+    assert "'sub-clases' is not one: did you mean subclasses?" in first
     assert (
         done.code == 2
         and last.startswith("error: ")

@@ -13,7 +13,6 @@ from pack_making import AT, line, memory, pack_bytes, seal, state, store, write_
 
 from rlm.errors import PackError
 from rlm.packs import export_pack, import_pack, seal_pack, verify_pack
-from rlm.packs import format as format_
 from rlm.packs.format import PackReader
 from rlm.packs.manifest import manifest_path
 from rlm.store.identity import canonical_json, memory_id
@@ -174,16 +173,13 @@ def test_a_pack_is_named_by_its_manifest_too(tmp_path: Path) -> None:
         assert import_pack(path.with_name("p.manifest.json"), db).added == 1
 
 
-def test_blocks_are_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(format_, "PIECE_BYTES", 64)
+def test_lines_are_the_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_bytes(
         b"".join(b"%d %s\n" % (number, b"x" * (number % 7)) for number in range(2_000))
     )
     reader = PackReader(path)
-    found = list(reader.blocks(100))
-    assert b"".join(block for _, block in found) == path.read_bytes()
-    sizes = [block.count(b"\n") for _, block in found]
-    assert [first for first, _ in found] == [1 + sum(sizes[:place]) for place in range(len(sizes))]
+    found = list(reader.lines())
+    assert b"".join(line + b"\n" for _, line in found) == path.read_bytes()
+    assert [number for number, _ in found] == list(range(1, 2_001))
     assert reader.count == 2_000 and reader.sha256 == sha256(path.read_bytes()).hexdigest()
-    assert all(100 <= size < 120 for size in sizes[:-1])

@@ -13,7 +13,6 @@ from pack_making import memory, state, store
 from rlm.errors import PackError
 from rlm.packs import (
     apply_candidates,
-    candidates,
     import_pack,
     seal_pack,
     verify_pack,
@@ -277,17 +276,6 @@ def test_candidates_are_known_by_the_memories_they_name(tmp_path: Path, db: Any)
     write(path, found)
     seal_pack(path)
     assert not is_review_of(path, db)
-
-
-def test_the_mark_of_candidates_is_found_wherever_the_file_is_cut(
-    tmp_path: Path, db: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "reviewed.jsonl"
-    shared(db)
-    write_candidates(db, path)
-    for size in range(12, 40):
-        monkeypatch.setattr(candidates, "PIECE_BYTES", size)
-        assert is_review_of(path, db), size
 
 
 @pytest.mark.req("RB-11")

@@ -10,7 +10,7 @@ from pack_making import memories, memory, pack_bytes, store
 from rlm.errors import PackError
 from rlm.packs import export_pack, score_generalization
 from rlm.packs.select import candidates
-from rlm.store.generality import hardcoded
+from rlm.store.generality import hardcoded_term
 from rlm.store.types import Judgment, MemoryItem, Run, Scope, Tenant, Trajectory
 
 PLAIN = "The sky was blue that day."
@@ -60,7 +60,7 @@ def test_the_score(content: str, tags: list[str], score: float) -> None:
     ],
 )
 def test_hard_coded_names(text: str, found: str | None) -> None:
-    assert hardcoded(text) == found
+    assert hardcoded_term(text) == found
 
 
 @pytest.mark.req("RB-10")

@@ -153,7 +153,7 @@ def test_every_token_inside_a_word_is_what_its_own_merges_make() -> None:
         if SPACE not in token and token not in SPECIAL and not token.startswith("<0x")
     ]
     assert len(inner) > 10_000
-    assert all(vocabulary()._merged(token) == [vocab[token]] for token in inner)
+    assert all(vocabulary()._merge_piece(token) == [vocab[token]] for token in inner)
 
 
 def test_letters_digits_and_marks_share_no_token() -> None:

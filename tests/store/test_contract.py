@@ -585,9 +585,11 @@ def test_a_query_that_is_not_text_is_refused(backend):
 
 def test_retrieval_is_the_same_every_time(backend):
     backend.add_many(SEED_001)
-    ask = lambda: [
-        (hit.item.memory_id, hit.score) for hit in backend.retrieve("sparql entity", k=3)
-    ]
+
+    def ask():
+        hits = backend.retrieve("sparql entity", k=3)
+        return [(hit.item.memory_id, hit.score) for hit in hits]
+
     assert ask() == ask() == ask()
 
 

@@ -215,7 +215,7 @@ def test_a_stale_full_text_index_is_caught_and_repaired(tmp_path):
         )
         bad = {check.name for check in db.check() if not check.ok}
         assert bad == {"schema", "full-text index of memory_items"}
-        assert db.repair()[0] == "made anew: memory_fts_update_old"
+        assert db.repair()[0] == "rebuilt: memory_fts_update_old"
         assert sound(db)
         assert (
             db.retrieve("changed behind the back")[0].item.description == "Changed behind the back"

@@ -23,10 +23,29 @@ MEMORY = {
     "train": "rlm.cli.train:train",
 }
 memory = LazyGroup("memory", help="Add, find and change memories.", homes=MEMORY)
+GRAPH = {
+    "add": "rlm.cli.graph_write:add",
+    "link": "rlm.cli.graph_write:link",
+    "search": "rlm.cli.graph_read:search",
+    "list": "rlm.cli.graph_read:list_nodes",
+    "show": "rlm.cli.graph_read:show",
+    "edit": "rlm.cli.graph_write:edit",
+    "rm": "rlm.cli.graph_write:remove",
+    "relink": "rlm.cli.graph_write:relink",
+    "unlink": "rlm.cli.graph_write:unlink",
+    "edges": "rlm.cli.graph_read:list_edges",
+    "history": "rlm.cli.graph_read:history",
+    "consolidate": "rlm.cli.graph_evolve:consolidate",
+    "promote": "rlm.cli.graph_evolve:promote",
+    "decay": "rlm.cli.graph_evolve:decay",
+    "undo": "rlm.cli.graph_evolve:undo",
+    "copy": "rlm.cli.graph_evolve:copy",
+}
+graph = LazyGroup("graph", help="Nodes and the hyperedges that join them.", homes=GRAPH)
 ROOT = {
     "run": "rlm.cli.run:run",
     "memory": "rlm.cli.app:memory",
-    "graph": "rlm.cli.graph",
+    "graph": "rlm.cli.app:graph",
     "ontology": "rlm.cli.ontology",
     "pack": "rlm.cli.pack",
     "logs": "rlm.cli.logs",

@@ -94,9 +94,8 @@ class LazyGroup(click.Group):
     command_class = Command
 
     def __init__(self, *args: Any, homes: Mapping[str, str] | None = None, **more: Any) -> None:
-        super().__init__(
-            *args, **{"no_args_is_help": False, "context_settings": dict(SETTINGS), **more}
-        )
+        given = {"no_args_is_help": False, "context_settings": dict(SETTINGS), **more}
+        super().__init__(*args, **given)
         self.homes = dict(homes or {})
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -1,5 +1,4 @@
-"""What `rlm doctor` looks at, as one report. Nothing is made, and nothing is changed without `fix`,
-but that opening a small store brings its vectors up to date, whoever opens it.
+"""What `rlm doctor` looks at, as one report; without `fix` only vectors are brought up to date.
 
 The file is first read without the right to write. Only when its pages are sound is it opened as
 usual, which the comparison of the full-text index with the rows needs. A damaged file is therefore

@@ -75,9 +75,8 @@ def _usage(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     if context is None:
         return message
-    return (
-        f"{message}{' See' if message.endswith('?') else '; see'} `{context.command_path} --help`"
-    )
+    see = " See" if message.endswith("?") else "; see"
+    return f"{message}{see} `{context.command_path} --help`"
 
 
 def _detach_stdout() -> None:

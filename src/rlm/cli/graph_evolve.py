@@ -1,5 +1,4 @@
-"""The graph commands that move nodes between tiers and stores: consolidate, promote, decay, undo,
-copy."""
+"""The graph commands that move nodes between tiers and stores."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli.command import count, unit
-from rlm.cli.output import number_of, print_json, print_table, print_text
+from rlm.cli.output import number_of, print_json, print_table
 from rlm.cli.session import Session
 from rlm.store.graph import copy_graph
 
@@ -87,7 +86,5 @@ def copy(session: Session, target: str) -> None:
         source = store.graph
         with open_store(target, tenant=session.tenant, origin="cli") as other:
             copied = copy_graph(source, other.graph)
-    if session.json:
-        print_json({"store": target, "copied": copied})
-        return
-    print_text(", ".join(f"{number:,} {name}" for name, number in copied.items()))
+    text = ", ".join(f"{number:,} {name}" for name, number in copied.items())
+    session.show({"store": target, "copied": copied}, text)

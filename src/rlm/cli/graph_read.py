@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -89,14 +90,8 @@ def list_nodes(session: Session, limit: int, **filters: Any) -> None:
 
 
 def _row(node: Node) -> tuple[object, ...]:
-    return (
-        node.id,
-        _time(node.updated_at)[:10],
-        node.type,
-        node.tier,
-        f"{node.confidence:.2f}",
-        _short(node),
-    )
+    day, confidence = _time(node.updated_at)[:10], f"{node.confidence:.2f}"
+    return node.id, day, node.type, node.tier, confidence, _short(node)
 
 
 @click.argument("node_id", metavar="ID")
@@ -114,20 +109,17 @@ def show(session: Session, node_id: str) -> None:
         edges, related = graph.get_links(full_id), graph.get_related_nodes(full_id)
         log = graph.evolution(full_id)
     if session.json:
-        history = [event.to_dict() for event in log]
-        print_json(
-            {
-                "node": node.to_dict(),
-                "edges": [edge.to_dict() for edge in edges],
-                "related": [other.to_dict() for other in related],
-                "evolution": history,
-            }
-        )
+        parts = _dicts(edges=edges, related=related, evolution=log)
+        print_json({"node": node.to_dict(), **parts})
         return
     _print_node(node)
     _print_part("edges", [_edge_line(edge) for edge in edges])
     _print_part("related", [f"{other.id}  {other.type}  {_short(other, 80)}" for other in related])
     _print_part("history", [_event_line(event) for event in log])
+
+
+def _dicts(**parts: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
+    return {name: [each.to_dict() for each in rows] for name, rows in parts.items()}
 
 
 def _print_node(node: Node) -> None:
@@ -175,13 +167,11 @@ def list_edges(
     found: list[Edge] = []
     if not session.lacks_store():
         with session.reading() as store:
-            graph = store.graph
             if node is None:
-                found = graph.list_edges(limit=limit, **filters)
+                found = store.graph.list_edges(limit=limit, **filters)
             else:
-                full_id = find_node(store, node)
-                links = graph.get_links(full_id, direction or "both", role=role, **filters)
-                found = links[:limit]
+                where = (find_node(store, node), direction or "both")
+                found = store.graph.get_links(*where, role=role, **filters)[:limit]
         if not found:
             session.talk("no edges")
     if session.json:
@@ -212,12 +202,7 @@ def history(session: Session, node_id: str | None, limit: int) -> None:
         if not log:
             session.talk("no history")
     if session.json:
-        print_json(
-            {
-                "evolution": [event.to_dict() for event in log],
-                "confidence": [change.to_dict() for change in changes],
-            }
-        )
+        print_json(_dicts(evolution=log, confidence=changes))
         return
     for event in log:
         print_text(_event_line(event) if node_id else f"{_event_line(event)}{_nodes(event)}")

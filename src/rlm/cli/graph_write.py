@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from rlm.cli.command import unit, with_options, words
+from rlm.cli.command import Decorator, unit, with_options, words
 from rlm.cli.ids import find_edge, find_node
 from rlm.cli.output import print_json, print_text
-from rlm.cli.session import Session, together
+from rlm.cli.session import Session
 from rlm.cli.text import read_text
 from rlm.errors import NotFound, ValidationError
 from rlm.store.types import EDGE_TYPES, NODE_TYPES, TIERS
@@ -20,6 +20,13 @@ FIELDS = (
     click.option("--provenance", metavar="TEXT", help="Where it comes from."),
     click.option("--metadata", metavar="JSON", help="Anything else, as a JSON object."),
 )
+
+
+def _weight(doc: str, **more: Any) -> Decorator:
+    kind = click.FloatRange(min=0.0)
+    return click.option("--weight", type=kind, metavar="X", help=doc, **more)
+
+
 reason_option = click.option("--reason", metavar="TEXT", help="Why; the history keeps it.")
 
 
@@ -38,10 +45,7 @@ def add(session: Session, type: str, content: str, metadata: str | None, **value
     text = read_text(content) or ""
     with session.store() as store:
         node_id = store.graph.create_node(type, text, **given)
-    if session.json:
-        print_json({"id": node_id})
-    else:
-        print_text(node_id)
+    session.show({"id": node_id}, node_id)
 
 
 def _object(text: str | None) -> dict[str, Any] | None:
@@ -52,22 +56,15 @@ def _object(text: str | None) -> dict[str, Any] | None:
     except (ValueError, RecursionError) as exc:
         raise ValidationError(f"--metadata is not JSON: {exc}", field="metadata") from exc
     if not isinstance(value, dict):
-        raise ValidationError(
-            "--metadata is not a JSON object, like '{\"page\": 3}'", field="metadata"
-        )
+        why = "--metadata is not a JSON object, like '{\"page\": 3}'"
+        raise ValidationError(why, field="metadata")
     return value
 
 
 @click.argument("type", type=click.Choice(EDGE_TYPES), metavar="EDGE_TYPE")
 @click.argument("label")
 @click.argument("nodes", metavar="NODE[:ROLE]...", nargs=-1, required=True)
-@click.option(
-    "--weight",
-    type=click.FloatRange(min=0.0),
-    metavar="X",
-    default=1.0,
-    help="How strong it is [1].",
-)
+@_weight("How strong it is [1].", default=1.0)
 def link(session: Session, type: str, label: str, nodes: tuple[str, ...], weight: float) -> None:
     """Join nodes with one edge. Prints the edge's id.
 
@@ -75,19 +72,12 @@ def link(session: Session, type: str, label: str, nodes: tuple[str, ...], weight
     participant, cause or effect.
     """
     with session.changing() as store:
-        graph = store.graph
         members = []
-        for position, text in enumerate(nodes):
+        for text in nodes:
             name, _, role = text.partition(":")
-            node_id = find_node(store, name)
-            members.append(
-                {"node_id": node_id, "role": role or "participant", "position": position}
-            )
-        edge_id = graph.create_edge(type, label, members, weight=weight)
-    if session.json:
-        print_json({"id": edge_id})
-    else:
-        print_text(edge_id)
+            members.append({"node_id": find_node(store, name), "role": role or "participant"})
+        edge_id = store.graph.create_edge(type, label, members, weight=weight)
+    session.show({"id": edge_id}, edge_id)
 
 
 @click.argument("node_id", metavar="ID")
@@ -121,10 +111,7 @@ def edit(session: Session, node_id: str, reason: str | None, **values: Any) -> N
 
 
 def _tell_changed(session: Session, full_id: str, changed: list[str]) -> None:
-    if session.json:
-        print_json({"id": full_id, "changed": changed})
-        return
-    print_text(full_id)
+    session.show({"id": full_id, "changed": changed}, full_id)
     session.talk(f"changed {', '.join(changed)}" if changed else "nothing changed")
 
 
@@ -135,7 +122,7 @@ def remove(session: Session, node_ids: tuple[str, ...], reason: str | None) -> N
 
     All ids are looked up first; if one is unknown, nothing is changed.
     """
-    with session.changing() as store, together(store):
+    with session.changing() as store, store.together():
         graph = store.graph
         found = dict.fromkeys(find_node(store, each) for each in node_ids)
         done = {each: graph.delete_node(each, reasoning=reason) for each in found}
@@ -145,7 +132,7 @@ def remove(session: Session, node_ids: tuple[str, ...], reason: str | None) -> N
 @click.argument("edge_id", metavar="EDGE")
 @words("--type", EDGE_TYPES, "Another type.")
 @click.option("--label", metavar="TEXT", help="Another label.")
-@click.option("--weight", type=click.FloatRange(min=0.0), metavar="X", help="How strong it is.")
+@_weight("How strong it is.")
 @reason_option
 def relink(session: Session, edge_id: str, reason: str | None, **values: Any) -> None:
     """Change an edge, which keeps its id and its members."""
@@ -173,7 +160,7 @@ def unlink(
     """
     if bool(edge_ids) == bool(between):
         raise ValidationError("give the ids of edges (EDGE...), or --between A B")
-    with session.changing() as store, together(store):
+    with session.changing() as store, store.together():
         graph = store.graph
         found = dict.fromkeys(find_edge(store, each) for each in edge_ids)
         done = {each: graph.delete_edge(each, reasoning=reason) for each in found}
@@ -186,9 +173,8 @@ def unlink(
 def _tell(session: Session, done: dict[str, bool], did: str, otherwise: str) -> None:
     """What became of each id."""
     if session.json:
-        print_json(
-            [{"id": each, "status": did if gone else "unchanged"} for each, gone in done.items()]
-        )
+        states = {each: did if gone else "unchanged" for each, gone in done.items()}
+        print_json([{"id": each, "status": state} for each, state in states.items()])
         return
     for each, gone in done.items():
         print_text(each)

@@ -53,9 +53,8 @@ def _the_one(found: list[str], text: str, kind: str) -> str:
         raise _unknown(text, kind)
     if len(found) > 1 and text not in found:
         more = " …" if len(found) > SHOWN else ""
-        raise ValidationError(
-            f"{text!r} begins more than one {kind} id: {', '.join(found[:SHOWN])}{more}"
-        )
+        why = f"{text!r} begins more than one {kind} id: {', '.join(found[:SHOWN])}{more}"
+        raise ValidationError(why)
     return text if text in found else found[0]
 
 

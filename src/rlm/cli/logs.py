@@ -35,9 +35,7 @@ def list_(session: Session, limit: int) -> None:
         print_json([_to_dict(run, trajectory) for run, trajectory in found])
     elif found:
         headers = ("id", "when (UTC)", "model", "steps", "answered", "question")
-        print_table(
-            headers, [_row(run, trajectory) for run, trajectory in found], prose=("question",)
-        )
+        print_table(headers, [_row(*each) for each in found], prose=("question",))
 
 
 def _to_dict(run: Run, trajectory: Trajectory) -> dict[str, Any]:
@@ -168,6 +166,5 @@ def _is_answered(trajectory: Trajectory) -> bool:
     """Whether there is an answer: the model finished, and did not say that it cannot."""
     from rlm.llm import OFFLINE_UNANSWERED
 
-    return trajectory.converged and not (trajectory.final_answer or "").startswith(
-        OFFLINE_UNANSWERED
-    )
+    answer = trajectory.final_answer or ""
+    return trajectory.converged and not answer.startswith(OFFLINE_UNANSWERED)

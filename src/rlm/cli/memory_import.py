@@ -34,13 +34,9 @@ def import_(session: Session, file: str, level: str) -> int:
     if session.json:
         print_json(report.to_dict())
         return 1 if report.refused else 0
-    print_fields(
-        [
-            ("added", str(report.added)),
-            ("there already", str(report.present)),
-            ("refused", str(len(report.refused))),
-        ]
-    )
+    counts = {"added": report.added, "there already": report.present}
+    counts["refused"] = len(report.refused)
+    print_fields([(name, str(count)) for name, count in counts.items()])
     for refusal in report.refused[:NAMED]:
         title = f" ({refusal.title})" if refusal.title else ""
         session.talk(f"{refusal.place}{title}: {refusal.reason}")

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 MOST = 1_000
 """The most hits that one search gives."""
 HIT_FIELDS = (
-    *("title", "description", "outcome", "source_type", "level", "trust", "confidence"),
-    *("tags", "content"),
-)
+    "title", "description", "outcome", "source_type", "level", "trust", "confidence", "tags",
+    "content",
+)  # fmt: skip
 
 
 @click.argument("query", nargs=-1, required=True)
@@ -55,8 +55,7 @@ def search(
             print_text(f"   {item.description}\n   {hit.why}")
     elif hits:
         rows = [
-            (f"{hit.score:.3f}", hit.item.memory_id, hit.item.title, hit.item.description)
-            for hit in hits
+            (f"{score:.3f}", item.memory_id, item.title, item.description) for item, score in hits
         ]
         print_table(("score", "id", "title", "description"), rows, prose=("title", "description"))
     return 0 if hits else 1

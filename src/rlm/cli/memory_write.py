@@ -11,7 +11,7 @@ from rlm import config
 from rlm.cli.command import count, unit, with_options, words
 from rlm.cli.ids import find_memory, name_memory
 from rlm.cli.output import print_json, print_table, print_text
-from rlm.cli.session import Session, together
+from rlm.cli.session import Session
 from rlm.cli.text import read_text
 from rlm.errors import RLMError, ValidationError
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, MemoryItem, Scope
@@ -157,7 +157,7 @@ def remove(session: Session, memory_ids: tuple[str, ...], hard: bool, yes: bool)
     """
     if hard and not yes:
         raise ValidationError("--hard removes a memory for good: add --yes if that is meant")
-    with session.changing() as store, together(store):
+    with session.changing() as store, store.together():
         found = dict(name_memory(store, each) for each in memory_ids)
         done = {each: store.purge(each) if hard else store.delete(each) for each in found}
     word = "removed" if hard else "archived"
@@ -249,8 +249,5 @@ def _reason(item: MemoryItem) -> str:
     if item.quarantine_reason:
         return item.quarantine_reason
     pack = item.provenance.get("pack")
-    return (
-        f"from the pack {pack}, which no trusted key signed"
-        if pack
-        else f"from {item.origin}, not yet reviewed"
-    )
+    signed = f"from the pack {pack}, which no trusted key signed"
+    return signed if pack else f"from {item.origin}, not yet reviewed"

@@ -15,7 +15,7 @@ import click
 
 from rlm.cli import output
 from rlm.cli.command import Decorator, command, count, lang_option, new_group, with_options, words
-from rlm.cli.ontology_query import SOURCE, opened, query
+from rlm.cli.ontology_query import SOURCE, open_engine, query
 from rlm.cli.output import one_line, print_fields, print_json, print_table, print_text
 from rlm.cli.session import Session
 from rlm.errors import NotFound, OntologyError
@@ -45,7 +45,7 @@ def _views(session: Session, given: Mapping[str, Any]) -> Iterator[Views]:
     from rlm.ontology.views.views import Views
 
     lang = given["lang"]
-    with opened(session, given["source"], given["format_"]) as engine:
+    with open_engine(session, given["source"], given["format_"]) as engine:
         views = Views(engine, lang=lang)
         if views.meta.sampled:
             session.talk(f"{given['source']} is an endpoint: counts and lists come from samples")

@@ -54,7 +54,7 @@ SOURCE: Decorator = with_options((click.argument("source"), _FORMAT))
 
 
 @contextmanager
-def opened(
+def open_engine(
     session: Session,
     source: str,
     format_: str | None,
@@ -111,7 +111,7 @@ def query(
     limits = EngineLimits(rows=most)
     if target is not None:
         limits = EngineLimits(rows=most, answer_bytes=FILE_BYTES)
-    with opened(
+    with open_engine(
         session, given["source"], given["format_"], limits=limits, with_meta=False
     ) as engine:
         answer = _ask(engine, asked, most, given["timeout"])

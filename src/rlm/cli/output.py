@@ -70,9 +70,8 @@ def print_text(text: str) -> None:
 
 def print_fields(fields: Sequence[tuple[str, object]]) -> None:
     """`name  value` lines, aligned; empty values are left out."""
-    shown = [
-        (name, one_line(value)) for name, value in fields if value not in (None, "", [], (), {})
-    ]
+    given = [(name, value) for name, value in fields if value not in (None, "", [], (), {})]
+    shown = [(name, one_line(value)) for name, value in given]
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
         _write(f"{name:<{width}}  {value}")

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 app = new_group("Memories as files: share, sign, review, take back.")
 
-ontology_option = click.option(
-    "--ontology", metavar="NAME", help="About this ontology (default: universal memories)."
-)
+_ABOUT = "About this ontology (default: universal memories)."
+ontology_option = click.option("--ontology", metavar="NAME", help=_ABOUT)
 threshold_option = unit("--threshold", "How general a memory must be [0.6].")
 key_option = click.option("--key", metavar="FILE", help="The private key to sign with.")
 
@@ -48,9 +47,8 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
         if is_review_of(path, store):
             apply = f"`rlm pack candidates {shlex.quote(pack)} --apply{_same_store(session)}`"
             hint = f"if you reviewed it, {apply} changes them; if somebody else sent it, ask for a"
-            raise PackError(
-                f"holds candidates, memories of this store: {hint} pack", path=str(path)
-            )
+            why = f"holds candidates, memories of this store: {hint} pack"
+            raise PackError(why, path=str(path))
         keys = session.settings.trusted_keys
         with bar as advance:
             report = import_pack(
@@ -104,7 +102,7 @@ def export(
         if path.exists() and not force:
             raise PackError("is there already: name another file, or add --force", path=str(path))
     with session.reading() as store:
-        report = export_pack(store, file, **options, **_bound(threshold))
+        report = export_pack(store, file, **options, **_threshold(threshold))
     values = {**report.to_dict(), "signed": "yes" if report.signed else "no"}
     left_out = values.pop("left_out")
     if values.pop("signature_lost"):
@@ -116,7 +114,7 @@ def export(
         session.talk(f"left out {count}: {reason}{hint}")
 
 
-def _bound(threshold: float | None) -> dict[str, Any]:
+def _threshold(threshold: float | None) -> dict[str, Any]:
     """The threshold where one was given; the packs have a default of their own."""
     return {} if threshold is None else {"threshold": threshold}
 
@@ -226,7 +224,8 @@ def candidates(
         raise PackError(f"is there already, perhaps edited: {hint}", path=file)
     else:
         with session.reading() as store:
-            report = write_candidates(store, file, ontology=ontology, **_bound(more["threshold"]))
+            least = _threshold(more["threshold"])
+            report = write_candidates(store, file, ontology=ontology, **least)
         values = report.to_dict()
     session.show_fields(values)
     if apply and values["not_mentioned"]:

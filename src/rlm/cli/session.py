@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -80,9 +80,8 @@ class Session:
 
     def _require(self) -> None:
         if self._missing:
-            raise NotFound(
-                f"there is no store at {self.path}: check --db, or make one with `rlm memory add`"
-            )
+            why = f"there is no store at {self.path}: check --db, or make one with `rlm memory add`"
+            raise NotFound(why)
 
     @contextmanager
     def store(self) -> Iterator[MemoryBackend]:
@@ -95,8 +94,7 @@ class Session:
             yield store
 
     def _require_folder(self) -> None:
-        """A missing folder in `--db` is a slip, unless a person says otherwise, or it is a dot
-        folder of the home, which is where programs keep such files."""
+        """Refuse `--db` in a missing folder, unless allowed or a dot folder of the home."""
         folder = self.path.parent
         if self.db is None or "://" in self.db or folder.is_dir():
             return
@@ -105,9 +103,8 @@ class Session:
         if not self.json and output.ask(f"There is no folder {folder}. Make it?"):
             return
         make = f"mkdir -p {shlex.quote(str(folder))}"
-        raise ConfigError(
-            f"--db {self.db}: there is no folder {folder}: `{make}`, or check the spelling"
-        )
+        why = f"--db {self.db}: there is no folder {folder}: `{make}`, or check the spelling"
+        raise ConfigError(why)
 
     @contextmanager
     def changing(self) -> Iterator[MemoryBackend]:
@@ -172,8 +169,3 @@ def elsewhere(store: MemoryBackend, what: str) -> str:
     most, *others = found
     where = "in another project" if not others else f"in {len(found):,} other projects, most with"
     return f"; {sum(found.values()):,} {where}{'' if others else ':'} --project {shlex.quote(most)}"
-
-
-def together(store: MemoryBackend) -> AbstractContextManager[None]:
-    """Several changes as one: all or none."""
-    return store.together()

@@ -53,9 +53,8 @@ def _share(room: int, wanted: dict[int, int]) -> dict[int, int]:
     """The width of each column: what it wants, or an equal share of what the modest ones leave."""
     given: dict[int, int] = {}
     for place in sorted(wanted, key=lambda each: wanted[each]):
-        given[place] = min(
-            wanted[place], (room - sum(given.values())) // (len(wanted) - len(given))
-        )
+        left = room - sum(given.values())
+        given[place] = min(wanted[place], left // (len(wanted) - len(given)))
     return given
 
 
@@ -66,18 +65,16 @@ def _lines(console: Console, text: str, width: int) -> list[str]:
     lines = [line.plain.rstrip() for line in Text(text).wrap(console, width, overflow="fold")]
     if len(lines) > MOST_LINES:
         last = lines[MOST_LINES - 1]
-        lines[MOST_LINES - 1 :] = [
-            f"{set_cell_size(last, min(cell_len(last), width - 1)).rstrip()}…"
-        ]
+        cut = set_cell_size(last, min(cell_len(last), width - 1)).rstrip()
+        lines[MOST_LINES - 1 :] = [f"{cut}…"]
     return lines
 
 
 def _join(console: Console, row: Sequence[str], widths: dict[int, int]) -> list[str]:
     """The lines of one row, its cells beside each other at these widths."""
     columns = [_lines(console, row[place], width) for place, width in widths.items()]
-    return [
-        GAP.join(
-            set_cell_size(part, width) for part, width in zip(parts, widths.values(), strict=True)
-        )
-        for parts in zip_longest(*columns, fillvalue="")
-    ]
+    lines = []
+    for parts in zip_longest(*columns, fillvalue=""):
+        cells = zip(parts, widths.values(), strict=True)
+        lines.append(GAP.join(set_cell_size(part, width) for part, width in cells))
+    return lines

@@ -27,7 +27,7 @@ from rlm.learning.gates import TOOLS
 from rlm.learning.json_request import Build, ask_json, parse_json
 from rlm.learning.kinds import TaskKind
 from rlm.llm import Client, Message, Usage
-from rlm.store.generality import hardcoded
+from rlm.store.generality import hardcoded_term
 from rlm.store.types import ONTOLOGY_TOOLS, Judgment, MemoryItem, Scope
 
 log = logging.getLogger("rlm.learning")
@@ -132,7 +132,7 @@ def _item(
     description = " ".join(found["description"].split())[:DESCRIPTION_CHARS]
     content = list_steps([_step(step) for step in found["steps"][:MOST_STEPS]])
     text = f"{title}\n{description}\n{content}"
-    own = reading.ontology if found.get("general") is False or hardcoded(text) else None
+    own = reading.ontology if found.get("general") is False or hardcoded_term(text) else None
     tools = tuple(sorted(tool for tool in TOOLS if re.search(rf"(?<!\w){tool}(?!\w)", content)))
     over_text = not types and reading.ontology is None and not ONTOLOGY_TOOLS.intersection(tools)
     tags = tags or ["text" if over_text else "ontology"]

@@ -14,11 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlm.lazy import lazy_names
-from rlm.packs.bootstrap import (
-    bootstrap_general_strategies,
-    shipped_packs,
-    validate_bootstrap,
-)
+from rlm.packs.bootstrap import bootstrap_general_strategies, shipped_packs, validate_bootstrap
 from rlm.packs.candidates import CandidatesReport, ReviewReport, apply_candidates, write_candidates
 from rlm.packs.export import ExportReport, export_pack, seal_pack, sign_pack
 from rlm.packs.manifest import Manifest
@@ -39,39 +35,14 @@ if TYPE_CHECKING:
     from rlm.packs.curriculum import Curriculum, Task, read_curriculum
     from rlm.packs.curriculum_check import check_curriculum
 
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "curriculum": ("Curriculum", "Task", "read_curriculum"),
-        "curriculum_check": ("check_curriculum",),
-    },
-)[0]
+_CHECK, _READ = ("check_curriculum",), ("Curriculum", "Task", "read_curriculum")
+__getattr__ = lazy_names(__name__, {"curriculum": _READ, "curriculum_check": _CHECK})[0]
 
 __all__ = [
-    "CandidatesReport",
-    "Curriculum",
-    "ExportReport",
-    "ImportReport",
-    "Manifest",
-    "PackRow",
-    "ReviewReport",
-    "RollbackReport",
-    "Task",
-    "VerifyReport",
-    "apply_candidates",
-    "bootstrap_general_strategies",
-    "check_curriculum",
-    "export_pack",
-    "generate_key",
-    "import_pack",
-    "list_packs",
-    "read_curriculum",
-    "rollback_pack",
-    "score_generalization",
-    "seal_pack",
-    "shipped_packs",
-    "sign_pack",
-    "validate_bootstrap",
-    "verify_pack",
+    "CandidatesReport", "Curriculum", "ExportReport", "ImportReport", "Manifest", "PackRow",
+    "ReviewReport", "RollbackReport", "Task", "VerifyReport", "apply_candidates",
+    "bootstrap_general_strategies", "check_curriculum", "export_pack", "generate_key",
+    "import_pack", "list_packs", "read_curriculum", "rollback_pack", "score_generalization",
+    "seal_pack", "shipped_packs", "sign_pack", "validate_bootstrap", "verify_pack",
     "write_candidates",
-]
+]  # fmt: skip

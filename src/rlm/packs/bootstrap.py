@@ -24,15 +24,12 @@ def shipped_packs() -> dict[str, Path]:
     """Name and file of every pack in the package."""
     folder = Path(str(resources.files("rlm") / "data" / "memory_packs"))
     # Resolved: an installer may have linked the files, and a link is what the reader refuses.
-    return {
-        path.name.removesuffix(PACK_SUFFIX): path.resolve()
-        for path in sorted(folder.glob(f"*{PACK_SUFFIX}"))
-    }
+    files = sorted(folder.glob(f"*{PACK_SUFFIX}"))
+    return {path.name.removesuffix(PACK_SUFFIX): path.resolve() for path in files}
 
 
 def shipped_hashes() -> dict[str, str]:
-    """Hash and name of every pack in the package: bytes that are ours, whatever their file is
-    called."""
+    """Hash and name of every pack in the package, whatever its file is called."""
     return {sha256(path.read_bytes()).hexdigest(): name for name, path in shipped_packs().items()}
 
 
@@ -40,9 +37,8 @@ def bootstrap_general_strategies() -> list[MemoryItem]:
     """The seven general strategies, ready to add to any store."""
     path = shipped_packs().get(CORE)
     if path is None:
-        raise PackError(
-            f"the pack {CORE} is missing from this installation: install rlm-memory again"
-        )
+        why = f"the pack {CORE} is missing from this installation: install rlm-memory again"
+        raise PackError(why)
     found = []
     for number, record in PackReader(path):
         item = item_of(record)
@@ -55,15 +51,12 @@ def bootstrap_general_strategies() -> list[MemoryItem]:
 
 
 def validate_bootstrap(items: Iterable[Any]) -> dict[str, Any]:
-    """Whether these are fit to be the general strategies: `valid`, and each check with what failed
-    it.
+    """Whether these can be the general strategies: `valid`, and each check with what failed it.
 
     Never raises: anything may be handed in.
     """
     given = list(items)
-    memories = [
-        item for item in given if _admissible(item)
-    ]  # the others fail `types`, whatever they say
+    memories = [item for item in given if _admissible(item)]  # the others fail `types`
     titles = Counter(item.title.casefold() for item in memories)
     failed = {
         "count": [] if len(given) == STRATEGIES else [f"{len(given)} items, expected {STRATEGIES}"],

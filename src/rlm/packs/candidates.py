@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,6 @@ from typing import Any
 from rlm.errors import PackError, ValidationError
 from rlm.packs.format import (
     LINE_BYTES,
-    PIECE_BYTES,
     PackReader,
     Refused,
     dumps,
@@ -42,37 +41,28 @@ from rlm.packs.manifest import manifest_path
 from rlm.packs.select import EVERYTHING, THRESHOLD, candidates
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import LEVELS, MemoryItem
+from rlm.store.types import LEVELS, MemoryItem, Record
 
 EDITABLE = ("title", "description", "content", "tags", "scope", "task_query", "outcome")
 
 
 @dataclass(frozen=True, slots=True)
-class CandidatesReport:
+class CandidatesReport(Record):
     """How many lines were written, and how many of them an export would take as they are."""
 
     path: str
     count: int
     ready: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class ReviewReport:
-    """What came back from a review. `not_mentioned` are candidates of the store that no line is
-    about; they stay."""
+class ReviewReport(Record):
+    """What came back from a review; no line is about the candidates in `not_mentioned`."""
 
     changed: int
     added: int
     unchanged: int
     not_mentioned: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return asdict(self)
 
 
 def write_candidates(
@@ -82,12 +72,9 @@ def write_candidates(
     ontology: str | None = None,
     threshold: float = THRESHOLD,
 ) -> CandidatesReport:
-    """Write what comes into question for a pack, the ready ones first, each with its score and
-    reasons."""
+    """Write the candidates for a pack, the ready ones first, each with its score and reasons."""
     found, _ = candidates(db, ontology=ontology, threshold=threshold)
-    found.sort(
-        key=lambda candidate: (bool(candidate.bars), -candidate.score, candidate.item.memory_id)
-    )
+    found.sort(key=lambda each: (bool(each.bars), -each.score, each.item.memory_id))
     lines = []
     for candidate in found:
         record = record_of(candidate.item)
@@ -105,12 +92,11 @@ def write_candidates(
 def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
     """Bring a reviewed file back. A person has read it, so what is new in it is recorded as theirs.
 
-    Every line is checked before the first change, and all changes are one transaction. A
-    line that was deleted from the file changes nothing, and `not_mentioned` counts it: archive a
-    memory to be rid of it. Applying a file twice changes nothing the second time.
+    Every line is checked before the first change, and all changes are one transaction. A line that
+    was deleted changes nothing, and `not_mentioned` counts it. Applying a file twice is harmless.
     """
     lines = list(_read(Path(path).expanduser(), db))
-    meant = _Meant(db, lines)
+    meant = _LineTargets(db, lines)
     edits: list[tuple[str, dict[str, Any]]] = []
     fresh: list[MemoryItem] = []
     unchanged = 0
@@ -130,39 +116,23 @@ def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
         for memory_id, changes in edits:
             db.update(memory_id, **changes)
         db.add_many(fresh)
-    return ReviewReport(
-        changed=len(edits), added=len(fresh), unchanged=unchanged, not_mentioned=len(left)
-    )
+    return ReviewReport(len(edits), len(fresh), unchanged, not_mentioned=len(left))
 
 
 def is_review_of(path: Path, db: MemoryBackend) -> bool:
-    """Whether a file holds candidates of this store: not sealed as a pack, and naming a memory that
-    is here."""
-    if os.path.lexists(manifest_path(path)) or not _bears_mark(path):
+    """Whether a file holds candidates of this store: unsealed, and naming a memory of it."""
+    if os.path.lexists(manifest_path(path)):
         return False
-    named = set(_named(path))
-    return bool(named) and (
-        any(db.get(one) is not None for one in named) or not named.isdisjoint(_edited(db))
-    )
+    named = set(_commented_ids(path))
+    known = any(db.get(one) is not None for one in named)
+    return bool(named) and (known or not named.isdisjoint(_edited(db)))
 
 
 _MARK = b'"_memory_id"'
 
 
-def _bears_mark(path: Path) -> bool:
-    """A look at the bytes alone, which settles it for most packs at a tenth of the price."""
-    end = b""
-    with open_regular(path) as file:
-        while piece := file.read(PIECE_BYTES):
-            if _MARK in piece or _MARK in end + piece[: len(_MARK)]:
-                return True
-            end = piece[-len(_MARK) :]
-    return False
-
-
-def _named(path: Path) -> Iterator[str]:
-    """The ids in the comments of a file. A line that cannot be read names none; who reads the pack
-    says so."""
+def _commented_ids(path: Path) -> Iterator[str]:
+    """The ids in the comments of a file; a line that cannot be read is skipped here."""
     with open_regular(path) as file:
         for line in iter(lambda: file.readline(LINE_BYTES), b""):
             if _MARK not in line:
@@ -190,9 +160,8 @@ def _read(path: Path, db: MemoryBackend) -> Iterator[_Line]:
             level = _comment(record, "_level") or "project"
             if level not in LEVELS:
                 raise ValidationError(f"_level is {level[:80]!r}; use one of: {', '.join(LEVELS)}")
-            yield _Line(
-                record, named, level, gate.admit_item(item_of(record), db.tenant, origin="review")
-            )
+            item = gate.admit_item(item_of(record), db.tenant, origin="review")
+            yield _Line(record, named, level, item)
         except ValidationError as exc:
             raise PackError(str(exc), path=str(path), line=number) from exc
 
@@ -205,9 +174,8 @@ def _comment(record: dict[str, Any], *names: str) -> str | None:
     return value
 
 
-class _Meant:
-    """Which memory each line is about: that of the id it names, of its words, or what the named one
-    became.
+class _LineTargets:
+    """Which memory each line is about: by the id it names, by its words, or by later edits.
 
     A memory that a line describes word for word belongs to that line, and no memory to two: a
     reviewer may have copied a line to make two memories of one.
@@ -218,8 +186,7 @@ class _Meant:
         self._taken = {line.item.memory_id for line in lines}
 
     def by(self, line: _Line) -> MemoryItem | None:
-        """None for a memory to add. What is put away is added again, at its own level: that brings
-        it back."""
+        """None for a memory to add. An archived one is added again at its own level."""
         found = self._free(line.named) if line.named != line.item.memory_id else None
         if found is not None:
             return found
@@ -261,8 +228,5 @@ def _edited(db: MemoryBackend) -> dict[str, set[str]]:
 def _changes(current: MemoryItem, line: _Line) -> dict[str, Any]:
     """What differs. A line that a person wrote from nothing changes only what it says."""
     names = EDITABLE if line.named else [name for name in EDITABLE if name in line.record]
-    return {
-        name: getattr(line.item, name)
-        for name in names
-        if getattr(line.item, name) != getattr(current, name)
-    }
+    after = {name: getattr(line.item, name) for name in names}
+    return {name: value for name, value in after.items() if value != getattr(current, name)}

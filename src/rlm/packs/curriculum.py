@@ -1,5 +1,4 @@
-"""Curricula: the tasks that teach, as YAML, each with the query that tells whether an answer is
-right.
+"""Curricula: tasks that teach, as YAML, each with the query that tells right from wrong.
 
     id: prov_curriculum_v1
     ontology: {name: prov, path: ontology/prov.ttl}
@@ -27,12 +26,12 @@ from typing import TypeVar
 from rlm.errors import QueryRefused
 from rlm.learning.verify import COMPARES, Verify
 from rlm.ontology.query.guard import check_query
-from rlm.packs.curriculum_yaml import Fault, Listing, Mapping, Node, Spot, Text, read_tree, shown
+from rlm.packs.curriculum_yaml import Fault, Listing, Mapping, Node, Spot, Text, quote, read_tree
 
 KINDS = (
-    "namespaces", "describe", "exists", "subclasses", "all_subclasses", "superclasses", "all_superclasses",
-    "is_subclass", "properties_by_domain", "properties_by_range", "search", "path", "roots", "count", "instances",
-    "absent",
+    "namespaces", "describe", "exists", "subclasses", "all_subclasses", "superclasses",
+    "all_superclasses", "is_subclass", "properties_by_domain", "properties_by_range", "search",
+    "path", "roots", "count", "instances", "absent",
 )  # fmt: skip
 QUERY_CHARS = 4_000
 _SETS = ("set", "contains_all", "count")
@@ -86,22 +85,20 @@ class Curriculum:
 
 
 def read_curriculum(path: str | Path) -> Curriculum:
-    """The curriculum, or ConfigError with line and column: unknown key, missing key, wrong value,
-    no ontology."""
+    """The curriculum; ConfigError with line and column where the file is wrong."""
     file = Path(path).expanduser()
     try:
         return _curriculum(file, _fields(read_tree(file), "a curriculum", _FILE, ("description",)))
     except Fault as fault:
-        raise fault.told(file) from fault.__cause__
+        raise fault.to_error(file) from fault.__cause__
 
 
-# -- parts
-# ---------------------------------------------------------------------------------------------------
+# -- parts -----------------------------------------------------------------------------------------
 
 
 def _curriculum(file: Path, top: Mapping) -> Curriculum:
     ontology = _fields(top.values["ontology"], "ontology", _ONTOLOGY)
-    tasks = _typed(top.values["tasks"], Listing, "tasks", "a list, each task behind a dash")
+    tasks = _require_kind(top.values["tasks"], Listing, "tasks", "a list, each task behind a dash")
     if not tasks.items:
         raise Fault(tasks.at, "tasks is empty: write at least one")
     found: dict[str, Task] = {}
@@ -109,17 +106,14 @@ def _curriculum(file: Path, top: Mapping) -> Curriculum:
         task = _task(node)
         if task.id in found:
             at = node.values["id"].at if isinstance(node, Mapping) else node.at
-            raise Fault(
-                at,
-                f"the task id {shown(task.id)} is here twice, first in line {found[task.id].line}:"
-                " rename",
-            )
+            first = f"first in line {found[task.id].line}"
+            raise Fault(at, f"the task id {quote(task.id)} is here twice, {first}: rename")
         found[task.id] = task
     description = top.values.get("description")
     return Curriculum(
         id=_name(top, "id"),
         ontology_name=_name(ontology, "name"),
-        ontology_path=_located(file, ontology),
+        ontology_path=_locate_ontology(file, ontology),
         tasks=tuple(found.values()),
         path=file,
         description="" if description is None else _text(description, "description"),
@@ -130,11 +124,9 @@ def _task(node: Node) -> Task:
     fields = _fields(node, "a task", _TASK, ("verify", "held_out"))
     query = _text(fields.values["query"], "query")
     if len(query) > QUERY_CHARS:
-        raise Fault(
-            fields.values["query"].at,
-            f"query has {len(query):,} characters, at most {QUERY_CHARS:,}",
-        )
-    tags = _typed(fields.values["tags"], Listing, "tags", "a list, as in [subclasses]")
+        why = f"query has {len(query):,} characters, at most {QUERY_CHARS:,}"
+        raise Fault(fields.values["query"].at, why)
+    tags = _require_kind(fields.values["tags"], Listing, "tags", "a list, as in [subclasses]")
     if not tags.items:
         raise Fault(tags.at, f"tags is empty: name at least the kind, one of {', '.join(KINDS)}")
     held_out, verify = fields.values.get("held_out"), fields.values.get("verify")
@@ -153,9 +145,8 @@ def _verify(node: Node) -> Verify:
     fields = _fields(node, "verify", _VERIFY)
     compare = _text(fields.values["compare"], "compare")
     if compare not in COMPARES:
-        raise Fault(
-            fields.values["compare"].at, f"compare is {shown(compare)}{_instead(compare, COMPARES)}"
-        )
+        why = f"compare is {quote(compare)}{_instead(compare, COMPARES)}"
+        raise Fault(fields.values["compare"].at, why)
     sparql, at = _text(fields.values["sparql"], "sparql"), _query_spot(node)
     try:
         form = check_query(sparql).kind
@@ -168,16 +159,13 @@ def _verify(node: Node) -> Verify:
 
 
 def _query_spot(verify: Node) -> Spot:
-    return (
-        verify.values["sparql"].at
-        if isinstance(verify, Mapping) and "sparql" in verify.values
-        else verify.at
-    )
+    if isinstance(verify, Mapping) and "sparql" in verify.values:
+        return verify.values["sparql"].at
+    return verify.at
 
 
-def _located(file: Path, ontology: Mapping) -> Path:
-    """Where the ontology is: from the working directory, the curriculum's folder, or the folder two
-    above it."""
+def _locate_ontology(file: Path, ontology: Mapping) -> Path:
+    """Where the ontology is: the working directory, the curriculum's folder, or two above it."""
     given = Path(_text(ontology.values["path"], "path")).expanduser()
     folder = file.absolute().parent
     tried = dict.fromkeys([given, folder / given, folder.parent.parent / given])
@@ -189,37 +177,36 @@ def _located(file: Path, ontology: Mapping) -> Path:
             continue
     places = f"looked in the working directory, {folder} and {folder.parent.parent}"
     where = "" if given.is_absolute() else f"; {places}"
-    raise Fault(ontology.values["path"].at, f"there is no ontology {shown(str(given))}{where}")
+    raise Fault(ontology.values["path"].at, f"there is no ontology {quote(str(given))}{where}")
 
 
-# -- values
-# --------------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
 def _fields(
     node: Node, what: str, known: Collection[str], optional: Collection[str] = ()
 ) -> Mapping:
-    fields = _typed(node, Mapping, what, f"the keys {', '.join(known)}")
+    fields = _require_kind(node, Mapping, what, f"the keys {', '.join(known)}")
     for name, at in fields.keys.items():
         if name not in known:
-            raise Fault(at, f"{what} has no key {shown(name)}{_instead(name, known)}")
+            raise Fault(at, f"{what} has no key {quote(name)}{_instead(name, known)}")
     for name in known:
         if name not in fields.values and name not in optional:
-            raise Fault(fields.at, f"the key {shown(name)} of {what} is missing: add it")
+            raise Fault(fields.at, f"the key {quote(name)} of {what} is missing: add it")
     return fields
 
 
-def _typed(node: Node, kind: type[N], what: str, wanted: str) -> N:
+def _require_kind(node: Node, kind: type[N], what: str, wanted: str) -> N:
     if isinstance(node, kind):
         return node
     found = {Text: "a text", Listing: "a list", Mapping: "a mapping"}[type(node)]
     if isinstance(node, Text):
-        found = "empty" if node.plain and node.value in _NULLS else f"the text {shown(node.value)}"
+        found = "empty" if node.plain and node.value in _NULLS else f"the text {quote(node.value)}"
     raise Fault(node.at, f"{what} is {found}, expected {wanted}")
 
 
 def _text(node: Node, what: str) -> str:
-    text = _typed(node, Text, what, "text")
+    text = _require_kind(node, Text, what, "text")
     if not text.value.strip() or (text.plain and text.value in _NULLS):
         raise Fault(text.at, f"{what} is empty: write it, or take the line out")
     return text.value.strip()
@@ -230,14 +217,14 @@ def _name(fields: Mapping, key: str) -> str:
     name = _text(node, key)
     if not _ID.fullmatch(name):
         hint = "use 1 to 80 letters, digits, '.', '_' or '-', beginning with a letter or digit"
-        raise Fault(node.at, f"{key} is {shown(name)}: {hint}")
+        raise Fault(node.at, f"{key} is {quote(name)}: {hint}")
     return name
 
 
 def _truth(node: Node, what: str) -> bool:
-    text = _typed(node, Text, what, "true or false")
+    text = _require_kind(node, Text, what, "true or false")
     if not text.plain or text.value not in ("true", "false"):
-        raise Fault(text.at, f"{what} is {shown(text.value)}: write true or false")
+        raise Fault(text.at, f"{what} is {quote(text.value)}: write true or false")
     return text.value == "true"
 
 

@@ -1,5 +1,4 @@
-"""Whether an ontology can answer what a curriculum asks it: every `verify` once, before anything is
-spent.
+"""Whether an ontology can answer a curriculum: every `verify` once, before anything is spent.
 
 A check with a slip in it teaches what is false: every right answer is judged wrong, and a pitfall
 is learnt from it. So a term that occurs nowhere in the ontology is refused, and so is a check that
@@ -24,24 +23,27 @@ from rlm.packs.curriculum import KINDS, Curriculum
 
 _LEAST_ALIKE = 0.75
 _OF_RDF = """
-type Property Statement subject predicate object value first rest nil List Seq Bag Alt langString HTML
+type Property Statement subject predicate object value first rest nil List Seq Bag Alt langString
+HTML
 """
 _OF_RDFS = """
-Resource Class Literal Datatype Container ContainerMembershipProperty label comment seeAlso isDefinedBy subClassOf
-subPropertyOf domain range member
+Resource Class Literal Datatype Container ContainerMembershipProperty label comment seeAlso
+isDefinedBy subClassOf subPropertyOf domain range member
 """
 _OF_OWL = """
-AllDifferent AllDisjointClasses AllDisjointProperties Annotation AnnotationProperty AsymmetricProperty Axiom Class
-DataRange DatatypeProperty DeprecatedClass DeprecatedProperty FunctionalProperty InverseFunctionalProperty
-IrreflexiveProperty NamedIndividual NegativePropertyAssertion Nothing ObjectProperty Ontology OntologyProperty
-ReflexiveProperty Restriction SymmetricProperty Thing TransitiveProperty allValuesFrom annotatedProperty
-annotatedSource annotatedTarget assertionProperty backwardCompatibleWith bottomDataProperty bottomObjectProperty
-cardinality complementOf datatypeComplementOf deprecated differentFrom disjointUnionOf disjointWith distinctMembers
-equivalentClass equivalentProperty hasKey hasSelf hasValue imports incompatibleWith intersectionOf inverseOf
-maxCardinality maxQualifiedCardinality members minCardinality minQualifiedCardinality onClass onDataRange onDatatype
-onProperties onProperty oneOf priorVersion propertyChainAxiom propertyDisjointWith qualifiedCardinality sameAs
-someValuesFrom sourceIndividual targetIndividual targetValue topDataProperty topObjectProperty unionOf versionIRI
-versionInfo withRestrictions
+AllDifferent AllDisjointClasses AllDisjointProperties Annotation AnnotationProperty
+AsymmetricProperty Axiom Class DataRange DatatypeProperty DeprecatedClass DeprecatedProperty
+FunctionalProperty InverseFunctionalProperty IrreflexiveProperty NamedIndividual
+NegativePropertyAssertion Nothing ObjectProperty Ontology OntologyProperty ReflexiveProperty
+Restriction SymmetricProperty Thing TransitiveProperty allValuesFrom annotatedProperty
+annotatedSource annotatedTarget assertionProperty backwardCompatibleWith bottomDataProperty
+bottomObjectProperty cardinality complementOf datatypeComplementOf deprecated differentFrom
+disjointUnionOf disjointWith distinctMembers equivalentClass equivalentProperty hasKey hasSelf
+hasValue imports incompatibleWith intersectionOf inverseOf maxCardinality maxQualifiedCardinality
+members minCardinality minQualifiedCardinality onClass onDataRange onDatatype onProperties
+onProperty oneOf priorVersion propertyChainAxiom propertyDisjointWith qualifiedCardinality sameAs
+someValuesFrom sourceIndividual targetIndividual targetValue topDataProperty topObjectProperty
+unionOf versionIRI versionInfo withRestrictions
 """
 _ALWAYS = frozenset(
     [
@@ -58,8 +60,7 @@ _ALWAYS = frozenset(
 
 
 def check_curriculum(curriculum: Curriculum, engine: Engine) -> None:
-    """Ask every `verify` once. ConfigError with the line of the first that this ontology does not
-    answer."""
+    """Ask every `verify` once; ConfigError with the line of the first without an answer."""
     known: dict[str, bool] = {}
     for task in curriculum.tasks:
         if task.verify is None:
@@ -78,38 +79,30 @@ def odd_tags(curriculum: Curriculum) -> Iterator[str]:
     """A remark for each task none of whose tags is a kind of question. Otherwise tags are free."""
     for task in curriculum.tasks:
         if task.kind is None:
-            said = [
-                f"{tag!r} is none: did you mean {kind}?"
-                for tag in task.tags
-                if (kind := _meant(tag))
-            ]
+            kinds = ((tag, _similar_kind(tag)) for tag in task.tags)
+            said = [f"{tag!r} is not one: did you mean {kind}?" for tag, kind in kinds if kind]
             why = "; ".join(said) or f"it counts as 'other'. The kinds: {', '.join(KINDS)}"
-            yield (
-                f"{curriculum.path}:{task.line}: no tag of task {task.id} is a kind of question;"
-                f" {why}"
-            )
+            where = f"{curriculum.path}:{task.line}"
+            yield f"{where}: no tag of task {task.id} is a kind of question; {why}"
 
 
-def _meant(tag: str) -> str:
+def _similar_kind(tag: str) -> str:
     """The kind that a tag is a slip of; '' when it is a word of its own."""
     plain = tag.lower().replace("-", "_").replace(" ", "_")
     return next(iter(difflib.get_close_matches(plain, KINDS, n=1, cutoff=_LEAST_ALIKE)), "")
 
 
-# -- terms
-# -------------------------------------------------------------------------------------------------------
+# -- terms ----------------------------------------------------------------------------------------
 
 
 def _check_terms(verify: Verify, engine: Engine, known: dict[str, bool]) -> None:
-    for name, iri in _named(verify.sparql, getattr(engine, "prefixes", None) or Prefixes()):
+    for name, iri in _query_terms(verify.sparql, getattr(engine, "prefixes", None) or Prefixes()):
         if iri not in known:
             known[iri] = occurs(engine, iri)
         if not known[iri]:
-            raise ValidationError(
-                f"{name} occurs nowhere in the ontology{_instead(engine, iri)}; what is not there"
-                " is asked for with compare: absent",
-                field="sparql",
-            )
+            why = f"{name} occurs nowhere in the ontology{_instead(engine, iri)}"
+            hint = "what is not there is asked for with compare: absent"
+            raise ValidationError(f"{why}; {hint}", field="sparql")
 
 
 def _instead(engine: Engine, iri: str) -> str:
@@ -118,9 +111,8 @@ def _instead(engine: Engine, iri: str) -> str:
     return f" (did you mean {' or '.join(map(meta.curie, near))}?)" if near else ""
 
 
-def _named(sparql: str, prefixes: Prefixes) -> Iterator[tuple[str, str]]:
-    """The terms that a query names, as it writes them, and their IRIs. Namespaces, datatypes and
-    `_ALWAYS` are none."""
+def _query_terms(sparql: str, prefixes: Prefixes) -> Iterator[tuple[str, str]]:
+    """The terms that a query names, with their IRIs; no namespace, datatype or `_ALWAYS`."""
     tokens = check_query(sparql).tokens
     declared = Prefixes(prefixes)
     own: set[int] = set()
@@ -135,12 +127,12 @@ def _named(sparql: str, prefixes: Prefixes) -> Iterator[tuple[str, str]]:
     for at, token in enumerate(tokens):
         if token.kind not in (IRI, PNAME) or at in own:
             continue
-        iri = _expanded(token, declared)
+        iri = _expand(token, declared)
         if iri and iri not in _ALWAYS and not iri.startswith(XSD) and iri[-1] not in "#/:":
             yield token.text, iri
 
 
-def _expanded(token: Token, prefixes: Prefixes) -> str:
+def _expand(token: Token, prefixes: Prefixes) -> str:
     """The IRI; '' for what only an engine can read: escapes, names relative to a base."""
     if "\\" in token.text or (token.kind == IRI and ":" not in token.text):
         return ""
@@ -149,8 +141,6 @@ def _expanded(token: Token, prefixes: Prefixes) -> str:
 
 def _check_some(verify: Verify, found: int) -> None:
     if verify.compare in ("set", "contains_all") and not found:
-        raise ValidationError(
-            f"it finds nothing, so compare: {verify.compare} would expect nothing: correct the"
-            " query, or write compare: absent",
-            field="sparql",
-        )
+        why = f"it finds nothing, so compare: {verify.compare} would expect nothing"
+        hint = "correct the query, or write compare: absent"
+        raise ValidationError(f"{why}: {hint}", field="sparql")

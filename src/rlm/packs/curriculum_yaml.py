@@ -63,33 +63,40 @@ class Fault(Exception):
         super().__init__(message)
         self.at = at
 
-    def told(self, path: Path) -> ConfigError:
+    def to_error(self, path: Path) -> ConfigError:
         """The same as the error that a caller gets."""
         return ConfigError(f"{path}:{self.at.line}:{self.at.column}: {self}")
 
 
 def read_tree(path: Path) -> Node:
-    """The one document of the file. Raises Fault for its content, ConfigError when there is no such
-    file."""
-    return parse_tree(_decoded(_bytes(path)))
+    """The one document of the file. Fault for its content, ConfigError for a missing file."""
+    return parse_tree(_decode(_bytes(path)))
 
 
 def parse_tree(text: str) -> Node:
     """The one document of the text."""
+    root: Node | None = None
     try:
-        return _built(_events(text))
+        events = iter(yaml.parse(text, Loader=yaml.SafeLoader))
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent) and root is not None:
+                hint = "keep one curriculum in a file"
+                raise Fault(_at(event.start_mark), f"a second document begins: {hint}")
+            if isinstance(event, yaml.NodeEvent):
+                root = _read_node(events, event)
     except yaml.reader.ReaderError as exc:
-        raise Fault(
-            _spot(text, exc.position), f"has the character {_code(exc.character)}: remove it"
-        ) from exc
+        why = f"has the character {_code(exc.character)}: remove it"
+        raise Fault(_spot(text, exc.position), why) from exc
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
-        raise Fault(
-            _at(mark), f"is no YAML: {exc.problem or exc.context}; {_hint(text, mark)}"
-        ) from exc
+        why = f"is no YAML: {exc.problem or exc.context}; {_hint(text, mark)}"
+        raise Fault(_at(mark), why) from exc
+    if root is None:
+        raise Fault(Spot(), "there is nothing in it: write id, ontology and tasks")
+    return root
 
 
-def shown(value: str) -> str:
+def quote(value: str) -> str:
     """A value as messages quote it."""
     return repr(value if len(value) <= _SHOWN else value[: _SHOWN - 1] + "…")
 
@@ -107,7 +114,7 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
@@ -115,38 +122,28 @@ def _decoded(data: bytes) -> str:
         raise Fault(_spot(before, len(before)), "is not UTF-8: save it as UTF-8") from exc
 
 
-def _events(text: str) -> Iterator[Any]:
-    yield from yaml.parse(text, Loader=yaml.SafeLoader)
-
-
-def _built(events: Iterator[Any]) -> Node:
-    """The tree of the events, built without recursion. A mapping that waits for a value keeps its
-    key in `pending`."""
-    root: Node | None = None
-    stack: list[Listing | Mapping] = []
-    pending: list[Text | None] = []
-    for event in events:
-        if isinstance(event, yaml.DocumentStartEvent) and root is not None:
-            raise Fault(
-                _at(event.start_mark), "a second document begins: keep one curriculum in a file"
-            )
-        if isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            stack.pop()
-            pending.pop()
-        if not isinstance(event, yaml.NodeEvent):
+def _read_node(events: Iterator[Any], event: Any, depth: int = 0) -> Node:
+    """The node that begins with an event, and all below it."""
+    node = _node(event)
+    if isinstance(node, Text):
+        return node
+    if depth >= DEPTH:
+        raise Fault(node.at, f"nested deeper than {DEPTH} levels")
+    for inner in events:
+        if isinstance(inner, yaml.CollectionEndEvent):
+            break
+        if isinstance(node, Listing):
+            node.items.append(_read_node(events, inner, depth + 1))
             continue
-        node = _node(event)
-        root = node if root is None else root
-        if stack:
-            _put(stack[-1], pending, node)
-        if not isinstance(node, Text):
-            if len(stack) >= DEPTH:
-                raise Fault(node.at, f"nested deeper than {DEPTH} levels")
-            stack.append(node)
-            pending.append(None)
-    if root is None:
-        raise Fault(Spot(), "there is nothing in it: write id, ontology and tasks")
-    return root
+        key = _node(inner)
+        if not isinstance(key, Text):
+            raise Fault(key.at, "a key must be a word")
+        if key.value in node.keys:
+            first = f"first in line {node.keys[key.value].line}"
+            raise Fault(key.at, f"the key {quote(key.value)} is here twice, {first}")
+        node.keys[key.value] = key.at
+        node.values[key.value] = _read_node(events, next(events), depth + 1)
+    return node
 
 
 def _node(event: Any) -> Node:
@@ -156,31 +153,10 @@ def _node(event: Any) -> Node:
     if event.anchor is not None:
         raise Fault(at, f"&{event.anchor} is an anchor: leave it out")
     if event.tag is not None:
-        raise Fault(at, f"{shown(event.tag)} is a tag: leave it out")
+        raise Fault(at, f"{quote(event.tag)} is a tag: leave it out")
     if isinstance(event, yaml.ScalarEvent):
         return Text(at, event.value, plain=event.style is None)
     return Listing(at) if isinstance(event, yaml.SequenceStartEvent) else Mapping(at)
-
-
-def _put(parent: Listing | Mapping, pending: list[Text | None], node: Node) -> None:
-    if isinstance(parent, Listing):
-        parent.items.append(node)
-        return
-    key = pending[-1]
-    if key is not None:
-        parent.values[key.value] = node
-        pending[-1] = None
-        return
-    if not isinstance(node, Text):
-        raise Fault(node.at, "a key must be a word")
-    if node.value in parent.keys:
-        raise Fault(
-            node.at,
-            f"the key {shown(node.value)} is here twice, first in line"
-            f" {parent.keys[node.value].line}",
-        )
-    parent.keys[node.value] = node.at
-    pending[-1] = node
 
 
 def _at(mark: Any) -> Spot:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from rlm.errors import PackError, ValidationError
 from rlm.packs.format import PackReader, encode_line, record_of, write_atomically
@@ -26,16 +25,15 @@ from rlm.packs.source import open_pack
 from rlm.packs.transfer import verify_pack
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
-from rlm.store.generality import hardcoded
-from rlm.store.types import MemoryItem, Tenant
+from rlm.store.generality import hardcoded_term
+from rlm.store.types import MemoryItem, Record, Tenant
 
 FROM_A_PACK = "it came from a pack"
 
 
 @dataclass(frozen=True, slots=True)
-class ExportReport:
-    """What was written. `left_out` counts, by reason, memories that came into question and were
-    not.
+class ExportReport(Record):
+    """What was written; `left_out` counts, by reason, the candidates that were not.
 
     A signature is a part of the manifest, so writing over a signed pack leaves no old one behind:
     without a key the pack is then unsigned, and `signature_lost` says that it was not so before.
@@ -51,10 +49,6 @@ class ExportReport:
     signature_lost: bool
     left_out: dict[str, int]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return asdict(self)
-
 
 def export_pack(
     db: MemoryBackend,
@@ -66,18 +60,12 @@ def export_pack(
     key: str | Path | None = None,
     packed: bool = True,
 ) -> ExportReport:
-    """Write a pack and its manifest: universal, or about one ontology. `key` is a private key to
-    sign with.
+    """Write a pack and its manifest, universal or about one ontology, signed with `key` if given.
 
-    What came from a pack is exported too unless `packed` is False: whoever shares it has not made
-    it.
-
-    The same memories give the same bytes. The store is not changed. Two files are written, each
-    whole; the pack first, so that a manifest never speaks of a pack that is not there. Without
-    `name`, the file's.
-
-    Files that are there are replaced (`rlm pack export` asks for `--force`), but never by nothing:
-    when no memory is fit to share, PackError says why and nothing is written.
+    With `packed`, also what came from a pack. The same memories give the same bytes, and the store
+    is not changed. The pack is written first, so that a manifest never speaks of a missing pack.
+    Existing files are replaced, but never by nothing: when no memory is fit to share, PackError
+    says why and nothing is written.
     """
     target = Path(path).expanduser()
     if not target.name.endswith(PACK_SUFFIX):
@@ -87,13 +75,11 @@ def export_pack(
     refuse_secret(ontology or "", "ontology")
     lines, left_out = _lines(db, called, ontology, threshold, packed)
     if not lines:
-        raise PackError(
-            f"not written, for no memory is fit to share: {_why_none(left_out)}", path=str(target)
-        )
+        why = f"not written, for no memory is fit to share: {_why_none(left_out)}"
+        raise PackError(why, path=str(target))
     data = b"".join(lines[memory_id] for memory_id in sorted(lines))
-    manifest = Manifest(
-        called, target.name, len(lines), sha256(data).hexdigest(), ontology or UNIVERSAL
-    )
+    digest = sha256(data).hexdigest()
+    manifest = Manifest(called, target.name, len(lines), digest, ontology or UNIVERSAL)
     if key is not None:
         manifest = sign_manifest(manifest, key)
     was_signed = _is_signed(manifest_path(target))
@@ -114,9 +100,7 @@ def export_pack(
 
 def _why_none(left_out: Counter[str]) -> str:
     hints = {FROM_A_PACK: f"{FROM_A_PACK} (--all, in Python packed=True, takes it too)"}
-    told = [
-        f"left out {count:,}: {hints.get(reason, reason)}" for reason, count in left_out.items()
-    ]
+    told = [f"left out {count:,}: {hints.get(why, why)}" for why, count in left_out.items()]
     return "; ".join(told) or "there is none but what is archived or in quarantine"
 
 
@@ -132,9 +116,8 @@ def _lines(
     db: MemoryBackend, name: str, ontology: str | None, threshold: float, packed: bool
 ) -> tuple[dict[str, bytes], Counter[str]]:
     found, others = candidates(db, ontology=ontology, threshold=threshold)
-    left_out = Counter(
-        {"not from a success, a person, a pack or a confident judgment": others} if others else {}
-    )
+    why = "not from a success, a person, a pack or a confident judgment"
+    left_out = Counter({why: others} if others else {})
     lines: dict[str, bytes] = {}
     for candidate in found:
         if not packed and (
@@ -154,8 +137,8 @@ def _lines(
 
 
 def _clean(item: MemoryItem, tenant: Tenant, *, universal: bool) -> MemoryItem:
-    """Through the gate again, for its rules may be newer; no task that names IRIs goes universal."""
-    if universal and item.task_query and hardcoded(item.task_query):
+    """Through the gate again, whose rules may be newer; a universal task names no IRI."""
+    if universal and item.task_query and hardcoded_term(item.task_query):
         item = replace(item, task_query=None)
     return gate.admit_item(item, tenant, origin=item.origin or "export")
 
@@ -166,9 +149,8 @@ def seal_pack(path: str | Path, *, kind: str = UNIVERSAL, name: str | None = Non
     report = verify_pack(target)
     if not report.ok:
         raise PackError(str(report.problem))
-    called = check_name(
-        name if name is not None else target.name.removesuffix(PACK_SUFFIX), path=target
-    )
+    given = name if name is not None else target.name.removesuffix(PACK_SUFFIX)
+    called = check_name(given, path=target)
     manifest = Manifest(called, target.name, report.count, str(report.sha256), kind)
     write_manifest(manifest_path(target), manifest)
     return manifest
@@ -178,9 +160,8 @@ def sign_pack(path: str | Path, key: str | Path) -> Manifest:
     """Sign the manifest of a pack, in place of any earlier signature; every line is read first."""
     source = open_pack(Path(path).expanduser())
     if source.manifest is None:
-        raise PackError(
-            "has no manifest to sign: export it again, or seal it first", path=str(source.path)
-        )
+        why = "has no manifest to sign: export it again, or seal it first"
+        raise PackError(why, path=str(source.path))
     reader = PackReader(source.path)
     for _ in reader:
         pass

@@ -22,7 +22,6 @@ import math
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from hashlib import sha256
 from io import BufferedReader, FileIO
 from pathlib import Path
@@ -31,40 +30,29 @@ from typing import Any, NoReturn
 import orjson
 
 from rlm.errors import PackError, ValidationError
-from rlm.store.types import DEFAULT_SCOPE, SOURCE_TYPES, MemoryItem, Scope
+from rlm.store.types import SOURCE_TYPES, MemoryItem, Scope
 
 LINE_BYTES = 1 << 20
 PACK_BYTES = 2 << 30
 PIECE_BYTES = 1 << 18
 DEPTH = 8
 BEFORE_PACK = "before_pack"
-_SCOPE_BYTES = 2_000
-"""A longer scope is not worth remembering."""
 
+_TEXTS = (
+    "memory_id", "title", "description", "content", "source_type", "outcome", "task_query",
+    "created_at", "session_id",
+)  # fmt: skip
 _TYPES: dict[str, type] = {
-    "memory_id": str,
-    "title": str,
-    "description": str,
-    "content": str,
-    "tags": list,
-    "scope": dict,
-    "provenance": dict,
-    "source_type": str,
-    "outcome": str,
-    "task_query": str,
-    "created_at": str,
-    "session_id": str,
-}
+    **dict.fromkeys(_TEXTS, str), "tags": list, "scope": dict, "provenance": dict
+}  # fmt: skip
 KEYS = frozenset({*_TYPES, "confidence", "sha256"})
 
 
-# -- reading
-# -------------------------------------------------------------------------------------------
+# -- reading --------------------------------------------------------------------------------------
 
 
 def open_regular(path: Path, limit: int = PACK_BYTES) -> BufferedReader[FileIO]:
-    """Open a file for reading. A link, a folder, a device, a pipe, too large or a packed file
-    raises PackError."""
+    """Open a plain file for reading; PackError for a link, a device, a packed or large file."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         number = os.open(path, flags | getattr(os, "O_BINARY", 0))
@@ -122,45 +110,25 @@ class PackReader:
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The same pass, without looking into the lines; they come without their newline."""
-        for first, block in self.blocks(64):
-            yield from enumerate(block.split(b"\n")[:-1], first)
-
-    def blocks(self, least: int) -> Iterator[tuple[int, bytes]]:
-        """The same pass in blocks of whole lines, each with the number of its first: `least` lines
-        and some more."""
-        digest, size, first, count, open_line = sha256(), 0, 1, 0, 0
-        parts: list[bytes] = []
+        digest, size, number = sha256(), 0, 0
         with open_regular(self.path) as file:
-            while piece := file.read(PIECE_BYTES):
-                digest.update(piece)
-                size += len(piece)
+            while line := file.readline(LINE_BYTES + 1):
+                number += 1
+                digest.update(line)
+                size += len(line)
                 if size > PACK_BYTES:  # it grew while we read it
-                    raise PackError(
-                        f"has more than {PACK_BYTES:,} bytes: split it", path=str(self.path)
-                    )
-                parts.append(piece)
-                count += piece.count(b"\n")
-                end = piece.rfind(b"\n")
-                open_line = len(piece) - end - 1 if end >= 0 else open_line + len(piece)
-                if open_line > LINE_BYTES:
-                    raise PackError(_TOO_LONG, path=str(self.path), line=first + count)
-                if count >= least and end >= 0:
-                    block = b"".join(parts)
-                    cut = len(block) - open_line
-                    yield first, block[:cut]
-                    first, count, parts = first + count, 0, [block[cut:]]
-        block = b"".join(parts)
-        if open_line:
-            hint = "the file is cut short; if it is whole, end it with a newline"
-            raise PackError(
-                f"the last line has no newline: {hint}", path=str(self.path), line=first + count
-            )
-        if block:
-            yield first, block
-        self.count = first + count - 1
-        self.sha256 = digest.hexdigest()
+                    why = f"has more than {PACK_BYTES:,} bytes: split it"
+                    raise PackError(why, path=str(self.path))
+                if not line.endswith(b"\n"):
+                    why = _TOO_LONG if len(line) > LINE_BYTES else _NO_NEWLINE
+                    raise PackError(why, path=str(self.path), line=number)
+                yield number, line[:-1]
+        self.count, self.sha256 = number, digest.hexdigest()
 
 
+_NO_NEWLINE = (
+    "the last line has no newline: the file is cut short; if it is whole, end it with a newline"
+)
 _TOO_LONG = f"is longer than {LINE_BYTES:,} bytes: shorten it; each line is one memory"
 _TOO_DEEP = f"is nested deeper than {DEPTH}: make the lists and objects in it flatter"
 
@@ -170,8 +138,7 @@ class Refused(Exception):
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
-    """The object of one line, with its `sha256` checked and taken out. Raises what `PackReader`
-    maps."""
+    """The object of one line, its `sha256` checked and taken out; `PackReader` maps errors."""
     if len(line) > LINE_BYTES:
         raise Refused(_TOO_LONG)
     record = parse_object(line)
@@ -194,8 +161,7 @@ def _check_types(record: Mapping[str, Any]) -> None:
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
-    """Strict JSON: UTF-8 without a mark, one object, no key twice, finite numbers, nested `DEPTH`
-    at most."""
+    """Strict JSON: UTF-8 without a BOM, one object, no key twice, finite, `DEPTH` at most."""
     if (quick := _canonical(data)) is not None:
         return quick
     if data.startswith(b"\xef\xbb\xbf"):
@@ -219,12 +185,10 @@ def parse_object(data: bytes) -> dict[str, Any]:
 
 
 def _canonical(data: bytes) -> dict[str, Any] | None:
-    """The object of a line that is spelled as we spell it, or as `json.dumps` does, at a third of
-    the price; else None.
+    """The object of a line in our spelling, or that of `json.dumps`, at a third of the price.
 
-    What is written back as the very same bytes had no key twice, no mark, and no number that JSON
-    cannot say. The same holds where the two differ by blanks only: taking blanks away leaves every
-    quote where it was, so both have as many keys, and what was written back has none twice.
+    What is written back as the same bytes, blanks aside, had no key twice, no byte order mark, and
+    no number that JSON cannot express.
     """
     if data.count(b"{") + data.count(b"[") > DEPTH:
         return None
@@ -235,10 +199,10 @@ def _canonical(data: bytes) -> dict[str, Any] | None:
     if type(value) is not dict:
         return None
     written = orjson.dumps(value)
-    return value if written == data or _squeezed(written) == _squeezed(data) else None
+    return value if written == data or _without_blanks(written) == _without_blanks(data) else None
 
 
-def _squeezed(data: bytes) -> bytes:
+def _without_blanks(data: bytes) -> bytes:
     return data.translate(None, b" \t\r\n")
 
 
@@ -280,13 +244,11 @@ _JSON_NAMES: dict[type, str] = {str: "text", list: "a list", dict: "an object"}
 def _check_hash(record: Mapping[str, Any], claimed: Any) -> None:
     if hash_of({key: value for key, value in record.items() if key != "sha256"}) != claimed:
         hint = "get the pack again, or if you changed it, take sha256 and memory_id out of the line"
-        raise Refused(
-            f"sha256 does not match the line, which was changed after it was written: {hint}"
-        )
+        why = f"sha256 does not match the line, which was changed after it was written: {hint}"
+        raise Refused(why)
 
 
-# -- a record and a memory
-# -----------------------------------------------------------------------------
+# -- a record and a memory ------------------------------------------------------------------------
 
 
 def item_of(record: Mapping[str, Any], now: str = "") -> MemoryItem:
@@ -297,9 +259,8 @@ def item_of(record: Mapping[str, Any], now: str = "") -> MemoryItem:
     get = record.get
     source_type = get("source_type") or "pack"
     if source_type not in SOURCE_TYPES:
-        raise ValidationError(
-            f"unknown source_type {source_type!r}; use one of: {', '.join(SOURCE_TYPES)}"
-        )
+        why = f"unknown source_type {source_type!r}; use one of: {', '.join(SOURCE_TYPES)}"
+        raise ValidationError(why)
     return MemoryItem(
         get("title") or "",
         get("description") or "",
@@ -307,35 +268,18 @@ def item_of(record: Mapping[str, Any], now: str = "") -> MemoryItem:
         source_type,
         get("task_query"),
         get("tags") or [],
-        _scope_of(get("scope")),
+        Scope.from_dict(get("scope")),
         get("provenance") or {},
         get("outcome") or ("failure" if source_type == "failure" else None),
         get("confidence"),
         created_at=get("created_at") or now,
-        memory_id=get("memory_id")
-        or "-",  # the gate computes it; hashing here as well would be for nothing
+        memory_id=get("memory_id") or "-",  # the gate computes it
         session_id=get("session_id"),
     )
 
 
-def _scope_of(told: dict[str, Any] | None) -> Scope:
-    """The scope that a line tells. The lines of a pack share a few: each is made once."""
-    if not told:
-        return DEFAULT_SCOPE
-    try:
-        text = orjson.dumps(told)
-    except orjson.JSONEncodeError:  # half a character, or a number of no end
-        return Scope.from_dict(told)
-    return _known_scope(text) if len(text) <= _SCOPE_BYTES else Scope.from_dict(told)
-
-
-@lru_cache(maxsize=256)
-def _known_scope(text: bytes) -> Scope:
-    return Scope.from_dict(orjson.loads(text))
-
-
 def record_of(item: MemoryItem, pack: str | None = None) -> dict[str, Any]:
-    """What a line says of a memory, without `sha256`. With `pack`, marked as exported in that pack."""
+    """What a line says of a memory, without `sha256`; with `pack`, marked as exported in it."""
     provenance = dict(item.provenance)
     source_type = item.source_type
     before = provenance.pop(BEFORE_PACK, None)
@@ -371,8 +315,7 @@ def record_of(item: MemoryItem, pack: str | None = None) -> dict[str, Any]:
 
 
 def stamp(item: MemoryItem, pack: str) -> None:
-    """Mark a memory, in place, as come from a pack, and keep what that replaces under
-    `before_pack`.
+    """Mark a memory, in place, as from a pack; what that replaces is kept as `before_pack`.
 
     For a memory that has passed the gate: what is added is our own or clean already.
     """
@@ -387,8 +330,7 @@ def stamp(item: MemoryItem, pack: str) -> None:
     item.source_type = "pack"
 
 
-# -- writing
-# -------------------------------------------------------------------------------------------
+# -- writing --------------------------------------------------------------------------------------
 
 
 def dumps(value: Any) -> str:

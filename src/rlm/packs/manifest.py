@@ -43,18 +43,18 @@ class Manifest:
     format: int = FORMAT
     signature: Mapping[str, str] | None = None
 
-    def unsigned(self) -> dict[str, Any]:
+    def unsigned_fields(self) -> dict[str, Any]:
         """Everything but the signature."""
         return {name: getattr(self, name) for name in _FIELDS if name != "signature"}
 
     def signed_bytes(self) -> bytes:
         """What a signature is over."""
-        return dumps(self.unsigned()).encode()
+        return dumps(self.unsigned_fields()).encode()
 
     def encode(self) -> bytes:
         """The bytes of the file."""
         signature = {} if self.signature is None else {"signature": dict(self.signature)}
-        return f"{dumps({**self.unsigned(), **signature})}\n".encode()
+        return f"{dumps({**self.unsigned_fields(), **signature})}\n".encode()
 
 
 _FIELDS = tuple(spec.name for spec in fields(Manifest))
@@ -65,9 +65,8 @@ def check_name(name: str, *, path: Path | None = None) -> str:
     refuse_secret(name)
     if not NAME.fullmatch(name) or name.endswith(".") or ".." in name:
         hint = "use 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or digit"
-        raise PackError(
-            f"{name[:80]!r} cannot name a pack: {hint}", path=None if path is None else str(path)
-        )
+        why = f"{name[:80]!r} cannot name a pack: {hint}"
+        raise PackError(why, path=None if path is None else str(path))
     return name
 
 
@@ -83,7 +82,7 @@ def manifest_path(pack: Path) -> Path:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read one strictly: known keys only, and a file name that stays in the manifest's own folder."""
+    """Read one strictly: known keys only, and a file in the manifest's own folder."""
     with open_regular(path, MANIFEST_BYTES) as file:
         data = file.read(MANIFEST_BYTES + 1)
     try:
@@ -104,13 +103,11 @@ def _check(values: Mapping[str, Any]) -> None:
     unknown = sorted(values.keys() - set(_FIELDS))
     missing = sorted(set(_FIELDS) - {"signature"} - values.keys())
     if unknown or missing:
-        raise Refused(
-            f"unknown key {unknown[0][:80]!r}" if unknown else f"the key {missing[0]!r} is missing"
-        )
+        missing_key = f"the key {missing[0]!r} is missing" if missing else ""
+        raise Refused(f"unknown key {unknown[0][:80]!r}" if unknown else missing_key)
     if type(values["format"]) is not int or values["format"] != FORMAT:
-        raise Refused(
-            f"has format {values['format']!r}; this rlm reads {FORMAT}: is a newer rlm needed?"
-        )
+        why = f"has format {values['format']!r}; this rlm reads {FORMAT}: is a newer rlm needed?"
+        raise Refused(why)
     for name in ("name", "file", "sha256", "kind", "created_by"):
         if not isinstance(values[name], str) or not 0 < len(values[name]) <= 200:
             raise Refused(f"{name} is {str(values[name])[:80]!r}, expected text")
@@ -122,13 +119,11 @@ def _check(values: Mapping[str, Any]) -> None:
         raise Refused(f"a name in it {A_SECRET}")
     for name in (values["name"], values["file"]):
         if not NAME.fullmatch(name.removesuffix(PACK_SUFFIX)) or ".." in name:
-            raise Refused(
-                f"{name[:80]!r} is no plain name: a manifest speaks of its own folder only"
-            )
+            why = f"{name[:80]!r} is no plain name: a manifest speaks of its own folder only"
+            raise Refused(why)
     if not values["file"].endswith(PACK_SUFFIX):
-        raise Refused(
-            f"file is {values['file'][:80]!r}, expected a name that ends in {PACK_SUFFIX}"
-        )
+        why = f"file is {values['file'][:80]!r}, expected a name that ends in {PACK_SUFFIX}"
+        raise Refused(why)
     signature = values.get("signature")
     if "signature" in values and (
         not isinstance(signature, dict)

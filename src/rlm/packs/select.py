@@ -15,16 +15,14 @@ from rlm.store.generality import hardcoded_name, score_generalization
 from rlm.store.types import LEVELS, MemoryItem
 
 THRESHOLD = 0.6
-"""Above the plain 0.5: a memory must also read as a procedure, or a person must have tagged it
-universal."""
+"""Above the plain 0.5: it must also read as a procedure, or be tagged universal."""
 SHIPPED_SOURCES = ("success", "human", "pack")
 EVERYTHING = 2**31
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory with its score, why it came into question, and what bars it; `bars` empty means it
-    ships."""
+    """A memory with its score, its reasons, and what bars it; without `bars` it ships."""
 
     item: MemoryItem
     score: float
@@ -35,7 +33,7 @@ class Candidate:
 def candidates(
     db: MemoryBackend, *, ontology: str | None = None, threshold: float = THRESHOLD
 ) -> tuple[list[Candidate], int]:
-    """Every memory that comes into question, by id, and how many do not. Quarantined ones never do."""
+    """Every candidate by id, and how many other live memories there are."""
     live = [item for item in db.list_items(limit=EVERYTHING) if item.trust != "quarantined"]
     live.sort(key=lambda item: LEVELS.index(item.level))
     nearest: dict[str, MemoryItem] = {}

@@ -28,23 +28,19 @@ ALGORITHM = "ed25519"
 KEY_FILE_BYTES = 1 << 20
 _MAKE_ONE = "`rlm pack keygen FILE` makes one"
 _SIGN_AGAIN = "get both files again, or have the pack signed again"
-_NEEDED = "cryptography.hazmat.primitives.asymmetric.ed25519"
 
 
 def _require_cryptography() -> None:
     """PackError, with the line that installs it, where the package is missing or broken."""
     try:
-        importlib.import_module(_NEEDED)
+        importlib.import_module("cryptography.hazmat.primitives.asymmetric.ed25519")
     except ImportError as exc:
-        raise PackError(
-            f"signatures need the package cryptography, which cannot be loaded ({exc}): pip install"
-            ' "cryptography>=44"'
-        ) from exc
+        why = f"signatures need the package cryptography, which cannot be loaded ({exc})"
+        raise PackError(f'{why}: pip install "cryptography>=44"') from exc
 
 
 def generate_key(path: str | Path) -> str:
-    """Write a new private key to `path` (PEM, mode 600) and `NAME base64` to `path.pub`; the
-    base64.
+    """Write a private key to `path` (PEM, mode 600), `NAME base64` to `path.pub`; the base64.
 
     Never overwrites: an existing file raises PackError and nothing is written.
     """
@@ -61,9 +57,8 @@ def generate_key(path: str | Path) -> str:
     )
     _create(secret, pem, 0o600)
     text = _public_text(key)
-    name = (
-        "".join(char if char.isalnum() or char in "._-" else "-" for char in secret.stem) or "key"
-    )
+    safe = (char if char.isalnum() or char in "._-" else "-" for char in secret.stem)
+    name = "".join(safe) or "key"
     _create(public, f"{name} {text}\n".encode(), 0o644)
     return text
 
@@ -91,9 +86,8 @@ def load_key(path: str | Path) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(data, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as exc:
-        raise PackError(
-            f"is not an unencrypted private key in PEM form: {_MAKE_ONE}", path=str(path)
-        ) from exc
+        why = f"is not an unencrypted private key in PEM form: {_MAKE_ONE}"
+        raise PackError(why, path=str(path)) from exc
     if not isinstance(key, Ed25519PrivateKey):
         raise PackError(f"is a private key, but not an Ed25519 one: {_MAKE_ONE}", path=str(path))
     return key
@@ -117,8 +111,7 @@ def sign_manifest(manifest: Manifest, key_path: str | Path) -> Manifest:
 
 
 def check_signature(manifest: Manifest, *, path: Path) -> str | None:
-    """The public key that signed this manifest, None when nobody did. A bad signature raises
-    PackError."""
+    """The public key that signed this manifest, or None. A bad signature raises PackError."""
     if manifest.signature is None:
         return None
     _require_cryptography()
@@ -131,22 +124,18 @@ def check_signature(manifest: Manifest, *, path: Path) -> str | None:
     text = manifest.signature["public_key"]
     raw, made = _bytes(text, 32), _bytes(manifest.signature["signature"], 64)
     if raw is None or made is None:
-        raise PackError(
-            f"the signature or its key is not base64 of the right length: {_SIGN_AGAIN}",
-            path=str(path),
-        )
+        why = f"the signature or its key is not base64 of the right length: {_SIGN_AGAIN}"
+        raise PackError(why, path=str(path))
     try:
         Ed25519PublicKey.from_public_bytes(raw).verify(made, manifest.signed_bytes())
     except (InvalidSignature, ValueError) as exc:
-        raise PackError(
-            f"the signature does not fit, the manifest was changed: {_SIGN_AGAIN}", path=str(path)
-        ) from exc
+        why = f"the signature does not fit, the manifest was changed: {_SIGN_AGAIN}"
+        raise PackError(why, path=str(path)) from exc
     return text
 
 
 def trusted_keys(path: str | Path | None = None) -> dict[str, str]:
-    """Trusted public keys (base64) and their names, from the settings' file by default; no file, no
-    keys."""
+    """Trusted public keys (base64) and their names; none where there is no file."""
     file = Path(path if path is not None else config.load().trusted_keys).expanduser()
     if not file.exists():
         return {}
@@ -162,9 +151,8 @@ def trusted_keys(path: str | Path | None = None) -> dict[str, str]:
         if not parts or parts[0].startswith("#"):
             continue
         if len(parts) != 2 or _bytes(parts[1], 32) is None:
-            raise PackError(
-                "expected `name base64` with a key of 32 bytes", path=str(file), line=number
-            )
+            why = "expected `name base64` with a key of 32 bytes"
+            raise PackError(why, path=str(file), line=number)
         if scrub(parts[0])[1]:  # it would stand in the record of imports
             raise PackError(f"the name of the key {A_SECRET}", path=str(file), line=number)
         keys[parts[1]] = parts[0]

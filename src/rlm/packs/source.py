@@ -33,8 +33,7 @@ _AGAIN = "get both files again"
 
 @dataclass(frozen=True, slots=True)
 class PackSource:
-    """A pack file whose bytes had `sha256` when it was opened. `key` is the public key that signed
-    it."""
+    """A pack file and the hash it had when opened; `key` is the public key that signed it."""
 
     path: Path
     name: str
@@ -49,9 +48,8 @@ class PackSource:
             raise PackError("changed while it was read: try again", path=str(self.path))
         if self.manifest is not None and reader.count != self.manifest.count:
             promised = f"its manifest says {self.manifest.count:,}"
-            raise PackError(
-                f"holds {reader.count:,} memories, {promised}: {_AGAIN}", path=str(self.path)
-            )
+            why = f"holds {reader.count:,} memories, {promised}: {_AGAIN}"
+            raise PackError(why, path=str(self.path))
 
     @property
     def label(self) -> str:
@@ -60,8 +58,7 @@ class PackSource:
 
 
 def open_pack(pack: str | Path) -> PackSource:
-    """Find a pack and check hash and signature against its manifest, if it has one. Reads no line
-    yet."""
+    """Find a pack; check hash and signature against its manifest. Reads no line yet."""
     path, manifest = _locate(pack)
     with _open(path, manifest) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -70,21 +67,18 @@ def open_pack(pack: str | Path) -> PackSource:
         return PackSource(path, name, sha256, None, None, shipped_hashes().get(sha256))
     if manifest.file != path.name:
         hint = "give both files their names back, or delete the manifest, and the pack is unsigned"
-        raise PackError(
-            f"is the manifest of {manifest.file!r}: {hint}", path=str(manifest_path(path))
-        )
+        why = f"is the manifest of {manifest.file!r}: {hint}"
+        raise PackError(why, path=str(manifest_path(path)))
     if manifest.sha256 != sha256:
         hint = f"{_AGAIN}, or if you changed it, delete {manifest_path(path).name}"
-        raise PackError(
-            f"its bytes are not those that its manifest promises (sha256): {hint}", path=str(path)
-        )
+        why = f"its bytes are not those that its manifest promises (sha256): {hint}"
+        raise PackError(why, path=str(path))
     key = check_signature(manifest, path=manifest_path(path))
     return PackSource(path, manifest.name, sha256, manifest, key, shipped_hashes().get(sha256))
 
 
 def find_pack(pack: str | Path) -> Path:
-    """The file of a pack, which is there and can be read. Reads nothing of it but a manifest.
-    Raises PackError."""
+    """The readable file of a pack, found by a manifest if need be. Raises PackError."""
     path, manifest = _locate(pack)
     _open(path, manifest).close()
     return path
@@ -95,9 +89,8 @@ def _open(path: Path, manifest: Manifest | None) -> BufferedReader[FileIO]:
     file = open_regular(path)
     if manifest is None and not file.peek(1):
         file.close()
-        raise PackError(
-            "is empty, it holds no memory: get it again, or export it again", path=str(path)
-        )
+        why = "is empty, it holds no memory: get it again, or export it again"
+        raise PackError(why, path=str(path))
     return file
 
 
@@ -110,18 +103,14 @@ def count_lines(path: Path) -> int:
 def _locate(pack: str | Path) -> tuple[Path, Manifest | None]:
     text = str(pack)
     refuse_secret(Path(text).name)
-    bare = (
-        isinstance(pack, str)
-        and text not in (".", "..")
-        and not any(mark in text for mark in ("/", os.sep, PACK_SUFFIX, ".json"))
-    )
+    marks = ("/", os.sep, PACK_SUFFIX, ".json")
+    bare = isinstance(pack, str) and text not in (".", "..")
+    bare = bare and not any(mark in text for mark in marks)
     if bare:
         shipped = shipped_packs()
         if text not in shipped:
-            hint = (
-                f"known: {', '.join(shipped)}; for a file give its path, like"
-                f" ./{text[:80]}{PACK_SUFFIX}"
-            )
+            hint = f"known: {', '.join(shipped)}; for a file give its path"
+            hint = f"{hint}, like ./{text[:80]}{PACK_SUFFIX}"
             raise PackError(f"no pack {text[:80]!r} ships with rlm; {hint}")
         path = shipped[text]
     else:
@@ -132,9 +121,8 @@ def _locate(pack: str | Path) -> tuple[Path, Manifest | None]:
         manifest = read_manifest(path)
         named = path.with_name(manifest.file)
         if not os.path.lexists(named):
-            raise PackError(
-                f"is the manifest of {manifest.file!r}: put that file beside it", path=str(path)
-            )
+            why = f"is the manifest of {manifest.file!r}: put that file beside it"
+            raise PackError(why, path=str(path))
         return named, manifest
     beside = manifest_path(path)
     return path, read_manifest(beside) if os.path.lexists(beside) else None

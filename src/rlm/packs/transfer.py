@@ -8,21 +8,111 @@ secrets are scrubbed and bounds are kept; its id is checked against the text.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from rlm import clock
 from rlm.errors import PackError, ValidationError
-from rlm.packs.intake import Intake
-from rlm.packs.source import open_pack, standing
+from rlm.packs.format import PackReader, Refused, item_of, parse_line, stamp
+from rlm.packs.source import PackSource, open_pack, standing
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import LEVELS, LOCAL, NewPack, PackRow
+from rlm.store.identity import memory_id as stable_id
+from rlm.store.types import LEVELS, LOCAL, MemoryItem, NewPack, PackRow, Record, Tenant
+from rlm.store.values import admit_text
+
+CHUNK = 1_024
+"""So many lines at a time are read, embedded and written."""
+
+
+class Intake:
+    """The memories of one pack, line by line, checked and ready to store."""
+
+    def __init__(self, source: PackSource, tenant: Tenant, *, trust: str, level: str) -> None:
+        self.source = source
+        self.reader = PackReader(source.path)
+        self.scrubbed = 0
+        self.tenant = tenant
+        self.trust = trust
+        self.level = level
+        self._seen: set[str] = set()
+
+    def chunks(self) -> Iterator[list[MemoryItem]]:
+        """The memories, some hundred at a time; the hash is checked after the last."""
+        lines = self.reader.lines()
+        while chunk := list(islice(lines, CHUNK)):
+            first = chunk[0][0]
+            admitted, keys = self.admit_lines(first, [line for _, line in chunk])
+            self.claim(keys, first)
+            yield admitted
+        self.source.check_read(self.reader)
+
+    def claim(self, keys: list[str], first: int) -> None:
+        """Refuse an id that an earlier line had; `first` is the number of the first line."""
+        fresh = set(keys)
+        if len(fresh) == len(keys) and self._seen.isdisjoint(fresh):
+            self._seen |= fresh
+            return
+        for number, key in enumerate(keys, first):
+            if key in self._seen:
+                why = f"memory_id {key} is there twice: delete one of the two lines"
+                raise PackError(why, path=str(self.source.path), line=number)
+            self._seen.add(key)
+
+    def _check_scrubbed(self, item: MemoryItem, claimed: str, number: int) -> None:
+        """The gate changed the words: the id must be that of the words in the line."""
+        if claimed != stable_id(item.title, item.content, item.scope.to_dict()):
+            why = f"memory_id {claimed[:40]!r} is not that of its title, content and scope"
+            raise PackError(f"{why}: leave it out", path=str(self.source.path), line=number)
+        self.scrubbed += 1
+
+    def admit_lines(self, first: int, lines: list[bytes]) -> tuple[list[MemoryItem], list[str]]:
+        """The memories of some raw lines, and the ids claimed. The first wrong line raises."""
+        told: list[MemoryItem] = []
+        claims: list[str | None] = []
+        wrong: Exception | None = None
+        now = clock.now_iso()
+        for line in lines:
+            try:
+                record = parse_line(line)
+                item = item_of(record, now)
+            except (Refused, ValidationError) as exc:
+                wrong = exc
+                break
+            item.trust, item.level = self.trust, self.level
+            told.append(item)
+            claims.append(record.get("memory_id"))
+        admitted, keys = self._admit(first, told, claims)
+        if wrong is not None:
+            path, number = str(self.source.path), first + len(told)
+            raise PackError(str(wrong), path=path, line=number) from wrong.__cause__
+        return admitted, keys
+
+    def _admit(
+        self, first: int, told: list[MemoryItem], claims: list[str | None]
+    ) -> tuple[list[MemoryItem], list[str]]:
+        """The memories as the gate lets them in, and the ids that no other line may have."""
+        admitted: list[MemoryItem] = []
+        keys: list[str] = []
+        try:
+            for item in gate.admit_items(told, self.tenant, origin=f"pack:{self.source.name}"):
+                claimed = claims[len(admitted)]
+                if claimed != item.memory_id and claimed is not None:
+                    self._check_scrubbed(told[len(admitted)], claimed, first + len(admitted))
+                stamp(item, self.source.name)
+                keys.append(claimed or item.memory_id)
+                admitted.append(item)
+        except ValidationError as exc:
+            number = first + len(admitted)
+            raise PackError(str(exc), path=str(self.source.path), line=number) from exc
+        return admitted, keys
 
 
 @dataclass(frozen=True, slots=True)
-class ImportReport:
+class ImportReport(Record):
     """What an import did. `pack_no` is what `rollback_pack` takes."""
 
     name: str
@@ -35,13 +125,9 @@ class ImportReport:
     scrubbed: int
     pack_no: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class VerifyReport:
+class VerifyReport(Record):
     """What a pack is and whether it would import. `trust` is what its memories would get."""
 
     path: str
@@ -55,10 +141,6 @@ class VerifyReport:
     signer: str | None = None
     shipped: str | None = None
     trust: str = "quarantined"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +176,13 @@ def import_pack(
     lines are done.
     """
     if level not in LEVELS:
-        raise ValidationError(
-            f"unknown level {level!r}; use one of: {', '.join(LEVELS)}", field="level"
-        )
+        why = f"unknown level {level!r}; use one of: {', '.join(LEVELS)}"
+        raise ValidationError(why, field="level")
     source = open_pack(pack_path)
-    given, signer = standing(
-        source, trust=trust, trust_shipped=trust_shipped, keys_file=trusted_keys
-    )
+    trusts = {"trust": trust, "trust_shipped": trust_shipped}
+    given, signer = standing(source, **trusts, keys_file=trusted_keys)
     intake = Intake(source, db.tenant, trust=given, level=level)
-    label = gate.admit_text(source.label, "source")
+    label = admit_text(source.label, "source")
     pack = NewPack(source.name, source.sha256, label, signer, given)
     pack_no, added = db.add_pack(pack, intake.chunks(), level=level, on_progress=on_progress)
     count = intake.reader.count
@@ -149,24 +229,22 @@ def list_packs(db: MemoryBackend) -> list[PackRow]:
 
 
 def rollback_pack(db: MemoryBackend, name_or_no: str | int) -> RollbackReport:
-    """Archive what a pack added and nobody has changed since. A name means every import of that
-    name.
+    """Archive what a pack, or every import of that name, added and nobody has changed since.
 
     Rolling back twice does nothing the second time. An unknown pack raises PackError.
     """
-    wanted = _wanted(db.packs(), name_or_no)
+    wanted = _find_imports(db.packs(), name_or_no)
     archived, kept = 0, list[str]()
     with db.together():
         for row in reversed(wanted):
             count, changed = db.rollback_pack(row.pack_no)
             archived += count
             kept += changed
-    return RollbackReport(
-        wanted[0].name, tuple(row.pack_no for row in wanted), archived, tuple(dict.fromkeys(kept))
-    )
+    numbers = tuple(row.pack_no for row in wanted)
+    return RollbackReport(wanted[0].name, numbers, archived, tuple(dict.fromkeys(kept)))
 
 
-def _wanted(rows: list[PackRow], name_or_no: str | int) -> list[PackRow]:
+def _find_imports(rows: list[PackRow], name_or_no: str | int) -> list[PackRow]:
     found = [row for row in rows if row.name == name_or_no]
     if not found and str(name_or_no).isdecimal():
         found = [row for row in rows if row.pack_no == int(name_or_no)]

@@ -33,7 +33,7 @@ def idf(documents: int, holding: int) -> float:
 def weigh(
     columns: Sequence[str], weights: Sequence[float], terms: frozenset[str]
 ) -> tuple[dict[str, float], int]:
-    """Each of these terms' weighted count in a document, and the document's length in characters."""
+    """The weighted count of each term in a document, and its length in characters."""
     counts: dict[str, float] = {}
     chars = sum(map(len, columns))
     found = tokens(_SEAM.join(columns))  # one call: the tokenizer costs more than the text

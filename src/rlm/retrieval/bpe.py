@@ -54,7 +54,7 @@ class Vocabulary:
     """The tokens and their ids. `encode_word` may be called from several threads."""
 
     def __init__(self, ids: dict[str, int], *, cached_words: int = CACHED_WORDS) -> None:
-        """Raises ValueError unless U+2581 and all 256 byte tokens are there and ids run from 0 up."""
+        """ValueError unless U+2581 and all 256 byte tokens are there and ids run from 0."""
         self._bytes = [f"<0x{byte:02X}>" for byte in range(256)]
         if SPACE not in ids or any(token not in ids for token in self._bytes):
             raise ValueError("the vocabulary lacks U+2581 or a byte token")
@@ -62,13 +62,12 @@ class Vocabulary:
             raise ValueError(f"the ids of the vocabulary do not run from 0 to {len(ids) - 1}")
         self._ids = ids
         self._chars = frozenset([token for token in ids if len(token) == 1])
-        self._has_parts = self._chars.issuperset("0123456789") and not self._mixed()
+        self._has_parts = self._chars.issuperset("0123456789") and not self._has_mixed_tokens()
         self._cached_words = cached_words
         self._cache: dict[str, tuple[int, ...]] = {}
 
-    def _mixed(self) -> bool:
-        """Whether a longer token holds a digit, or a letter beside a mark: then an ASCII word has
-        no parts."""
+    def _has_mixed_tokens(self) -> bool:
+        """Whether a longer token holds a digit, or a letter beside a mark."""
         apart = frozenset((*self._bytes, *_NO_TEXT))
         longer = [token for token in self._ids if len(token) > 1 and token not in apart]
         kinds = SPACE.join(longer).encode("utf-8", "surrogatepass").translate(_KINDS)
@@ -104,7 +103,7 @@ class Vocabulary:
         if (whole := ids.get(SPACE + word)) is not None:
             return (whole,)
         if len(word) >= WORD_CHARS or not (self._has_parts and word.isascii()):
-            return self._remembered(SPACE + word)
+            return self._encode_cached(SPACE + word)
         if word.isdigit():
             return tuple(map(ids.__getitem__, SPACE + word))
         found: list[int] = []
@@ -114,10 +113,10 @@ class Vocabulary:
             elif part.isdigit():
                 found += map(ids.__getitem__, part)
             else:
-                found += self._remembered(part)
+                found += self._encode_cached(part)
         return tuple(found)
 
-    def _remembered(self, part: str) -> tuple[int, ...]:
+    def _encode_cached(self, part: str) -> tuple[int, ...]:
         ids = self._cache.get(part)
         if ids is None:
             if len(self._cache) >= self._cached_words:
@@ -127,12 +126,12 @@ class Vocabulary:
 
     def _encode(self, part: str) -> tuple[int, ...]:
         if len(part) <= WORD_CHARS + 1:  # the space before it counts besides
-            return tuple(self._merged(part))
+            return tuple(self._merge_piece(part))
         cuts = (0, *range(WORD_CHARS + 1, len(part), WORD_CHARS))
         pieces = (part[start:end] for start, end in zip(cuts, (*cuts[1:], None), strict=True))
-        return tuple(token for piece in pieces for token in self._merged(piece))
+        return tuple(token for piece in pieces for token in self._merge_piece(piece))
 
-    def _merged(self, piece: str) -> list[int]:
+    def _merge_piece(self, piece: str) -> list[int]:
         if self._chars.issuperset(piece):
             symbols = list(piece)
         else:
@@ -178,8 +177,7 @@ def _read_vocab(path: Path) -> dict[str, int]:
 
 
 def _slice_vocab(raw: mmap.mmap) -> object:
-    """The object between the keys "vocab" and "merges", or None where the file is laid out
-    otherwise."""
+    """The object between the keys "vocab" and "merges", or None in another layout."""
     start = raw.find(b"{", raw.find(b'"vocab": {'))
     end = raw.find(b'"merges": [', start)
     if not 0 < start < end:

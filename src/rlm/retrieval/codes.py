@@ -23,14 +23,11 @@ Words = NDArray[np.uint64]
 Distances = NDArray[np.uint8] | NDArray[np.uint16]
 
 WORD_BITS = 64
-CHUNK = (
-    32_768  # the scratch arrays of one step stay in the second-level cache: see docs/experiments.md
-)
+CHUNK = 32_768  # the scratch arrays of a step stay in the L2 cache: see docs/experiments.md
 
 
 def sign_codes(vectors: NDArray[np.float32] | NDArray[np.float16]) -> Words:
-    """One row of 64-bit words per vector; bit `i % 64` of word `i // 64` says that dimension i is >
-    0.
+    """One row of 64-bit words per vector: bit `i % 64` of word `i // 64` is set if dimension i > 0.
 
     Dimensions that do not fill the last word leave its high bits 0. NaN counts as not positive.
     """
@@ -49,9 +46,8 @@ def hamming(columns: Sequence[Words], code: Words) -> Distances:
     differ.
     """
     if len(columns) != len(code) or len({len(column) for column in columns}) != 1:
-        raise ValueError(
-            f"{len(columns)} columns, of one length, cannot be compared with {len(code)} words"
-        )
+        why = f"{len(columns)} columns, of one length, cannot be compared with {len(code)} words"
+        raise ValueError(why)
     size = len(columns[0])
     narrow = len(columns) * WORD_BITS <= 256
     total: Distances = np.zeros(size, np.uint8) if narrow else np.zeros(size, np.uint16)

@@ -26,34 +26,28 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """One row per query, in order. Raises ModelError."""
-        ...
 
     def embed_documents(self, documents: Sequence[tuple[str, str]]) -> Floats:
-        """One row per (head, body), in order: what a document is for, and what it holds. Raises
-        ModelError."""
-        ...
+        """One row per (head, body), in order: its purpose and its text. Raises ModelError."""
 
 
 def pick_embedder(kind: str, *, url: str = "", model: str = "", key: str = "") -> Embedder | None:
-    """The embedder that the settings name; None for `none`. Loads no model and calls nothing yet."""
+    """The embedder that the settings name, or None; no model is loaded or called yet."""
     if kind == "none":
         return None
     if kind == "static":
-        return _made("static", "StaticEmbedder")
+        return _make_embedder("static", "StaticEmbedder")
     if kind != "endpoint":
-        raise ConfigError(
-            f"unknown embedder {kind!r}: choose static, endpoint or none (RLM_EMBEDDER)"
-        )
+        why = f"unknown embedder {kind!r}: choose static, endpoint or none (RLM_EMBEDDER)"
+        raise ConfigError(why)
     for value, name in ((url, "RLM_EMBED_URL"), (model, "RLM_EMBED_MODEL")):
         if not value:
-            raise ConfigError(
-                f"the embedder 'endpoint' needs {name}: set it, or use RLM_EMBEDDER=static"
-            )
-    return _made("endpoint", "EndpointEmbedder", url, model, key=key or None)
+            why = f"the embedder 'endpoint' needs {name}: set it, or use RLM_EMBEDDER=static"
+            raise ConfigError(why)
+    return _make_embedder("endpoint", "EndpointEmbedder", url, model, key=key or None)
 
 
-def _made(module: str, name: str, *args: Any, **kwargs: Any) -> Embedder:
-    """Each kind is imported when it is chosen: httpx alone costs 70 ms that a plain search must not
-    pay."""
-    made: Embedder = getattr(import_module(f"rlm.retrieval.{module}"), name)(*args, **kwargs)
-    return made
+def _make_embedder(module: str, name: str, *args: Any, **kwargs: Any) -> Embedder:
+    """Each kind is imported when chosen: httpx costs 70 ms that a search must not pay."""
+    embedder: Embedder = getattr(import_module(f"rlm.retrieval.{module}"), name)(*args, **kwargs)
+    return embedder

@@ -107,13 +107,11 @@ class EndpointEmbedder:
             indexes = [item["index"] for item in ordered]
             raw = np.array([item["embedding"] for item in ordered])
         except (LookupError, TypeError, ValueError) as exc:
-            raise self._error(
-                f"answered something that is not a list of embeddings: {exc!r}"
-            ) from exc
+            why = f"answered something that is not a list of embeddings: {exc!r}"
+            raise self._error(why) from exc
         if indexes != list(range(count)):
-            raise self._error(
-                f"sent {len(indexes)} vectors for {count} texts, or numbered them wrongly"
-            )
+            why = f"sent {len(indexes)} vectors for {count} texts, or numbered them wrongly"
+            raise self._error(why)
         if raw.ndim != 2 or raw.dtype.kind not in "fi" or raw.shape[1] == 0:
             raise self._error("sent embeddings that are not lists of numbers of one length")
         with np.errstate(over="ignore"):

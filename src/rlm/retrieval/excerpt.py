@@ -43,11 +43,8 @@ class Snippet:
 
     def to_dict(self) -> dict[str, Any]:
         """What is needed to mark the words oneself, as JSON types."""
-        return {
-            "text": self.text,
-            "start": self.start,
-            "marks": [list(mark) for mark in self.marks],
-        }
+        marks = [list(mark) for mark in self.marks]
+        return {"text": self.text, "start": self.start, "marks": marks}
 
     def __str__(self) -> str:
         """On one line, the words that were looked for between « and »."""
@@ -78,8 +75,7 @@ def holds_phrases(texts: Sequence[str], phrases: Sequence[Phrase]) -> bool:
 def excerpt(
     text: str, query: str, phrases: Sequence[Phrase] = (), limit: int = SNIPPET_CHARS
 ) -> Snippet:
-    """The part of a text with a phrase, or with most of the query's words, of at most `limit`
-    characters; its beginning where it has none of them."""
+    """The part of a text, up to `limit` characters, with a phrase or most query words."""
     found = _words_of(text[:READ_CHARS])
     folded = [word.text for word in found] if phrases else []
     exact = [found[place].start for phrase in phrases for place in _places(folded, phrase)]

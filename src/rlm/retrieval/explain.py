@@ -1,5 +1,4 @@
-"""Why a memory was recalled: every factor of its score, and the words that it shares with the
-query."""
+"""Why a memory was recalled: every factor of its score, and the words it shares."""
 
 from __future__ import annotations
 
@@ -12,8 +11,7 @@ from rlm.retrieval.rank import trust
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`score = similarity × confidence × recency × level_weight`; similarity is fused from the two
-    signals."""
+    """`score = similarity × confidence × recency × level_weight`; similarity is fused."""
 
     score: float
     similarity: float
@@ -24,11 +22,9 @@ class Explanation:
     level: str
     level_weight: float
     confidence_share: float = 1.0
-    """How much of the score confidence can take away: all of a memory's, a quarter of a node's, for
-    which neither recency nor level counts."""
+    """How much of the score confidence can take away: all of a memory's, 1/4 of a node's."""
     matched: Mapping[str, float] = field(default_factory=dict)
-    """Query words (as typed, folded) that the memory holds, with the share of the lexical score of
-    each."""
+    """Query words that the memory holds, with the share of the lexical score of each."""
     context: Mapping[str, float] = field(default_factory=dict)
     """For graph nodes: neighbours in an ordered context edge that lent their words, by node id."""
 
@@ -47,10 +43,8 @@ class Explanation:
         return values
 
     def __str__(self) -> str:
-        words = (
-            ", ".join(f"{word} {share:.0%}" for word, share in self.matched.items())
-            or "no word in common"
-        )
+        shares = (f"{word} {share:.0%}" for word, share in self.matched.items())
+        words = ", ".join(shares) or "no word in common"
         meaning = "off" if self.cosine is None else f"{self.cosine:.2f}"
         lent = f"; lent by neighbours {sum(self.context.values()):.2f}" if self.context else ""
         similarity = (

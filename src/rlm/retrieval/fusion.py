@@ -1,8 +1,8 @@
 """Fusion: one similarity in [0, 1] from the words and from the meaning.
 
-    weight(t)  = idf(t) × 0.4 for a stopword, × 2.5 for something like an id, × 0.5 for a part of a
-    name lexical    = bm25 / (2.2 × (the ten largest weights + 1)) similarity = (lexical + 0.7 ×
-    damp × cosine^1.5) / 1.2,   damp = 1 / (1 + (number of terms / 40)²)
+    weight(t)  = idf(t) × 0.4 for a stopword, × 2.5 for what is like an id, × 0.5 for a name's part
+    lexical    = bm25 / (2.2 × (the ten largest weights + 1))
+    similarity = (lexical + 0.7 × damp × cosine^1.5) / 1.2,   damp = 1 / (1 + (terms / 40)²)
 
 Dividing by what the query could score at most keeps a poor match small; only the ten largest
 weights count, or a long question could never be answered well. The power keeps a poor cosine small.
@@ -40,7 +40,7 @@ _YEAR = re.compile(r"(19|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class QueryWeights:
     """What a query's terms weigh in one corpus."""
 
     weights: Mapping[str, float]
@@ -50,14 +50,13 @@ class Plan:
     """The terms that can find a document: all but stopwords, unless there is nothing else."""
 
     def keeps(self, similarity: float, lexical: float, counts: Mapping[str, float]) -> bool:
-        """Whether a document is a hit: it shares a telling word with the query, or comes near in
-        meaning alone."""
+        """Whether a document is a hit: by a telling word, or by meaning alone."""
         if not self.telling.isdisjoint(counts):
             return similarity > 0.0
         return similarity - lexical / SCALE >= FLOOR * self.damp
 
 
-def plan(query: Query, holding: Mapping[str, int], documents: int) -> Plan:
+def plan(query: Query, holding: Mapping[str, int], documents: int) -> QueryWeights:
     """Weigh each term of a query by how many of the documents hold it."""
     weights = {
         term: factor(query, term) * bm25.idf(documents, holding.get(term, 0))
@@ -66,7 +65,7 @@ def plan(query: Query, holding: Mapping[str, int], documents: int) -> Plan:
     largest = sorted(weights.values(), reverse=True)[:COUNTED_WEIGHTS]
     ceiling = bm25.CEILING * (sum(largest) + CEILING_MARGIN)
     damp = 1.0 / (1.0 + (len(weights) / HALF_TERMS) ** 2)
-    return Plan(weights, ceiling, damp, frozenset(query.terms))
+    return QueryWeights(weights, ceiling, damp, frozenset(query.terms))
 
 
 def factor(query: Query, term: str) -> float:
@@ -78,7 +77,7 @@ def factor(query: Query, term: str) -> float:
     return PART_FACTOR if term in query.parts else 1.0
 
 
-def lexical(counts: Mapping[str, float], relative_length: float, plan_: Plan) -> float:
+def lexical(counts: Mapping[str, float], relative_length: float, plan_: QueryWeights) -> float:
     """A document's share of the most that the query could score."""
     return sum(bm25.contributions(counts, relative_length, plan_.weights).values()) / plan_.ceiling
 

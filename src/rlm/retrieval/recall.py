@@ -39,12 +39,10 @@ WIDEN = 4
 LENDERS = 32
 """So many of the best candidates lend their words to their neighbours."""
 SHARES = (0.3, 0.15)
-"""What a neighbour at distance 1, 2 … is lent of a candidate's similarity. What several lend adds
-up: see docs/experiments.md."""
+"""The share of a candidate's similarity lent at distance 1, 2 … (docs/experiments.md)."""
 
 MOST_LENT = 0.9
-"""Of the best candidate's similarity: whoever stands beside many stays behind those who hold the
-words."""
+"""Of the best similarity: neighbours of many stay behind those who hold the words."""
 
 Floats = NDArray[np.float32]
 
@@ -89,35 +87,26 @@ class Candidates(Protocol):
     @property
     def weights(self) -> Sequence[float]:
         """Of each of a document's columns."""
-        ...
 
     def corpus(self, query: Query) -> Corpus:
         """What the tenant can see, with the document frequency of the query's terms and stops."""
-        ...
 
     def by_words(
         self, query: Query, weights: Mapping[str, float], count: int
     ) -> Mapping[int, float]:
-        """The `count` best documents that hold a term of the query, by number, each with an estimate
-        of its BM25 in units of these weights; fewer where fewer do."""
-        ...
+        """The `count` best documents with a term of the query: number, estimate of its BM25."""
 
     def by_meaning(self, vector: Floats, count: int, others: Sequence[int]) -> Mapping[int, float]:
-        """The `count` documents nearest to a vector, and these others, each with an estimate of its
-        cosine."""
-        ...
+        """The `count` nearest to a vector, and these others: number, estimate of the cosine."""
 
     def rows(self, numbers: Sequence[int]) -> Iterable[Document]:
         """Those of these documents that live and that the tenant may see."""
-        ...
 
     def neighbours(self, numbers: Sequence[int]) -> Iterable[Loan]:
         """Who stands beside these documents in an ordered edge; nobody, for memories."""
-        ...
 
     def most_confident(self) -> float:
         """At least the highest confidence of any document."""
-        ...
 
 
 @dataclass(slots=True)
@@ -140,7 +129,7 @@ class Recalled:
 
     hits: Sequence[Found] = ()
     query: Query | None = None
-    plan: fusion.Plan | None = None
+    plan: fusion.QueryWeights | None = None
     mean_chars: float = 1.0
     now: datetime | None = None
     confidence_share: float = 1.0
@@ -206,9 +195,9 @@ def recall(
 
 
 def _may_be_beaten(last: Found, bound: float, lift: float) -> bool:
-    """Whether one that was not read could win by its confidence, of which none has more than `lift`.
+    """Whether an unread one could win by its confidence, which is at most `lift`.
 
-    Among equals the estimates decide: they are too rough to look further for a difference in recency.
+    Among equals the estimates decide: they are too rough to tell recency apart.
     """
     factor = last.score / last.similarity
     return lift > factor * (1.0 + 2.0 * rank.RECENCY_GAIN) and last.score < bound * lift
@@ -217,7 +206,7 @@ def _may_be_beaten(last: Found, bound: float, lift: float) -> bool:
 def _candidates(
     source: Candidates,
     query: Query,
-    plan: fusion.Plan,
+    plan: fusion.QueryWeights,
     vector: Floats | None,
     count: int,
     read: int,
@@ -243,7 +232,7 @@ class _Scorer:
         self,
         source: Candidates,
         query: Query,
-        plan: fusion.Plan,
+        plan: fusion.QueryWeights,
         mean_chars: float,
         vector: Floats | None,
     ) -> None:
@@ -277,8 +266,7 @@ class _Scorer:
         return list(hits.values())
 
     def _read(self, numbers: Sequence[int], *, keep: bool = False) -> None:
-        """Score what was not read yet. A document that is no hit is forgotten, unless told to
-        `keep` it: it may borrow."""
+        """Score what is unread. What is no hit is forgotten unless kept: it may borrow."""
         fresh = [
             number
             for number in dict.fromkeys(numbers)

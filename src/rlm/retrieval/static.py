@@ -1,5 +1,4 @@
-"""The embedder that ships with us: static token vectors from the `wordllama` wheel, pooled with
-care.
+"""The embedder that ships with us: static token vectors from the `wordllama` wheel.
 
 Two files of that wheel are read directly, because importing the package costs 410 ms, more than a
 whole search may take. Loading is lazy and the weights stay mapped on disk: a single query touches a
@@ -123,17 +122,16 @@ class _Tokens:
         self._words = _Words(vocab)
 
     def load_table(self) -> None:
-        """Weigh every vector of the vocabulary once: 32 MB, which pays for itself in a bulk load."""
+        """Weigh every vector of the vocabulary once (32 MB): pays off in a bulk load."""
         if self._table is None:
             table = np.empty(self._vectors.shape, np.float32)
             for start in range(0, len(table), TABLE_ROWS):
                 rows = np.arange(start, min(start + TABLE_ROWS, len(table)))
-                table[rows] = self._weighted(rows)
+                table[rows] = self._weigh(rows)
             self._table = table
 
     def pool(self, documents: Sequence[tuple[str, str]]) -> Floats:
-        """The sum of each document's weighted tokens. Without the table a query touches a few pages
-        of the mapped file."""
+        """The sum of each document's weighted tokens; a query touches few mapped pages."""
         table = self._table
         out = np.zeros((len(documents), self._vectors.shape[1]), np.float32)
         for row, (head, body) in zip(out, documents, strict=True):
@@ -144,7 +142,7 @@ class _Tokens:
                 share = np.ones(len(ids), np.float32)
                 extra = len(ids) - len(first)
                 share[len(first) :] = BODY_TOKENS / max(BODY_TOKENS, extra)
-                np.dot(share, self._weighted(ids) if table is None else table[ids], row)
+                np.dot(share, self._weigh(ids) if table is None else table[ids], row)
         return out
 
     def _encode(self, text: str) -> Iterable[int]:
@@ -152,10 +150,12 @@ class _Tokens:
         if text.isascii():  # no seam lies at white space, so all words can be looked at in one go
             words = _SEAM.sub(" ", text.replace("_", " ")).lower().split()
         else:
-            words = [part for word in _split(text) for part in _SEAM.sub(" ", word).lower().split()]
+            words = [
+                part for word in _words_of(text) for part in _SEAM.sub(" ", word).lower().split()
+            ]
         return chain.from_iterable(map(self._words.__getitem__, words))
 
-    def _weighted(self, ids: list[int] | Ints) -> Floats:
+    def _weigh(self, ids: list[int] | Ints) -> Floats:
         rows = self._vectors[ids].astype(np.float32)
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         factor = np.minimum(1.0, NORM_CAP / np.maximum(lengths, 1e-9))
@@ -165,15 +165,14 @@ class _Tokens:
 
 
 def cut_text(text: str, limit: int) -> str:
-    """The first `limit` characters and the rest of their last word; a word of more than
-    `WORD_CHARS` is cut too."""
+    """The first `limit` characters and the rest of their last word (`WORD_CHARS` at most)."""
     if len(text) <= limit:
         return text
     end = _SPACE.search(text, limit, limit + WORD_CHARS)
     return text[: end.start() if end else limit]
 
 
-def _split(text: str) -> list[str]:
+def _words_of(text: str) -> list[str]:
     return split_words(normalize("NFKC", text.replace("_", " ")))
 
 
@@ -199,14 +198,12 @@ def _find_folder() -> Path:
     try:
         return Path(str(metadata.distribution("wordllama").locate_file("wordllama")))
     except metadata.PackageNotFoundError as exc:
-        raise ModelError(
-            f"the static embedder needs the package wordllama. Install it: {_PIP}"
-        ) from exc
+        why = f"the static embedder needs the package wordllama. Install it: {_PIP}"
+        raise ModelError(why) from exc
 
 
 def _map_tensor(path: Path, shape: tuple[int, int]) -> NDArray[np.float16]:
-    """Map the one tensor of a safetensors file. Raises OSError or ValueError, also for another
-    shape.
+    """Map the one tensor of a safetensors file. Raises OSError or ValueError.
 
     The format: the length of a JSON header in 8 bytes, little-endian, the header, then the numbers.
     """
@@ -217,7 +214,6 @@ def _map_tensor(path: Path, shape: tuple[int, int]) -> NDArray[np.float16]:
         header = json.loads(file.read(length))
     expected = {"dtype": "F16", "shape": list(shape), "data_offsets": [0, 2 * shape[0] * shape[1]]}
     if not isinstance(header, dict) or header.get("embedding.weight") != expected:
-        raise ValueError(
-            f"{path.name} does not start with a tensor 'embedding.weight' of {expected}"
-        )
+        why = f"{path.name} does not start with a tensor 'embedding.weight' of {expected}"
+        raise ValueError(why)
     return np.asarray(np.memmap(path, "<f2", mode="r", offset=8 + length, shape=shape))

@@ -166,16 +166,21 @@ def _kind(char: str) -> str:
 # between, before, after, off, out, up, down, only, each, every, more, less.
 _STOPWORDS = """
 a an the this that these those
-i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her
-hers herself it its itself they them their theirs themselves one ones someone something anyone anything
-am is are was were be been being do does did doing done have has had having can could may might must shall
+i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself
+she her
+hers herself it its itself they them their theirs themselves one ones someone something anyone
+anything
+am is are was were be been being do does did doing done have has had having can could may might
+must shall
 should will would ought let lets get gets got want wants wanted need needs needed
 of to in on at by for from with into onto upon about as than via per within during through
-and or but if then else so because while though although whether either also too very just even still yet
+and or but if then else so because while though although whether either also too very just even
+still yet
 what how which who whom whose when where why there here
 some any such same other another own
 please thanks thank kindly hello hi hey ok okay like
-t s ve ll re d m don doesn didn isn aren wasn weren hasn haven hadn won wouldn couldn shouldn mustn ain
+t s ve ll re d m don doesn didn isn aren wasn weren hasn haven hadn won wouldn couldn shouldn mustn
+ain
 """
 STOPWORDS = frozenset(_STOPWORDS.split())
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
 from rlm.retrieval.embed import Embedder
@@ -44,12 +43,9 @@ class ItemStore(Protocol):
 
     def add(self, item: MemoryItem) -> str:
         """Store one memory and return its id. The same memory twice is one row."""
-        ...
 
     def add_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Store several, all or none; their ids, in order. The items are read as they are written,
-        so a long stream never has to fit into memory."""
-        ...
+        """Store a stream of memories, all or none; their ids, in order."""
 
     def retrieve(
         self,
@@ -60,16 +56,13 @@ class ItemStore(Protocol):
         outcome: str | None = None,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best `k` memories for a task, best first, fewer when fewer match. Any text is valid."""
-        ...
+        """The best `k` memories for a task, or as many as match, best first."""
 
     def get(self, memory_id: str) -> MemoryItem | None:
         """One memory, archived or not; None when this tenant has no such id."""
-        ...
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
         """Ids of memories (`memory`), nodes (`node`) or edges (`edge`) that begin so, in order."""
-        ...
 
     def list_items(
         self,
@@ -86,37 +79,29 @@ class ItemStore(Protocol):
         offset: int = 0,
     ) -> list[MemoryItem]:
         """Memories by what they are, newest first."""
-        ...
 
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
-        """Change fields of one memory. New words give a new id, which the returned memory carries."""
-        ...
+        """Change fields of one memory. New words give it a new id."""
 
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
         """Take a memory out of quarantine, and note who said so."""
-        ...
 
     def delete(self, memory_id: str) -> bool:
         """Archive one memory; False when there was none to archive. `restore` brings it back."""
-        ...
 
     def restore(self, memory_id: str) -> bool:
         """Bring an archived memory back."""
-        ...
 
     def purge(self, memory_id: str) -> bool:
         """Remove one memory for good."""
-        ...
 
     def adjust_confidence(
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
     ) -> float:
         """Move a memory's confidence, clamped to [0, 1], and log why; the new confidence."""
-        ...
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
         """Every change of confidence, oldest first: at, kind, delta, before, after, reason."""
-        ...
 
 
 class RunStore(Protocol):
@@ -126,7 +111,6 @@ class RunStore(Protocol):
         self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
     ) -> None:
         """Note which memories a trajectory was given, with rank and score."""
-        ...
 
     def save_artifacts(
         self,
@@ -142,23 +126,19 @@ class RunStore(Protocol):
 
         A lesson about a memory that is gone by now is left out.
         """
-        ...
 
     def recent_runs(
         self, limit: int = 20, *, trajectory_id: str | None = None
     ) -> list[tuple[Run, Trajectory]]:
-        """The newest trajectories of this project first, each with its run; or the one of this id."""
-        ...
+        """Trajectories of this project with their runs, newest first; or that of this id."""
 
     def learning_rows(
         self, limit: int = 10_000, *, curriculum_id: str | None = None
     ) -> Iterator[LearningRow]:
         """A summary of every trajectory of this project, the last stored first."""
-        ...
 
     def judged_high(self, trajectory_ids: Sequence[str]) -> set[str]:
         """Which of these trajectories have a judgment of high confidence."""
-        ...
 
 
 class PackLedger(Protocol):
@@ -177,15 +157,12 @@ class PackLedger(Protocol):
         Only what is absent is added. What a rollback archived comes back, and a trusted pack lifts
         what an untrusted one left in quarantine; what anybody else wrote or changed stays as it is.
         """
-        ...
 
     def packs(self) -> list[PackRow]:
         """Every import that this tenant may see, oldest first."""
-        ...
 
     def rollback_pack(self, pack_no: int) -> tuple[int, list[str]]:
         """Archive what an import added and nobody changed; how many, and the ids of what stays."""
-        ...
 
 
 class SessionQueue(Protocol):
@@ -195,23 +172,18 @@ class SessionQueue(Protocol):
         self, agent: str, session_id: str, payload: dict[str, Any], *, outcome: str = "mixed"
     ) -> int:
         """Queue a session, unique by agent and session; the job's number."""
-        ...
 
     def lease_job(self, lease_s: float = 300.0) -> Job | None:
         """The job that waits longest, leased for so long; None when none is due."""
-        ...
 
     def finish_job(self, job: Job, memories: Sequence[MemoryItem] = ()) -> list[str]:
-        """Store what a session taught and end its job, all or none. StoreError without the lease."""
-        ...
+        """Store what a session taught and end its job; StoreError without the lease."""
 
     def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
         """Try a job again at that time, or never: then it is a dead letter."""
-        ...
 
     def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
         """Jobs, the oldest first: ready, leased, done or dead."""
-        ...
 
 
 class BranchStore(Protocol):
@@ -221,24 +193,18 @@ class BranchStore(Protocol):
         self, session_id: str, description: str, budget_tokens: int, parent_id: str | None = None
     ) -> Branch:
         """Begin a branch of a session, below a parent or at its root."""
-        ...
 
     def get_branch(self, branch_id: str) -> Branch | None:
         """One branch; None when this tenant has no such id."""
-        ...
 
     def spend_branch(self, branch_id: str, tokens: int) -> Branch:
-        """Count tokens against an open branch's budget. LimitExceeded, and nothing is counted, above
-        it."""
-        ...
+        """Count tokens against an open branch's budget; above it, LimitExceeded."""
 
     def end_branch(self, branch_id: str, state: str, result: str | None = None) -> Branch:
         """End an open branch: returned, failed or expired."""
-        ...
 
     def branches(self, session_id: str) -> list[Branch]:
         """The branches of a session, the oldest first."""
-        ...
 
 
 class ProjectStore(Protocol):
@@ -246,11 +212,9 @@ class ProjectStore(Protocol):
 
     def other_projects(self, what: str = "memories") -> dict[str, int]:
         """How many `memories` or `trajectories` the other projects have; the most first."""
-        ...
 
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
-        """Take over what was kept under a project's former name, while the new one holds nothing."""
-        ...
+        """Take over a project's former name, while the new one holds nothing."""
 
 
 class StoreHealth(Protocol):
@@ -258,48 +222,30 @@ class StoreHealth(Protocol):
 
     def together(self) -> AbstractContextManager[None]:
         """Writes inside of this happen all together or not at all."""
-        ...
 
     def stats(self) -> dict[str, Any]:
         """Counts, and which engines are live."""
-        ...
 
     def check(self) -> list[Check]:
         """Is everything sound? Every check, in order of how much a failure would matter."""
-        ...
 
     def repair(self) -> list[str]:
-        """Mend what can be made anew from the rows: indexes, triggers, vectors; what was done."""
-        ...
+        """Rebuild from the rows what can be: indexes, triggers, vectors; what was done."""
 
     def backup(self, path: str | Path) -> Path:
         """A whole copy, made while others may write."""
-        ...
 
     def close(self) -> None:
         """Write what is pending and let go of the file."""
-        ...
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
 
 
 @runtime_checkable
 class MemoryBackend(
-    ItemStore,
-    RunStore,
-    PackLedger,
-    SessionQueue,
-    BranchStore,
-    ProjectStore,
-    StoreHealth,
-    Protocol,
+    ItemStore, RunStore, PackLedger, SessionQueue, BranchStore, ProjectStore, StoreHealth, Protocol
 ):
     """One tenant's store."""
 
@@ -311,9 +257,7 @@ class MemoryBackend(
     @property
     def read_only(self) -> bool:
         """Whether nothing can be written."""
-        ...
 
     @property
     def graph(self) -> GraphStore:
         """The hypergraph. NotSupported where there is none."""
-        ...

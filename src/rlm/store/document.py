@@ -20,9 +20,8 @@ def scope_words(scope: Scope) -> str:
     """The words of a scope that a person may search for."""
     if not (scope.ontology or scope.task_types or scope.tools):
         return ""
-    return " ".join(
-        (*((scope.ontology,) if scope.ontology else ()), *scope.task_types, *scope.tools)
-    )
+    ontology = (scope.ontology,) if scope.ontology else ()
+    return " ".join((*ontology, *scope.task_types, *scope.tools))
 
 
 def item_columns(item: MemoryItem) -> tuple[str, ...]:
@@ -40,7 +39,5 @@ def item_columns(item: MemoryItem) -> tuple[str, ...]:
 
 def item_text(item: MemoryItem) -> tuple[str, str]:
     """What is embedded: the words that say what a memory is for, and its content."""
-    return (
-        f"{item.title} {item.description} {' '.join(item.tags)} {item.task_query or ''}",
-        item.content,
-    )
+    head = f"{item.title} {item.description} {' '.join(item.tags)} {item.task_query or ''}"
+    return head, item.content

@@ -34,8 +34,7 @@ ALL = 2**53
 
 @dataclass(slots=True)
 class EvolutionReport:
-    """What an operation did, or with `dry_run` would do. `log_id` is what `undo` takes; None where
-    nothing was written."""
+    """What an operation did or would do; `log_id` is what `undo` takes, None if unwritten."""
 
     operation: str
     dry_run: bool
@@ -127,9 +126,8 @@ class GraphEvolution(GraphStore):
                     report.moved[node.id] = ("task", "session")
             if dry_run or not (report.moved or report.merged):
                 return report
-            report.log_id = self._log_moves(
-                report, "same words once, the rest kept for the session"
-            )
+            why = "same words once, the rest kept for the session"
+            report.log_id = self._log_moves(report, why)
             for dropped, kept in report.merged.items():
                 self._merge(named[dropped], named[kept], report.log_id)
             for node_id, (before, after) in report.confidence.items():
@@ -168,7 +166,7 @@ class GraphEvolution(GraphStore):
                 if change.kind.startswith("decay:"):
                     done.setdefault(change.node_id, []).append(change)
             for node in self.query_nodes(limit=ALL):
-                after = _decayed(node, per_month, done.get(node.id, ()))
+                after = _decayed_confidence(node, per_month, done.get(node.id, ()))
                 if after < node.confidence:
                     report.confidence[node.id] = (node.confidence, after)
                     if after < archive_below:
@@ -197,9 +195,8 @@ class GraphEvolution(GraphStore):
                 change for change in self.confidence_history()
                 if change.kind.partition(":")[2] == str(log_id)
             ]  # fmt: skip
-            nodes = self.read_nodes(
-                {*(node_id for _, node_id in moves), *(change.node_id for change in changes)}
-            )
+            ids = {*(node_id for _, node_id in moves), *(change.node_id for change in changes)}
+            nodes = self.read_nodes(ids)
             for line, node_id in moves:
                 node = nodes.get(node_id)
                 if node is None or node.tier != line.to_tier or line.from_tier is None:
@@ -242,9 +239,8 @@ class GraphEvolution(GraphStore):
         ]
         self._replace_member(places, dropped.id, kept.id)
         note = {"into": kept.id, "edges": [list(place) for place in places]}
-        self._put_fields(
-            dropped.id, tier="archive", metadata={**dropped.metadata, MERGED_KEY: note}
-        )
+        metadata = {**dropped.metadata, MERGED_KEY: note}
+        self._put_fields(dropped.id, tier="archive", metadata=metadata)
         kept.access_count += dropped.access_count
         self._put_fields(kept.id, access_count=kept.access_count)
         why = f"same words as {kept.id}"
@@ -309,7 +305,7 @@ def _equal_groups(nodes: Sequence[Node]) -> list[list[Node]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _decayed(node: Node, per_month: float, done: Iterable[ConfidenceChange]) -> float:
+def _decayed_confidence(node: Node, per_month: float, done: Iterable[ConfidenceChange]) -> float:
     """The confidence that a node has left today."""
     since = node.last_accessed
     months = max(0, clock.now_ms() - since) // MONTH_MS
@@ -332,10 +328,8 @@ def _check_undo(log_id: int, lines: Sequence[Evolution]) -> None:
         hint = "it cannot be undone itself" if name == "undo" else f"undo {part_of} as a whole"
         raise ValidationError(f"line {log_id} {verb} {part_of}: {hint}", field="log_id")
     if name not in OPERATIONS and not (line.from_tier and line.to_tier):
-        raise ValidationError(
-            f"line {log_id} is {name!r}, which cannot be undone: only changes of tier, "
-            f"{', '.join(OPERATIONS)} can",
-            field="log_id",
-        )
+        names = ", ".join(OPERATIONS)
+        why = f"line {log_id} is {name!r}, which cannot be undone"
+        raise ValidationError(f"{why}: only changes of tier, {names} can", field="log_id")
     if any(other.operation == f"undo:{log_id}" for other in lines):
         raise ValidationError(f"line {log_id} was undone already", field="log_id")

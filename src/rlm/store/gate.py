@@ -1,7 +1,7 @@
 """The one gate that every write passes: validate, clean, scrub, stamp.
 
 Nothing reaches a store but through `admit_item`, `admit_items`, `admit_node`, `admit_edge` or
-`admit_text`, and what belongs to a run through `admit_artifacts` and `admit_usage` (`records.py`).
+`values.admit_text`, and what belongs to a run through `records.admit_artifacts` and `admit_usage`.
 The order is fixed: clean the text (SPEC-02.34), scrub secrets, check every bound, compute the id
 from what is left, then stamp origin, trust, outcome and confidence. So an id never depends on a
 secret, and a rejected value never touches a file. Dedup by id is the store's own last step.
@@ -22,14 +22,6 @@ from rlm.errors import ValidationError
 from rlm.store.graph import Member
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.identity import normalize_scope
-from rlm.store.records import (
-    admit_artifacts,
-    admit_branch,
-    admit_session,
-    admit_usage,
-    check_listing,
-    saved_already,
-)
 from rlm.store.sanitize import clean_text, clean_value
 from rlm.store.secrets import scrub, scrub_value
 from rlm.store.types import (
@@ -58,42 +50,11 @@ from rlm.store.values import (
     check_count,
     check_many,
     choice,
-    finite,
     is_clean,
     natural,
-    shown,
+    show,
     unit,
 )
-
-__all__ = [
-    "FIXED_FIELDS",
-    "RECALLED_HEADING",
-    "START_CONFIDENCE",
-    "admit_artifacts",
-    "admit_branch",
-    "admit_edge",
-    "admit_id",
-    "admit_item",
-    "admit_items",
-    "admit_node",
-    "admit_object",
-    "admit_session",
-    "admit_text",
-    "admit_time",
-    "admit_usage",
-    "amend_item",
-    "check_count",
-    "check_listing",
-    "check_many",
-    "check_retrieve",
-    "check_tenant",
-    "choice",
-    "finite",
-    "natural",
-    "same_words",
-    "saved_already",
-    "unit",
-]
 
 TITLE_WORDS = 10
 TITLE_CHARS = 200
@@ -170,16 +131,14 @@ def admit_items(
 
 
 def _item_texts(item: MemoryItem) -> tuple[str, str, str, str, list[str]]:
-    """Title, description, content, task and tags, cleaned, scrubbed and bounded; all but content on
-    one line."""
+    """Title, description, content, task and tags, admitted; all but content on one line."""
     parts = (item.title, item.description, item.content, item.task_query or "")
     for value, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True):
         if not isinstance(value, str):
             raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
         if len(value) > limit:
-            raise ValidationError(
-                f"{name} has {len(value):,} characters, at most {limit:,}", field=name
-            )
+            why = f"{name} has {len(value):,} characters, at most {limit:,}"
+            raise ValidationError(why, field=name)
     tags = _check_tags(item.tags)
     title, description, content, task = parts
     if not is_clean("\n".join((*parts, *tags))):  # rare: only then is each looked at by itself
@@ -201,15 +160,11 @@ def _check_title(title: str) -> None:
         raise ValidationError("title is empty: give it up to 10 words", field="title")
     count = title.count(" ") + 1
     if count > TITLE_WORDS:
-        raise ValidationError(
-            f"title has {count} words, at most {TITLE_WORDS}: {title[:60]!r}…; move the rest to the"
-            " description",
-            field="title",
-        )
+        why = f"title has {count} words, at most {TITLE_WORDS}: {title[:60]!r}…"
+        raise ValidationError(f"{why}; move the rest to the description", field="title")
     if len(title) > TITLE_CHARS:
-        raise ValidationError(
-            f"title has {len(title)} characters, at most {TITLE_CHARS}", field="title"
-        )
+        why = f"title has {len(title)} characters, at most {TITLE_CHARS}"
+        raise ValidationError(why, field="title")
 
 
 FIXED_FIELDS = frozenset(
@@ -244,9 +199,8 @@ def same_words(new: MemoryItem) -> ValidationError:
 def check_tenant(tenant: Any) -> Tenant:
     """A store is opened for a `Tenant`, nothing else."""
     if not isinstance(tenant, Tenant):
-        raise ValidationError(
-            f"tenant is {shown(tenant)}: use Tenant(org, team, project)", field="tenant"
-        )
+        why = f"tenant is {show(tenant)}: use Tenant(org, team, project)"
+        raise ValidationError(why, field="tenant")
     for name in ("org", "team", "project"):
         admit_id(getattr(tenant, name), f"tenant {name}")
     return tenant
@@ -262,8 +216,7 @@ def check_retrieve(task: Any, outcome: str | None, k: Any = 0) -> None:
 
 
 def _trust(item: MemoryItem, source_type: str, content: str) -> tuple[str, str | None]:
-    """Trust and, when the gate itself quarantines, why. A caller may lower trust; only a person
-    raises it."""
+    """Trust, and why the gate itself quarantines. A caller may lower it, a person raise it."""
     if RECALLED_HEADING in content:
         return "quarantined", "holds text that was recalled from memory"
     if item.trust is not None:
@@ -284,9 +237,8 @@ def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, 
     known = {"subtype", "tier", "confidence", "provenance", "metadata", "type", "content"}
     for key in values:
         if key not in known:
-            raise ValidationError(
-                f"unknown node field {key!r}; known: {', '.join(sorted(known))}", field=key
-            )
+            why = f"unknown node field {key!r}; known: {', '.join(sorted(known))}"
+            raise ValidationError(why, field=key)
     row: dict[str, Any] = {"type": choice(kind, NODE_TYPES, "node type")}
     row["content"] = _BLANK_LINES.sub("", admit_text(content, "content", NODE_CHARS)).rstrip()
     if not row["content"]:
@@ -310,23 +262,19 @@ def admit_edge(
     choice(kind, EDGE_TYPES, "edge type")
     clean_label = None if label is None else admit_line(label, "label", TASK_CHARS)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < 1e300:
-        raise ValidationError(
-            f"edge weight is {shown(weight)}: use a number from 0 up", field="weight"
-        )
+        why = f"edge weight is {show(weight)}: use a number from 0 up"
+        raise ValidationError(why, field="weight")
     if not members:
         raise ValidationError("an edge needs at least one member", field="members")
     if len(members) > MEMBER_COUNT:
-        raise ValidationError(
-            f"an edge of {len(members)} members; at most {MEMBER_COUNT}", field="members"
-        )
+        why = f"an edge of {len(members)} members; at most {MEMBER_COUNT}"
+        raise ValidationError(why, field="members")
     checked = tuple(_member(m, i) for i, m in enumerate(members))
     seen: set[tuple[str, str]] = set()
     for member in checked:
         if (member.node_id, member.role) in seen:
-            raise ValidationError(
-                f"node {member.node_id} is twice in the role {member.role!r} of one edge",
-                field="members",
-            )
+            why = f"node {member.node_id} is twice in the role {member.role!r} of one edge"
+            raise ValidationError(why, field="members")
         seen.add((member.node_id, member.role))
     return kind, clean_label, checked, float(weight)
 
@@ -335,30 +283,24 @@ def _member(value: Any, index: int) -> Member:
     if isinstance(value, Member):
         value = {"node_id": value.node_id, "role": value.role, "position": value.position}
     if not isinstance(value, Mapping) or not isinstance(value.get("node_id"), str):
-        raise ValidationError(
-            f"member {index} is {shown(value)}: use {{'node_id': …, 'role': …, 'position': …}}",
-            field="members",
-        )
+        why = f"member {index} is {show(value)}: use {{'node_id': …, 'role': …, 'position': …}}"
+        raise ValidationError(why, field="members")
     for key in value:
         if key not in ("node_id", "role", "position"):
-            raise ValidationError(
-                f"member {index} has the unknown key {shown(key)}", field="members"
-            )
+            why = f"member {index} has the unknown key {show(key)}"
+            raise ValidationError(why, field="members")
     position = value.get("position", index)
     if isinstance(position, bool) or not isinstance(position, int) or abs(position) >= 2**63:
-        raise ValidationError(
-            f"member {index} has position {shown(position)}: use an integer", field="members"
-        )
-    return Member(
-        value["node_id"], choice(value.get("role", "participant"), ROLES, "role"), position
-    )
+        why = f"member {index} has position {show(position)}: use an integer"
+        raise ValidationError(why, field="members")
+    role = choice(value.get("role", "participant"), ROLES, "role")
+    return Member(value["node_id"], role, position)
 
 
 def first_sentence(text: str, limit: int = 160) -> str:
     """A description for a memory that came without one: its first line, cut at a word."""
-    line = " ".join(next((part for part in text.splitlines() if part.strip()), "").split()).strip(
-        " -*#>"
-    )
+    first = next((part for part in text.splitlines() if part.strip()), "")
+    line = " ".join(first.split()).strip(" -*#>")
     if len(line) <= limit:
         return line
     return line[:limit].rsplit(" ", 1)[0] + "…"
@@ -368,43 +310,39 @@ def _check_tags(tags: Any) -> list[str]:
     if not tags:
         return []
     if type(tags) is not list and (isinstance(tags, str) or not isinstance(tags, Sequence)):
-        raise ValidationError(f"tags is {shown(tags)}: use a list of text", field="tags")
+        raise ValidationError(f"tags is {show(tags)}: use a list of text", field="tags")
     if len(tags) > TAG_COUNT:
         raise ValidationError(f"{len(tags)} tags, at most {TAG_COUNT}", field="tags")
     for tag in tags:
         if not isinstance(tag, str):
-            raise ValidationError(
-                f"tag {shown(tag)}: use text of at most {TAG_CHARS} characters", field="tags"
-            )
+            why = f"tag {show(tag)}: use text of at most {TAG_CHARS} characters"
+            raise ValidationError(why, field="tags")
         if len(tag) > TAG_CHARS:  # of a tag that held a secret less is shown than was given
-            raise ValidationError(
-                f"tag {shown(tag)} has {len(tag):,} characters, at most {TAG_CHARS}", field="tags"
-            )
+            why = f"tag {show(tag)} has {len(tag):,} characters, at most {TAG_CHARS}"
+            raise ValidationError(why, field="tags")
     return list(tags)
 
 
 def _scope(scope: Any) -> tuple[Scope, str]:
-    """A scope as it is kept, and as it stands in an id. Most memories share theirs with many
-    others."""
+    """A scope as stored, and as it stands in an id. Most memories share theirs."""
     if not isinstance(scope, Scope):
-        raise ValidationError(f"scope is {shown(scope)}: use a Scope", field="scope")
+        raise ValidationError(f"scope is {show(scope)}: use a Scope", field="scope")
     if type(scope.transferable) is not bool:
         raise _odd_scope()
-    if (
-        type(scope) is Scope and type(scope.task_types) is type(scope.tools) is tuple
-    ):  # nothing that equals as it likes
+    # The cache takes nothing that defines equality by itself.
+    if type(scope) is Scope and type(scope.task_types) is type(scope.tools) is tuple:
         with suppress(TypeError):  # something in it is no key
             return _known_scope(scope)
-    return _checked_scope(scope)
+    return _check_scope(scope)
 
 
-def _checked_scope(scope: Scope) -> tuple[Scope, str]:
+def _check_scope(scope: Scope) -> tuple[Scope, str]:
     lists = (scope.task_types, scope.tools)
     if not all(isinstance(names, tuple | list) for names in lists):
         raise _odd_scope()
     parts = ("" if scope.ontology is None else scope.ontology, *scope.task_types, *scope.tools)
     if not all(isinstance(part, str) for part in parts):
-        raise ValidationError(f"scope is {shown(parts)}: use text", field="scope")
+        raise ValidationError(f"scope is {show(parts)}: use text", field="scope")
     if sum(map(len, parts)) > TASK_CHARS:
         raise ValidationError("scope is too large", field="scope")
     kept = Scope(scope.ontology, tuple(scope.task_types), tuple(scope.tools), scope.transferable)
@@ -414,10 +352,9 @@ def _checked_scope(scope: Scope) -> tuple[Scope, str]:
     return DEFAULT_SCOPE if kept == DEFAULT_SCOPE else kept, normalize_scope(kept.to_dict())
 
 
-_known_scope = lru_cache(maxsize=SCOPES_KEPT)(_checked_scope)
+_known_scope = lru_cache(maxsize=SCOPES_KEPT)(_check_scope)
 
 
 def _odd_scope() -> ValidationError:
-    return ValidationError(
-        "scope: task_types and tools are lists, transferable is true or false", field="scope"
-    )
+    why = "scope: task_types and tools are lists, transferable is true or false"
+    return ValidationError(why, field="scope")

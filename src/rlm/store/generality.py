@@ -22,7 +22,7 @@ _PROCEDURAL = re.compile(
 )
 
 
-def hardcoded(text: str) -> str | None:
+def hardcoded_term(text: str) -> str | None:
     """The first IRI, prefix declaration or prefixed name of a particular ontology in a text."""
     found = _IRI.search(text) or _DECLARED.search(text)
     if found:
@@ -32,12 +32,12 @@ def hardcoded(text: str) -> str | None:
 
 def hardcoded_name(item: MemoryItem) -> str | None:
     """The first such name in what a memory says. Its source task is not looked at."""
-    return hardcoded("\n".join((item.title, item.description, item.content, *(item.tags or ()))))
+    parts = (item.title, item.description, item.content, *(item.tags or ()))
+    return hardcoded_term("\n".join(parts))
 
 
 def score_generalization(item: MemoryItem) -> float:
-    """From 0 to 1: 0.5; −0.3 for a hard-coded name; +0.2 for procedural words; +0.3 for the tag
-    universal."""
+    """0.5; −0.3 for a hard-coded name, +0.2 for procedural words, +0.3 if tagged universal."""
     score = 0.5
     if hardcoded_name(item) is not None:
         score -= 0.3

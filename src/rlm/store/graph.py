@@ -8,27 +8,22 @@ for every backend.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rlm.store.types import ROLES
+from rlm.store.types import ROLES, Record
 
 if TYPE_CHECKING:
     from rlm.retrieval.excerpt import Snippet
     from rlm.retrieval.explain import Explanation
     from rlm.store.evolution import EvolutionReport
 
-DIRECTIONS = {
-    "out": ("subject", "cause"),
-    "in": ("object", "effect"),
-    "both": ROLES,
-}
-"""An edge leads out of a node in these roles, into it in those; `context` and `participant` have no
-direction."""
+DIRECTIONS = {"out": ("subject", "cause"), "in": ("object", "effect"), "both": ROLES}
+"""The roles in which an edge leads out of a node or into it; others have no direction."""
 
 
 @dataclass(slots=True)
-class Node:
+class Node(Record):
     """A vertex of the hypergraph. Times are milliseconds since 1970, as seed 004 stores them."""
 
     id: str
@@ -43,10 +38,6 @@ class Node:
     updated_at: int = 0
     last_accessed: int = 0
     access_count: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return {spec.name: getattr(self, spec.name) for spec in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +70,12 @@ class Edge:
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as JSON types."""
-        return {
-            "id": self.id,
-            "type": self.type,
-            "label": self.label,
-            "weight": self.weight,
-            "members": [
-                {"node_id": m.node_id, "role": m.role, "position": m.position} for m in self.members
-            ],
-        }
+        return {**asdict(self), "members": [asdict(member) for member in self.members]}
 
 
 @dataclass(frozen=True, slots=True)
-class ConfidenceChange:
-    """When and why a node's confidence changed. `kind` is `edit`, or an operation and its line in
-    the evolution log, as `decay:17`."""
+class ConfidenceChange(Record):
+    """A change of a node's confidence. `kind` is `edit`, or an operation as `decay:17`."""
 
     node_id: str
     at: str
@@ -101,10 +83,6 @@ class ConfidenceChange:
     before: float
     after: float
     reason: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return {spec.name: getattr(self, spec.name) for spec in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +104,7 @@ class Evolution:
 
 
 class NodeHit(tuple[Node, float]):
-    """A found node and its score; unpacks as `(node, score)`. `snippet` is the part of its content
-    that answers; `why` is filled when asked to explain."""
+    """A found node, its score, the snippet that answers, and `why` when asked to explain."""
 
     snippet: Snippet
     why: Explanation | None
@@ -160,12 +137,7 @@ class GraphDump:
     @property
     def counts(self) -> dict[str, int]:
         """How many of each."""
-        return {
-            "nodes": len(self.nodes),
-            "edges": len(self.edges),
-            "events": len(self.events),
-            "changes": len(self.changes),
-        }
+        return {spec.name: len(getattr(self, spec.name)) for spec in fields(self)}
 
 
 class GraphStore(Protocol):

@@ -28,9 +28,7 @@ def normalize(text: str) -> str:
     """NFKC, case folded, runs of white space to one space, stripped. Idempotent."""
     if text.isascii():  # NFKC and casefold change nothing but case here, and cost ten times as much
         low = text.lower().replace("\n", " ")
-        if (
-            low.isprintable() and "  " not in low
-        ):  # most texts: then every word is one space apart already
+        if low.isprintable() and "  " not in low:  # most texts: words are one space apart
             return low.strip()
         return " ".join(low.split())
     folded = _unicode_normalize("NFKC", text).casefold()
@@ -38,18 +36,13 @@ def normalize(text: str) -> str:
     return " ".join(_unicode_normalize("NFKC", folded).split())
 
 
-PLAIN_SCOPE: dict[str, Any] = {
-    "ontology": None,
-    "task_types": [],
-    "tools": [],
-    "transferable": True,
-}
+PLAIN_SCOPE: dict[str, Any]
+PLAIN_SCOPE = {"ontology": None, "task_types": [], "tools": [], "transferable": True}
 _PLAIN_SCOPE_JSON = '{"transferable":true}'
 
 
 def normalize_scope(scope: Mapping[str, Any]) -> str:
-    """Canonical JSON of a scope: keys sorted, empty values dropped, lists sorted and without
-    repeats."""
+    """Canonical JSON of a scope: keys sorted, empty values dropped, lists sorted, distinct."""
     if scope is PLAIN_SCOPE or scope == PLAIN_SCOPE:
         return _PLAIN_SCOPE_JSON
     kept: dict[str, Any] = {}
@@ -83,13 +76,12 @@ def json_object(value: Mapping[str, Any]) -> str:
         return canonical_json(value)
     try:
         return orjson.dumps(value, None, orjson.OPT_SORT_KEYS).decode()
-    except orjson.JSONEncodeError:  # half a character, or nested too deep for it
+    except orjson.JSONEncodeError:  # a lone surrogate, or nested too deep for it
         return canonical_json(value)
 
 
 def _all_texts(value: Any) -> bool:
-    """Whether an object holds nothing but texts and such objects: these two libraries write in the
-    same way."""
+    """Whether an object holds only texts and such objects, which both libraries write alike."""
     if type(value) is not dict:
         return False
     for key, part in value.items():

@@ -16,7 +16,7 @@ from rlm.errors import ValidationError
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem, Tenant
-from rlm.store.values import shown
+from rlm.store.values import show
 
 MOST_BYTES = 64 << 20
 ORIGIN = "import"
@@ -74,16 +74,16 @@ def read_records(data: bytes, name: str) -> list[FileRecord]:
     if not text.strip():
         raise ValidationError(f"{name} is empty: there is nothing to import")
     if text.lstrip().startswith("["):
-        values = _parsed(text, name, 1)
+        values = _parse(text, name, 1)
         return [FileRecord(f"item {number}", value) for number, value in enumerate(values, 1)]
     lines = enumerate(text.split("\n"), 1)
-    found = [FileRecord(f"line {n}", _parsed(line, name, n)) for n, line in lines if line.strip()]
+    found = [FileRecord(f"line {n}", _parse(line, name, n)) for n, line in lines if line.strip()]
     if len(found) == 1 and isinstance(found[0].value, dict) and "memories" in found[0].value:
         raise _no_list(name)
     return found
 
 
-def _parsed(text: str, name: str, line: int) -> Any:
+def _parse(text: str, name: str, line: int) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as exc:
@@ -125,16 +125,15 @@ def import_records(
 
 
 def admit_record(value: Any, tenant: Tenant, *, level: str) -> MemoryItem:
-    """A record as a memory that has passed the gate. ValidationError when it is none."""
+    """A record as a memory that has passed the gate. ValidationError when it is not one."""
     if not isinstance(value, dict):
-        raise ValidationError(f"it is {shown(value)}: use an object")
+        raise ValidationError(f"it is {show(value)}: use an object")
     if value.get("archived_at"):
         raise ValidationError("it is in the archive of the store that it comes from")
     item = MemoryItem.from_dict({"description": "", **value})  # the gate takes it from the content
     trust = "quarantined" if item.trust == "quarantined" else "unverified"
-    return gate.admit_item(
-        replace(item, trust=trust, level=level, origin=ORIGIN), tenant, origin=ORIGIN
-    )
+    item = replace(item, trust=trust, level=level, origin=ORIGIN)
+    return gate.admit_item(item, tenant, origin=ORIGIN)
 
 
 def _title(value: Any) -> str:

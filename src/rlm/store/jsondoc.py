@@ -19,6 +19,7 @@ from rlm.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly, Valid
 from rlm.retrieval.embed import Embedder
 from rlm.store import gate, jsonrows
 from rlm.store.types import LOCAL, MemoryItem, Tenant
+from rlm.store.values import admit_id
 
 _LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
 FORMAT = 1
@@ -41,7 +42,7 @@ class JSONDocument:
         self.path = None if path is None else Path(path)
         self.tenant = gate.check_tenant(tenant)
         self.embedder = embedder
-        self.origin = gate.admit_id(origin, "origin")
+        self.origin = admit_id(origin, "origin")
         self.autosave = autosave
         self.read_only = read_only
         self._items: list[MemoryItem] = []
@@ -66,8 +67,7 @@ class JSONDocument:
         origin: str = "python",
         read_only: bool = False,
     ) -> Self:
-        """A store that reads `path` if it is there and saves after every write; with `read_only` it
-        takes none."""
+        """A store that reads `path` if it exists, and saves after every write."""
         store = cls(
             path,
             tenant=tenant,
@@ -104,9 +104,9 @@ class JSONDocument:
                 raise ValueError("it has no memories")
             self._items = jsonrows.memories(data["memories"], self.tenant, self.origin)
             self._artifacts = jsonrows.artifacts(data.get("artifacts", []))
-            self._usage = jsonrows.usage(data.get("usage", []))
-            self._signals = jsonrows.signals(data.get("signals", []))
-            self._packs = jsonrows.packs(data.get("packs", []))
+            self._usage, self._signals, self._packs = (
+                jsonrows.plain(data.get(name, []), name) for name in ("usage", "signals", "packs")
+            )
             self._foreign = False
         except OSError as exc:
             raise StoreError(f"{self.path} cannot be read: {exc.strerror}") from exc
@@ -156,9 +156,8 @@ class JSONDocument:
         except OSError as exc:
             with suppress(OSError):
                 part.unlink()
-            raise StoreFull(
-                f"{target} cannot be written ({exc.strerror}): the old file is intact"
-            ) from exc
+            why = f"{target} cannot be written ({exc.strerror}): the old file is intact"
+            raise StoreFull(why) from exc
         self.path = self.path or target
         self._foreign = self._foreign and target != self.path
         self._pending = self._pending and target != self.path
@@ -184,11 +183,10 @@ class JSONDocument:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StoreError(
-                f"{self.path or 'this MemoryStore'} is closed: open it again with open_store"
-            )
+            why = f"{self.path or 'this MemoryStore'} is closed: open it again with open_store"
+            raise StoreError(why)
 
-    def _saved(self, before: _State) -> None:
+    def _save_or_restore(self, before: _State) -> None:
         """Save when asked to; when that fails, memory goes back to what the file holds."""
         if not self.autosave:
             return
@@ -209,7 +207,6 @@ class JSONDocument:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Writes inside of this happen all together or not at all."""
         before, autosave = self._state(), self.autosave
         self.autosave = False
         try:
@@ -219,25 +216,22 @@ class JSONDocument:
             raise
         finally:
             self.autosave = autosave
-        self._saved(before)
+        self._save_or_restore(before)
 
     # -- who may see what ------------------------------------------------------------------------
 
     def _mine(self, item: MemoryItem) -> bool:
         tenant = self.tenant
-        return (
-            item.org == tenant.org
-            and (item.level == "org" or item.team == tenant.team)
-            and (item.level != "project" or item.project == tenant.project)
-        )
+        same_team = item.level == "org" or item.team == tenant.team
+        same_project = item.level != "project" or item.project == tenant.project
+        return item.org == tenant.org and same_team and same_project
 
     @property
     def _owner(self) -> list[str]:
         return [self.tenant.org, self.tenant.team, self.tenant.project]
 
-    def _seen(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Rows about runs and confidence that this tenant may see. One of an older file names no
-        owner: all see it."""
+    def _own_rows(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Rows of runs and confidence that this tenant may see; without an owner, all may."""
         self._check_open()
         org, team, project = self._owner
         owners = (None, [org, team, project], [org, team, ""], [org, "", ""])
@@ -248,8 +242,7 @@ class JSONDocument:
         return [item for item in self._items if self._mine(item)]
 
     def _places(self, memory_id: str) -> list[int]:
-        """Where a memory stands, on every level that this tenant sees, by its id or by the id that
-        a caller gave it."""
+        """Where a memory stands, on every visible level, by its id or its alias."""
         self._check_open()
         mine = [(place, item) for place, item in enumerate(self._items) if self._mine(item)]
         found = [place for place, item in mine if item.memory_id == memory_id]
@@ -265,11 +258,8 @@ class JSONDocument:
         return min(self._places(memory_id), key=order, default=None)
 
     def _put(self, admitted: Sequence[MemoryItem]) -> None:
-        there = {
-            (item.memory_id, item.level): place
-            for place, item in enumerate(self._items)
-            if self._mine(item)
-        }
+        mine = ((place, item) for place, item in enumerate(self._items) if self._mine(item))
+        there = {(item.memory_id, item.level): place for place, item in mine}
         for item in admitted:
             place = there.get((item.memory_id, item.level))
             if place is None:

@@ -9,9 +9,8 @@ the later one wins; use SQLite for that. A file that cannot be read is never ove
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -24,14 +23,9 @@ from rlm.store import gate
 from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
 from rlm.store.jsonruns import JSONRuns
 from rlm.store.learning import apply_lessons
-from rlm.store.types import (
-    QUARANTINE_KEYS,
-    Check,
-    Hit,
-    Lessons,
-    MemoryItem,
-    Scope,
-)
+from rlm.store.records import check_listing
+from rlm.store.types import Check, Hit, Lessons, MemoryItem, Scope, without_quarantine
+from rlm.store.values import admit_text
 
 _LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
 
@@ -77,19 +71,16 @@ class MemoryStore(JSONRuns):
     # -- adding ------------------------------------------------------------------------------------
 
     def add(self, item: MemoryItem) -> str:
-        """Store one memory and return its id. The same memory twice is one entry."""
         return self.add_many([item])[0]
 
     def add_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Store several, all or none; their ids, in order."""
         admitted = list(gate.admit_items(items, self.tenant, origin=self.origin))
         before = self._state()
         self._put(admitted)
-        self._saved(before)
+        self._save_or_restore(before)
         return [item.memory_id for item in admitted]
 
     def apply_lessons(self, lessons: Lessons) -> None:
-        """What a run changes in memories that are there. One that is gone by now is left out."""
         apply_lessons(self, lessons)
 
     # -- retrieving --------------------------------------------------------------------------------
@@ -103,7 +94,6 @@ class MemoryStore(JSONRuns):
         outcome: str | None = None,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best `k` memories for a task, best first, fewer when fewer match. Any text is valid."""
         gate.check_retrieve(task, outcome, k)
         live = [item for item in self.memories if item.trust != "quarantined"]
 
@@ -142,12 +132,10 @@ class MemoryStore(JSONRuns):
     # -- reading and changing one ------------------------------------------------------------------
 
     def get(self, memory_id: str) -> MemoryItem | None:
-        """One memory, archived or not; None when this tenant has no such id."""
         place = self._place(memory_id)
         return None if place is None else replace(self._items[place])
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
-        """Ids of memories that begin so, in order."""
         if kind != "memory":
             raise _lacking("graph")
         ids = {item.memory_id for item in self._visible() if item.memory_id.startswith(prefix)}
@@ -167,9 +155,8 @@ class MemoryStore(JSONRuns):
         limit: int = 100,
         offset: int = 0,
     ) -> list[MemoryItem]:
-        """Memories by what they are, newest first."""
         names = {"source_type": source_type, "outcome": outcome, "trust": trust, "level": level}
-        gate.check_listing(names, provenance, limit, offset)
+        check_listing(names, provenance, limit, offset)
         chosen = [
             (item.created_at, place, item)
             for place, item in enumerate(self._visible())
@@ -183,7 +170,6 @@ class MemoryStore(JSONRuns):
         return [replace(item) for _, _, item in chosen[max(0, offset) :][: max(0, limit)]]
 
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
-        """Change fields of one memory. New words give a new id, which the returned memory carries."""
         place = self._place(memory_id)
         if place is None:
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
@@ -195,15 +181,13 @@ class MemoryStore(JSONRuns):
         self._items[place] = new
         if new.confidence != old.confidence:
             self._note_signal(new, "edit", old.confidence or 0.0, None)
-        self._saved(before)
+        self._save_or_restore(before)
         return replace(new)
 
     def delete(self, memory_id: str) -> bool:
-        """Archive one memory; False when there was none to archive. `restore` brings it back."""
         return self._set_archived(memory_id, clock.now_iso())
 
     def restore(self, memory_id: str) -> bool:
-        """Bring an archived memory back."""
         return self._set_archived(memory_id, None)
 
     def _set_archived(self, memory_id: str, at: str | None) -> bool:
@@ -212,49 +196,42 @@ class MemoryStore(JSONRuns):
             return False
         before = self._state()
         self._items[place] = replace(self._items[place], archived_at=at)
-        self._saved(before)
+        self._save_or_restore(before)
         return True
 
     def purge(self, memory_id: str) -> bool:
-        """Remove one memory for good."""
         place = self._place(memory_id)
         if place is None:
             return False
         before = self._state()
         del self._items[place]
-        self._saved(before)
+        self._save_or_restore(before)
         return True
 
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
-        """Take a memory out of quarantine."""
         item = self.get(memory_id)
         if item is None:
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
         if item.trust == "trusted":
             return item
-        provenance = {
-            key: value for key, value in item.provenance.items() if key not in QUARANTINE_KEYS
-        }
+        provenance = without_quarantine(item.provenance)
         if by:
-            provenance["approved_by"] = gate.admit_text(by, "approved_by", 200)
+            provenance["approved_by"] = admit_text(by, "approved_by", 200)
         return self.update(memory_id, trust="trusted", provenance=provenance)
 
     # -- what it lacks -----------------------------------------------------------------------------
 
     def queue_session(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not supported."""
         raise _lacking("queue")
 
     lease_job = finish_job = fail_job = jobs = queue_session
 
     def open_branch(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not supported."""
         raise _lacking("branches")
 
     get_branch = spend_branch = end_branch = branches = open_branch
 
     def other_projects(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not supported."""
         raise _lacking("projects")
 
     adopt_project = other_projects
@@ -262,8 +239,7 @@ class MemoryStore(JSONRuns):
     # -- the whole ---------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
-        """Counts, and which engines are live."""
-        live, records = self.memories, self._seen(self._artifacts)
+        live, records = self.memories, self._own_rows(self._artifacts)
 
         def groups(name: str) -> dict[str, int]:
             values = sorted(getattr(item, name) for item in live)
@@ -277,11 +253,7 @@ class MemoryStore(JSONRuns):
             "runs": len({entry["run"]["run_id"] for entry in records}),
             "trajectories": len(records),
             "path": None if self.path is None else str(self.path),
-            "tenant": {
-                "org": self.tenant.org,
-                "team": self.tenant.team,
-                "project": self.tenant.project,
-            },
+            "tenant": asdict(self.tenant),
             "engine": {
                 "store": "json",
                 "lexical": "scan",
@@ -294,22 +266,16 @@ class MemoryStore(JSONRuns):
         return [Check("file", True, "ok: every row was read and checked")]
 
     def repair(self) -> list[str]:
-        """There is nothing that could be made anew: the file is its rows."""
+        """Nothing is derived that could be rebuilt: the file is its rows."""
         return []
 
     def backup(self, path: str | Path) -> Path:
-        """A whole copy."""
         return self.save(Path(path).expanduser())
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

@@ -1,5 +1,4 @@
-"""What the rows of a JSON store may hold, checked when its file is read: people edit such files by
-hand.
+"""What the rows of a JSON store may hold, checked on reading: people edit such files.
 
 The gate checks what comes in, and SQLite's schema what is there. This is the latter for JSON: the
 type and the range of every field. Texts are not cleaned again, so a file costs little to open and
@@ -27,15 +26,14 @@ from rlm.store.types import (
     Scope,
     Tenant,
 )
-from rlm.store.values import admit_time, choice, finite, natural, shown, unit
+from rlm.store.values import admit_time, choice, finite, natural, show, unit
 
 Check = Callable[[Any, str], object]
 Row = dict[str, Any]
 
 
 def memories(rows: Any, tenant: Tenant, origin: str) -> list[MemoryItem]:
-    """The memories of a file. One that names no owner was written by hand: it passes the gate, as a
-    new one does."""
+    """The memories of a file. One without an owner, written by hand, passes the gate."""
     places: dict[tuple[str, ...], str] = {}
     found = []
     for where, row in _each(rows, "memories"):
@@ -47,9 +45,8 @@ def memories(rows: Any, tenant: Tenant, origin: str) -> list[MemoryItem]:
             key = (item.memory_id, item.level, item.org, item.team, item.project)
             if places.setdefault(key, where) != where:
                 hint = "remove one, or the memory_id of the one that is new"
-                raise ValidationError(
-                    f"memory_id {item.memory_id!r} is that of {places[key]} too: {hint}"
-                )
+                why = f"memory_id {item.memory_id!r} is that of {places[key]} too: {hint}"
+                raise ValidationError(why)
         found.append(item)
     return found
 
@@ -78,22 +75,9 @@ def artifacts(rows: Any) -> list[Row]:
     return found
 
 
-def usage(rows: Any) -> list[Row]:
-    """Which memories a trajectory was given."""
-    return _plain(rows, "usage", USE)
-
-
-def signals(rows: Any) -> list[Row]:
-    """Why confidence moved."""
-    return _plain(rows, "signals", SIGNAL)
-
-
-def packs(rows: Any) -> list[Row]:
-    """Which packs were imported, and what each brought."""
-    return _plain(rows, "packs", PACK)
-
-
-def _plain(rows: Any, name: str, checks: Mapping[str, Check]) -> list[Row]:
+def plain(rows: Any, name: str) -> list[Row]:
+    """The rows of `usage`, `signals` or `packs`."""
+    checks = {"usage": USE, "signals": SIGNAL, "packs": PACK}[name]
     found = []
     for where, row in _each(rows, name):
         with _at(where):
@@ -122,9 +106,8 @@ def _check(row: Row, checks: Mapping[str, Check]) -> None:
     """Every field is there, is known, and holds what it may hold."""
     for name in row:
         if name not in checks:
-            raise ValidationError(
-                f"unknown field {shown(name)}; known: {', '.join(checks)}", field=name
-            )
+            why = f"unknown field {show(name)}; known: {', '.join(checks)}"
+            raise ValidationError(why, field=name)
     for name, check in checks.items():
         if name not in row:
             raise ValidationError(f"{name} is missing", field=name)
@@ -133,12 +116,12 @@ def _check(row: Row, checks: Mapping[str, Check]) -> None:
 
 def _kind(kind: type, expected: str, value: Any, name: str) -> None:
     if not isinstance(value, kind):
-        raise ValidationError(f"{name} is {shown(value)}: use {expected}", field=name)
+        raise ValidationError(f"{name} is {show(value)}: use {expected}", field=name)
 
 
 def _texts(value: Any, name: str) -> None:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ValidationError(f"{name} is {shown(value)}: use a list of text", field=name)
+        raise ValidationError(f"{name} is {show(value)}: use a list of text", field=name)
 
 
 def _owner(value: Any, name: str) -> None:
@@ -146,7 +129,7 @@ def _owner(value: Any, name: str) -> None:
     if value is not None:
         _texts(value, name)
         if len(value) != 3:
-            raise ValidationError(f"{name} is {shown(value)}: use [org, team, project]", field=name)
+            raise ValidationError(f"{name} is {show(value)}: use [org, team, project]", field=name)
 
 
 def _nullable(check: Check) -> Check:
@@ -157,11 +140,8 @@ def _one_of(allowed: tuple[str, ...]) -> Check:
     return lambda value, name: choice(value, allowed, name)
 
 
-_text, _object, _list = (
-    partial(_kind, str, "text"),
-    partial(_kind, dict, "an object"),
-    partial(_kind, list, "a list"),
-)
+_text, _object = partial(_kind, str, "text"), partial(_kind, dict, "an object")
+_list = partial(_kind, list, "a list")
 _flag = partial(_kind, bool, "true or false")
 _maybe = _nullable(_text)
 

@@ -14,8 +14,9 @@ from rlm.store import gate
 from rlm.store.identity import canonical_json
 from rlm.store.jsondoc import JSONDocument
 from rlm.store.learning import LearningRow, learning_row
-from rlm.store.records import Use
+from rlm.store.records import Use, admit_artifacts, admit_usage, already_saved
 from rlm.store.types import Judgment, Lessons, MemoryItem, NewPack, PackRow, Run, Trajectory
+from rlm.store.values import admit_id, admit_text, check_count, finite
 
 
 class JSONRuns(JSONDocument):
@@ -30,11 +31,10 @@ class JSONRuns(JSONDocument):
     def record_usage(
         self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
     ) -> None:
-        """Note which memories a trajectory was given, with rank and score."""
-        given_to, uses = gate.admit_usage(trajectory_id, retrieved)
+        given_to, uses = admit_usage(trajectory_id, retrieved)
         before = self._state()
         self._note_usage(given_to, uses)
-        self._saved(before)
+        self._save_or_restore(before)
 
     def _note_usage(self, trajectory_id: str, uses: Sequence[Use]) -> None:
         now = clock.now_iso()
@@ -46,9 +46,8 @@ class JSONRuns(JSONDocument):
         }
         for use in uses:
             place = there.setdefault(use.memory_id, len(self._usage))
-            self._usage[place : place + 1] = [
-                {"trajectory_id": trajectory_id, **use._asdict(), "owner": self._owner}
-            ]
+            row = {"trajectory_id": trajectory_id, **use._asdict(), "owner": self._owner}
+            self._usage[place : place + 1] = [row]
             for place in self._places(use.memory_id):
                 self._items[place] = replace(self._items[place], last_used=now)
 
@@ -62,13 +61,12 @@ class JSONRuns(JSONDocument):
         retrieved: Sequence[tuple[MemoryItem, float]] = (),
         lessons: Lessons | None = None,
     ) -> list[str]:
-        """Store everything that one run produced, all or none; the ids of the new memories."""
-        run, trajectory, judgment = gate.admit_artifacts(run, trajectory, judgment)
-        given_to, uses = gate.admit_usage(trajectory.trajectory_id, retrieved)
+        run, trajectory, judgment = admit_artifacts(run, trajectory, judgment)
+        given_to, uses = admit_usage(trajectory.trajectory_id, retrieved)
         admitted = list(gate.admit_items(memories, self.tenant, origin=self.origin))
-        own = self._seen(self._artifacts)
+        own = self._own_rows(self._artifacts)
         if any(record["trajectory"]["trajectory_id"] == given_to for record in own):
-            raise gate.saved_already(given_to)
+            raise already_saved(given_to)
         runs = (record["run"] for record in own if record["run"]["run_id"] == run.run_id)
         record = {
             "run": next(runs, asdict(run)),  # a run that is there already stays as it is
@@ -86,31 +84,26 @@ class JSONRuns(JSONDocument):
 
     def _learn(self, lessons: Lessons, judgment: Judgment | None) -> None:
         for memory_id in lessons.followed if judgment is not None else ():
-            for place in self._places(gate.admit_id(memory_id, "memory_id")):
+            for place in self._places(admit_id(memory_id, "memory_id")):
                 item, success = self._items[place], judgment is not None and judgment.is_success
-                self._items[place] = replace(
-                    item,
-                    success_count=item.success_count + success,
-                    failure_count=item.failure_count + (not success),
-                )
+                name = "success_count" if success else "failure_count"
+                self._items[place] = replace(item, **{name: getattr(item, name) + 1})
         self.apply_lessons(lessons)
 
     def adjust_confidence(
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
     ) -> float:
-        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new
-        confidence."""
         place = self._place(memory_id)
         if place is None:
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
         state, item = self._state(), self._items[place]
         before = item.confidence or 0.0
-        after = min(1.0, max(0.0, before + gate.finite(delta, "delta")))
-        kind = gate.admit_text(kind, "kind", 64)
-        text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
+        after = min(1.0, max(0.0, before + finite(delta, "delta")))
+        kind = admit_text(kind, "kind", 64)
+        text = None if reason is None else admit_text(reason, "reason", 2_000)
         self._items[place] = replace(item, confidence=after)
         self._note_signal(self._items[place], kind, before, text)
-        self._saved(state)
+        self._save_or_restore(state)
         return after
 
     def _note_signal(self, item: MemoryItem, kind: str, before: float, reason: str | None) -> None:
@@ -120,46 +113,38 @@ class JSONRuns(JSONDocument):
         self._signals.append({**about, "at": clock.now_iso(), "kind": kind, **moved})
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        """Every change of a memory's confidence, oldest first: at, kind, delta, before, after,
-        reason."""
-        kept = [signal for signal in self._seen(self._signals) if signal["memory_id"] == memory_id]
+        signals = self._own_rows(self._signals)
+        kept = [signal for signal in signals if signal["memory_id"] == memory_id]
         names = ("at", "kind", "delta", "before", "after", "reason")
         return [{name: signal[name] for name in names} for signal in kept]
 
     def recent_runs(
         self, limit: int = 20, *, trajectory_id: str | None = None
     ) -> list[tuple[Run, Trajectory]]:
-        """The newest trajectories first, each with its run; or the one of this id."""
-        records = self._seen(self._artifacts)
+        records = self._own_rows(self._artifacts)
         kept = [(Run(**record["run"]), Trajectory(**record["trajectory"])) for record in records]
-        kept = [
-            pair for pair in kept if trajectory_id is None or pair[1].trajectory_id == trajectory_id
-        ]
+        kept = [pair for pair in kept if trajectory_id in (None, pair[1].trajectory_id)]
         kept.sort(key=lambda pair: pair[1].trajectory_id)
         kept.sort(key=lambda pair: pair[1].created_at, reverse=True)
-        return kept[: gate.check_count(limit, "limit")]
+        return kept[: check_count(limit, "limit")]
 
     def learning_rows(
         self, limit: int = 10_000, *, curriculum_id: str | None = None
     ) -> Iterator[LearningRow]:
-        """Every trajectory in little, the last stored first."""
         used: dict[str, list[tuple[str, int, float | None]]] = {}
-        for use in self._seen(self._usage):
-            used.setdefault(use["trajectory_id"], []).append(
-                (use["memory_id"], use["rank"], use["score"])
-            )
-        rows = (_learning_row(record, used) for record in reversed(self._seen(self._artifacts)))
+        for use in self._own_rows(self._usage):
+            one = (use["memory_id"], use["rank"], use["score"])
+            used.setdefault(use["trajectory_id"], []).append(one)
+        rows = (_learning_row(record, used) for record in reversed(self._own_rows(self._artifacts)))
         wanted = (row for row in rows if curriculum_id in (None, row.curriculum_id))
-        yield from islice(wanted, gate.check_count(limit, "limit"))
+        yield from islice(wanted, check_count(limit, "limit"))
 
     def judged_high(self, trajectory_ids: Sequence[str]) -> set[str]:
-        """Which of these trajectories have a judgment of high confidence."""
-        wanted = set(trajectory_ids)
         return {
             record["trajectory"]["trajectory_id"]
-            for record in self._seen(self._artifacts)
+            for record in self._own_rows(self._artifacts)
             if record["judgment"] and record["judgment"]["confidence"] == "high"
-        } & wanted
+        }.intersection(trajectory_ids)
 
     # -- packs -------------------------------------------------------------------------------------
 
@@ -171,7 +156,6 @@ class JSONRuns(JSONDocument):
         level: str = "project",
         on_progress: Callable[[int], None] | None = None,
     ) -> tuple[int, int]:
-        """Import memories that passed the gate, all or none: the import's number, how many are new."""
         brought: dict[str, str] = {}
         with self.together():
             read = 0
@@ -182,12 +166,9 @@ class JSONRuns(JSONDocument):
                 read += len(chunk)
                 if on_progress is not None:
                     on_progress(read)
-            same = [
-                row
-                for row in self._seen(self._packs)
-                if (row["name"], row["sha256"]) == (pack.name, pack.sha256)
-                and row["rolled_back_at"] is None
-            ]
+            key, rows = (pack.name, pack.sha256), self._own_rows(self._packs)
+            live = (row for row in rows if row["rolled_back_at"] is None)
+            same = [row for row in live if (row["name"], row["sha256"]) == key]
             if same and not brought:
                 return int(same[0]["pack_no"]), 0
             number = 1 + max((row["pack_no"] for row in self._packs), default=0)
@@ -199,9 +180,8 @@ class JSONRuns(JSONDocument):
 
     def _bring(self, item: MemoryItem, *, lift: bool) -> bool:
         """Add one memory of a pack, or bring it back; False where it stays as it is."""
-        place = next(
-            (at for at in self._places(item.memory_id) if self._items[at].level == item.level), None
-        )
+        places = self._places(item.memory_id)
+        place = next((at for at in places if self._items[at].level == item.level), None)
         if place is None:
             self._items.append(item)
             return True
@@ -209,7 +189,7 @@ class JSONRuns(JSONDocument):
         quarantined = lift and old.trust == "quarantined" and old.source_type == "pack"
         rolled_back = old.archived_at is not None and any(
             row["rolled_back_at"] == old.archived_at and item.memory_id in row["brought"]
-            for row in self._seen(self._packs)
+            for row in self._own_rows(self._packs)
         )
         if not (rolled_back or (quarantined and old.archived_at is None)):
             return False
@@ -219,13 +199,12 @@ class JSONRuns(JSONDocument):
         return True
 
     def packs(self) -> list[PackRow]:
-        """Every import that this tenant may see, oldest first."""
         names = PackRow.__slots__
-        return [PackRow(**{name: row[name] for name in names}) for row in self._seen(self._packs)]
+        rows = self._own_rows(self._packs)
+        return [PackRow(**{name: row[name] for name in names}) for row in rows]
 
     def rollback_pack(self, pack_no: int) -> tuple[int, list[str]]:
-        """Archive what an import added and nobody changed; how many, and the ids of what stays."""
-        row = next((row for row in self._seen(self._packs) if row["pack_no"] == pack_no), None)
+        row = next((row for row in self._own_rows(self._packs) if row["pack_no"] == pack_no), None)
         if row is None or row["rolled_back_at"] is not None:
             return 0, []
         now, archived, kept = clock.now_iso(), 0, []
@@ -249,15 +228,15 @@ class JSONRuns(JSONDocument):
 def _learning_row(
     record: dict[str, Any], used: dict[str, list[tuple[str, int, float | None]]]
 ) -> LearningRow:
-    run, made, verdict = record["run"], record["trajectory"], record["judgment"] or {}
+    run, path, verdict = record["run"], record["trajectory"], record["judgment"] or {}
+    own = ("trajectory_id", "created_at", "task_query", "iteration_count")
     columns = {
-        name: made[name]
-        for name in ("trajectory_id", "created_at", "task_query", "iteration_count")
+        **{name: path[name] for name in own},
+        "converged": bool(path["converged"]),
+        **{name: run[name] for name in ("run_id", "model", "ontology_name")},
+        **{name: verdict.get(name) for name in ("is_success", "confidence")},
     }
-    columns |= {"run_id": run["run_id"], "converged": bool(made["converged"]), "model": run["model"],
-                "ontology_name": run["ontology_name"], "is_success": verdict.get("is_success"),
-                "confidence": verdict.get("confidence")}  # fmt: skip
-    return learning_row(columns, made["artifact"], used.get(made["trajectory_id"], []))
+    return learning_row(columns, path["artifact"], used.get(path["trajectory_id"], []))
 
 
 def _digest(item: MemoryItem) -> str:

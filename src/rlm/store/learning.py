@@ -42,8 +42,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class LearningRow:
-    """One trajectory in little. `is_success` is None where nobody judged it, `kind` where nobody
-    knew it."""
+    """A summary of one trajectory; `is_success` is None unless judged, `kind` unless known."""
 
     trajectory_id: str
     run_id: str
@@ -74,18 +73,14 @@ def learning_row(
     artifact: Mapping[str, Any],
     used: Sequence[tuple[str, int, float | None]],
 ) -> LearningRow:
-    """A row from its columns (names as in `LearningRow`), the artifact's fields, and what usage
-    says, in any order."""
+    """A row from its columns, the artifact's fields, and its usage in any order."""
     texts: dict[str, Any] = {
         name: _text(artifact.get(name))
         for name in ("kind", "curriculum_id", "task_id", "task_hash", "reason")
     }
-    return LearningRow(
-        **trajectory,
-        **texts,
-        tokens=_tokens(artifact.get("usage")),
-        given=_given(artifact, sorted(used, key=_rank)),
-    )
+    tokens = _tokens(artifact.get("usage"))
+    given = _given_memories(artifact, sorted(used, key=_rank))
+    return LearningRow(**trajectory, **texts, tokens=tokens, given=given)
 
 
 def _rank(use: tuple[str, int, float | None]) -> tuple[int, str]:
@@ -104,7 +99,7 @@ def _tokens(usage: Any) -> int | None:
     return sum(known) if known else None
 
 
-def _given(
+def _given_memories(
     artifact: Mapping[str, Any], used: Sequence[tuple[str, int, float | None]]
 ) -> tuple[Given, ...]:
     shown = artifact.get("injected")
@@ -118,19 +113,16 @@ def _given(
     for memory_id, rank, score in used:
         place = _place(memory_id, rank, shown, ids)
         say = place in numbers if said and place else None
-        found.append(
-            Given(memory_id, rank, score, place is not None, say, say is False and place in left)
-        )
+        gone = say is False and place in left
+        found.append(Given(memory_id, rank, score, place is not None, say, gone))
     return tuple(found)
 
 
 def _numbers(uses: Any, name: str) -> set[int]:
     listed = uses.get(name) if isinstance(uses, Mapping) else None
-    return (
-        set(listed)
-        if isinstance(listed, list) and all(isinstance(number, int) for number in listed)
-        else set()
-    )
+    if not isinstance(listed, list) or not all(isinstance(number, int) for number in listed):
+        return set()
+    return set(listed)
 
 
 def _place(memory_id: str, rank: int, shown: list[Any], ids: set[str]) -> int | None:
@@ -141,12 +133,11 @@ def _place(memory_id: str, rank: int, shown: list[Any], ids: set[str]) -> int | 
 
 
 def apply_lessons(store: MemoryBackend, lessons: Lessons) -> None:
-    """What a run changes in memories that are there. One that is gone by now teaches nothing."""
+    """What a run changes in existing memories. One that is gone by now is left out."""
     for signal in lessons.signals:
         with suppress(NotFound):
-            store.adjust_confidence(
-                signal.memory_id, signal.delta, kind=signal.kind, reason=signal.reason or None
-            )
+            one, why = signal.memory_id, signal.reason or None
+            store.adjust_confidence(one, signal.delta, kind=signal.kind, reason=why)
     for memory_id, changes in lessons.changes:
         with suppress(NotFound):
             store.update(memory_id, **changes)

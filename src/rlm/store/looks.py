@@ -1,77 +1,22 @@
-"""Whether a value looks like a secret, or like what people write in the place of one. Used by
-`secrets` alone."""
+"""Whether a value looks like a secret, or like a placeholder for one. For `secrets` alone."""
 
 import re
 
 AROUND_NAME = b" \t\"'`\\*])"  # may stand between a name and its separator
 SQUEEZE = str.maketrans("", "", "_-" + AROUND_NAME.decode())
-_PLACEHOLDER_STARTS = (
-    *("$", "<", "{", "%", "[redacted", "@{", "...", "…", "***", "xxx", "#{", "!ref", "!secret"),
-    *(
-        "your",
-        "my_",
-        "my-",
-        "example",
-        "placeholder",
-        "replace",
-        "insert",
-        "changeme",
-        "change_",
-        "change-",
-    ),
-    *(
-        "dummy",
-        "redacted",
-        "todo",
-        "fixme",
-        "sample",
-        "enter_",
-        "enter-",
-        "some_",
-        "some-",
-        "the_",
-        "the-",
-    ),
-    *(
-        "os.",
-        "process.",
-        "env.",
-        "self.",
-        "this.",
-        "config.",
-        "settings.",
-        "secrets.",
-        "vars.",
-        "var.",
-    ),
-    *(
-        "op://",
-        "vault:",
-        "file:",
-        "arn:",
-        "ref+",
-        "keyring:",
-        "env:",
-        "secret://",
-        "http://",
-        "https://",
-    ),
-)
-_PLACEHOLDER_WORDS = frozenset(
-    {
-        "none",
-        "null",
-        "undefined",
-        "true",
-        "false",
-        "string",
-        "optional",
-        "required",
-        "boolean",
-        "integer",
-    }
-    | {"hidden", "masked", "password", "passphrase", "secret", "token", "apikey", "credentials"}
-)
+_STARTS = """
+$ < { % [redacted @{ ... … *** xxx #{ !ref !secret
+your my_ my- example placeholder replace insert changeme change_ change- dummy redacted todo
+fixme sample enter_ enter- some_ some- the_ the-
+os. process. env. self. this. config. settings. secrets. vars. var.
+op:// vault: file: arn: ref+ keyring: env: secret:// http:// https://
+"""
+_WORDS = """
+none null undefined true false string optional required boolean integer hidden masked password
+passphrase secret token apikey credentials
+"""
+_PLACEHOLDER_STARTS = tuple(_STARTS.split())
+_PLACEHOLDER_WORDS = frozenset(_WORDS.split())
 _CALL = re.compile(
     r"[A-Za-z_][\w.]*[(\[]|[A-Z][A-Z_]{0,30}_(?:KEY|TOKEN|SECRET|PASSWORD|PASS|PWD|HERE)$"
 )
@@ -99,8 +44,7 @@ def is_mixed(token: str, *, cases: bool) -> bool:
 
 
 def is_random(value: str, least: int = 16) -> bool:
-    """Whether letters and digits stand together as nobody types them: at length, in both cases or
-    again and again."""
+    """Whether letters and digits mix as nobody types them: long, or in both cases."""
     return any(
         len(run) >= least
         and not run.isdigit()
@@ -110,23 +54,18 @@ def is_random(value: str, least: int = 16) -> bool:
 
 
 def is_plain_key(value: str) -> bool:
-    """Whether the value of an `ANY_KEY=` is one: such names also stand for keys of tables, caches
-    and files."""
+    """Whether the value of an `ANY_KEY=` is a key, and no name of a table, cache or file."""
     return bool(_PLAIN_KEY.fullmatch(value)) and is_random(value) and not is_placeholder(value)
 
 
 def is_url_password(password: str) -> bool:
     """Whether what stands between the user and the host is a password, and not a hole for one."""
-    return (
-        bool(password)
-        and not password.startswith(("$", "<", "{", "%", "[redacted:"))
-        and not _FILLER.match(password)
-    )
+    hole = password.startswith(("$", "<", "{", "%", "[redacted:"))
+    return bool(password) and not hole and not _FILLER.match(password)
 
 
 def is_slashed_password(password: str) -> bool:
-    """The same where a slash is in it. Then it might as well be a port and a path, or the
-    repository of a host."""
+    """The same with a slash in it, which might also be a port and a path."""
     if not is_url_password(password) or not _DIGIT.search(password):
         return False
     return not (_PORT.match(password) or WORDY.match(password) or password.endswith(".git"))

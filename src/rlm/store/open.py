@@ -31,12 +31,9 @@ def open_store(
     Without a path it is `RLM_MEMORY_DB`, then the config file's, then `~/.claude/rlm-memory.db`.
     `embedder` is an object, or a kind as in the settings: `static`, `endpoint` or `none`.
     """
-    settings = config.load(
-        embedder=embedder if isinstance(embedder, str) else None, lock_timeout_s=lock_timeout_s
-    )
-    model = (
-        embedder if embedder is not None and not isinstance(embedder, str) else _embedder(settings)
-    )
+    kind = embedder if isinstance(embedder, str) else None
+    settings = config.load(embedder=kind, lock_timeout_s=lock_timeout_s)
+    model = _embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
     scheme, _, rest = name.partition(":")
     # Only the kind that is opened is imported: a command-line search has 300 ms in all.
@@ -78,8 +75,7 @@ def check_engine() -> Check:
 
 
 def check_file(path_or_url: str) -> Check | None:
-    """What is wrong with a store's file, read without the right to write; None where it can be
-    opened as usual. A JSON file is checked when it is opened."""
+    """What is wrong with a SQLite file, read without writing; None where it can be opened."""
     scheme, _, rest = path_or_url.partition(":")
     if scheme == "json" and rest:
         return None
@@ -90,9 +86,5 @@ def check_file(path_or_url: str) -> Check | None:
 
 
 def _embedder(settings: config.Settings) -> Embedder | None:
-    return pick_embedder(
-        settings.embedder,
-        url=settings.embed_url,
-        model=settings.embed_model,
-        key=settings.embed_key,
-    )
+    where = {"url": settings.embed_url, "model": settings.embed_model}
+    return pick_embedder(settings.embedder, **where, key=settings.embed_key)

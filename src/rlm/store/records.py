@@ -30,20 +30,14 @@ from rlm.store.values import (
     choice,
     finite,
     natural,
-    shown,
+    show,
 )
 
 ANSWER_CHARS = 1_000_000
 VERDICTS = ("high", "medium", "low")
 PROVENANCE_KEYS = (
-    "source",
-    "curriculum_id",
-    "task_id",
-    "trajectory_id",
-    "run_id",
-    "exported_in_pack",
-    "pack",
-)
+    "source", "curriculum_id", "task_id", "trajectory_id", "run_id", "exported_in_pack", "pack",
+)  # fmt: skip
 LISTED_BY = {"source_type": SOURCE_TYPES, "outcome": OUTCOMES, "trust": TRUSTS, "level": LEVELS}
 
 
@@ -58,8 +52,7 @@ class Use(NamedTuple):
 def admit_artifacts(
     run: Any, trajectory: Any, judgment: Any
 ) -> tuple[Run, Trajectory, Judgment | None]:
-    """Checked and cleaned copies of what `save_artifacts` takes besides memories. The trajectory
-    names its run."""
+    """What `save_artifacts` takes besides memories, admitted; the trajectory names its run."""
     expected: tuple[tuple[str, Any, type], ...] = (
         ("run", run, Run),
         ("trajectory", trajectory, Trajectory),
@@ -68,22 +61,16 @@ def admit_artifacts(
         expected += (("judgment", judgment, Judgment),)
     for name, value, kind in expected:
         if not isinstance(value, kind):
-            raise ValidationError(
-                f"{name} is {type(value).__name__}, expected a {kind.__name__}", field=name
-            )
+            why = f"{name} is {type(value).__name__}, expected a {kind.__name__}"
+            raise ValidationError(why, field=name)
     kept = _run(run)
-    return (
-        kept,
-        _trajectory(trajectory, kept.run_id),
-        None if judgment is None else _judgment(judgment),
-    )
+    judged = None if judgment is None else _judgment(judgment)
+    return kept, _trajectory(trajectory, kept.run_id), judged
 
 
 def _run(run: Run) -> Run:
-    texts = (
-        _optional(getattr(run, name), name)
-        for name in ("model", "ontology_name", "ontology_path", "notes")
-    )
+    names = ("model", "ontology_name", "ontology_path", "notes")
+    texts = (_optional(getattr(run, name), name) for name in names)
     return Run(admit_id(run.run_id, "run_id"), admit_time(run.created_at, "created_at"), *texts)
 
 
@@ -116,13 +103,12 @@ def _judgment(judgment: Judgment) -> Judgment:
 def verdict(value: Any, name: str = "judgment confidence") -> str:
     """How sure a judge is."""
     if not isinstance(value, str) or value not in VERDICTS:
-        raise ValidationError(
-            f"{name} is {shown(value)}; use one of: {', '.join(VERDICTS)}", field="confidence"
-        )
+        why = f"{name} is {show(value)}; use one of: {', '.join(VERDICTS)}"
+        raise ValidationError(why, field="confidence")
     return value
 
 
-def saved_already(trajectory_id: str) -> ValidationError:
+def already_saved(trajectory_id: str) -> ValidationError:
     """The error for a trajectory whose id the store has."""
     message = f"trajectory {trajectory_id!r} is saved already: leave its id empty"
     return ValidationError(message, field="trajectory_id")
@@ -138,9 +124,8 @@ def admit_usage(trajectory_id: Any, retrieved: Any) -> tuple[str, list[Use]]:
             or len(pair) != 2
             or not isinstance(pair[0], MemoryItem)
         ):
-            raise ValidationError(
-                f"retrieved holds {shown(pair)}: use (MemoryItem, score)", field="retrieved"
-            )
+            why = f"retrieved holds {show(pair)}: use (MemoryItem, score)"
+            raise ValidationError(why, field="retrieved")
         uses.append(Use(admit_id(pair[0].memory_id, "memory_id"), rank, finite(pair[1], "score")))
     return given_to, uses
 
@@ -176,9 +161,8 @@ def check_listing(
     for key in provenance or {}:
         if key not in PROVENANCE_KEYS:
             known = ", ".join(PROVENANCE_KEYS)
-            raise ValidationError(
-                f"unknown provenance key {shown(key)}; known: {known}", field="provenance"
-            )
+            why = f"unknown provenance key {show(key)}; known: {known}"
+            raise ValidationError(why, field="provenance")
     check_count(limit, "limit")
     check_count(offset, "offset")
 

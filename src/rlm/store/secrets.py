@@ -20,9 +20,8 @@ Run `sanitize.clean_text` first: a zero-width space inside a key would hide it f
 import base64
 import binascii
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 from rlm.store.looks import (
@@ -38,12 +37,10 @@ from rlm.store.looks import (
     is_url_password,
     looks_secret,
 )
-from rlm.store.vendors import Rule, short_id, vendor_rules
+from rlm.store.vendors import VendorRule, short_id, vendor_rules
 
 _SHAPE_CHARS = 40  # nor has one without a prefix fewer than this
 _RUN_CHARS = 20  # no vendor token has fewer characters in a row; most words do
-
-
 _TOKEN_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:"
 _MASK = bytes(97 if code in _TOKEN_BYTES else 32 for code in range(256))
 _RUN = b"a" * _RUN_CHARS
@@ -111,58 +108,15 @@ _NAMES = {  # how a name ends once "_" and "-" are out of it: the kind; the firs
 }
 _NAME_ENDS = tuple(_NAMES)
 _NAME_LAST_3 = frozenset(end[-3:] for end in _NAMES) | {"ass", "_id", "-id"}
-_LAST_3 = itemgetter(slice(-3, None))
-_ENDS_BYTES = tuple(  # U+212A is a k in lower case, and no byte of its own
-    form.encode() for end in (*_NAMES, "pass") for form in {end: None, end.replace("k", "?"): None}
-)
-_ENDS_LAST_3 = frozenset(map(_LAST_3, (*_ENDS_BYTES, b"ookie")))
+# One of these is in every secret-like name: most texts have none, and are done with.
+_NAME_PARTS = (b"pass", b"pwd", b"key", b"auth", b"secret", b"token", b"credential", b"sig")
 _ENV_KEY = re.compile(r"([A-Z][A-Z0-9]*)_KEY$")
-_NO_SECRET_KEYS = frozenset(  # what may stand before _KEY where no secret follows
-    {
-        "PRIMARY",
-        "FOREIGN",
-        "UNIQUE",
-        "NATURAL",
-        "SURROGATE",
-        "COMPOSITE",
-        "CANDIDATE",
-        "SORT",
-        "PARTITION",
-        "SHARD",
-    }
-    | {
-        "HASH",
-        "RANGE",
-        "ROW",
-        "GROUP",
-        "INDEX",
-        "LOOKUP",
-        "ROUTING",
-        "CACHE",
-        "DEDUP",
-        "IDEMPOTENCY",
-        "LOCK",
-        "MAP",
-    }
-    | {
-        "OBJECT",
-        "S3",
-        "BUCKET",
-        "FILE",
-        "STATE",
-        "REGISTRY",
-        "PUBLIC",
-        "PUB",
-        "PUBLISHABLE",
-        "SITE",
-        "VERIFY",
-        "HOST",
-    }
-)
-_FOLD = (
-    bytes(ord(":") if char == "=" else ord(char.lower()) for char in map(chr, range(128)))
-    + b"?" * 128
-)
+# What may stand before _KEY where no secret follows.
+_NO_SECRET_KEYS = """
+PRIMARY FOREIGN UNIQUE NATURAL SURROGATE COMPOSITE CANDIDATE SORT PARTITION SHARD HASH RANGE ROW
+GROUP INDEX LOOKUP ROUTING CACHE DEDUP IDEMPOTENCY LOCK MAP OBJECT S3 BUCKET FILE STATE REGISTRY
+PUBLIC PUB PUBLISHABLE SITE VERIFY HOST
+"""
 
 
 def scrub(text: str) -> tuple[str, tuple[str, ...]]:
@@ -185,12 +139,10 @@ def scrub(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def scrub_value(value: Any) -> tuple[Any, tuple[str, ...]]:
-    """`scrub` over a JSON-like value: dict keys and values, lists, tuples, strings; the rest as it
-    is.
+    """`scrub` over every text of a JSON-like value, keys too; the rest as it is.
 
-    Under a secret-like key any string of at least eight characters without white space is taken for
-    a secret unless it is a placeholder. Two keys that scrub to the same text become one; the last
-    wins.
+    Under a secret-like key any string of eight or more characters without white space is a secret
+    unless it is a placeholder. Two keys that scrub to the same text become one; the last wins.
     """
     kinds: set[str] = set()
     return _scrub_any(value, None, kinds), tuple(sorted(kinds))
@@ -222,9 +174,7 @@ def _is_named_secret(value: str, name_kind: str) -> bool:
 
 
 def _scrub_once(text: str, kinds: set[str]) -> str:
-    data = _bytes(
-        text
-    )  # whether something is there at all is asked of bytes: twice as fast where text is not ASCII
+    data = text.encode("latin-1", "replace")  # one byte a character: fast to search
     if b"--" in data:
         text = _scrub_fences(text, kinds)
         text = _scrub_named(text, _FLAG.finditer(text), kinds)
@@ -232,38 +182,26 @@ def _scrub_once(text: str, kinds: set[str]) -> str:
         text = _URL.sub(partial(_redact_url, kinds=kinds), text)
     if (short := short_id()).pattern.search(text):
         text = short.pattern.sub(partial(_redact_token, rule=short, kinds=kinds), text)
-    text = _scrub_runs(text, kinds, _bytes(text) if kinds else data)
+    text = _scrub_runs(text, kinds)
     if b"<" in data and b"</" in data:
         text = _scrub_named(text, _ELEMENT.finditer(text), kinds)
     if b"curl " in data:
         text = _scrub_named(text, _CURL_USER.finditer(text), kinds)
-    names = _last_words(data)
-    if names and any(name.endswith(b"ookie") for name in names):
+    if b"ookie" in data or b"OOKIE" in data:
         for header in _COOKIES:
             text = header.sub(partial(_redact_cookies, kinds=kinds), text)
     for word, flag in _SHORT_FLAGS:
         if word in data:
             text = flag.sub(partial(_redact_short_flag, kinds=kinds), text)
-    if names and _is_secret_name(names, data):
-        text = _scrub_named(text, _assignments(text), kinds)
+    if (b":" in data or b"=" in data) and _may_name_secret(text, data):
+        text = _scrub_named(text, _ASSIGN.finditer(text), kinds)
     return text
 
 
-def _bytes(text: str) -> bytes:
-    """One byte a character, whatever it was."""
-    return text.encode("latin-1", "replace")
-
-
-def _assignments(text: str) -> Iterator[re.Match[str]]:
-    """Every assignment on a line that holds a secret-like name. In a long text such lines are few."""
-    start = 0
-    for line in text.split("\n"):
-        end = start + len(line)
-        if (":" in line or "=" in line) and _is_secret_name(
-            _last_words(data := _bytes(line)), data
-        ):
-            yield from _ASSIGN.finditer(text, start, end)
-        start = end + 1
+def _may_name_secret(text: str, data: bytes) -> bool:
+    """A first look that never misses a secret-like name. U+212A is a k in lower case."""
+    folded = data.lower().translate(None, b"_-")
+    return any(part in folded for part in _NAME_PARTS) or "\u212a" in text
 
 
 def _mark(kind: str, kinds: set[str]) -> str:
@@ -282,7 +220,7 @@ def _splice(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
 
 
 def _scrub_fences(text: str, kinds: set[str]) -> str:
-    """PEM and PGP private keys. Without an END line, as much as looks like the body of a key goes."""
+    """PEM and PGP private keys; without an END line, what looks like the body of a key."""
     if "-----BEGIN" not in text:
         return text
     fences = list(_FENCE.finditer(text))
@@ -303,18 +241,15 @@ def _scrub_fences(text: str, kinds: set[str]) -> str:
 
 
 def _redact_url(match: re.Match[str], kinds: set[str]) -> str:
-    """The password of a URL, and a user that is a token: `https://TOKEN@github.com` needs no
-    password."""
+    """The password of a URL, and a user that is a token (`https://TOKEN@github.com`)."""
     user, password, slashed = match.groups()
-    named = match.string.endswith(
-        ("ssh", "sftp"), 0, match.start()
-    )  # there the user is a name, and the key a file
+    # There the user is a name, and the key a file.
+    named = match.string.endswith(("ssh", "sftp"), 0, match.start())
     token = not named and _URL_USER.fullmatch(user) and is_random(user)
     who = _mark("url-token", kinds) if token else user
     if slashed is not None:
-        secret = is_slashed_password(slashed) and not user.startswith(
-            "["
-        )  # that is an IPv6 address
+        is_ipv6 = user.startswith("[")
+        secret = is_slashed_password(slashed) and not is_ipv6
         return f"://{user}:{_mark('url-password', kinds)}@" if secret else match[0]
     if password is None:
         return f"://{who}@"
@@ -341,9 +276,9 @@ def _redact_cookies(match: re.Match[str], kinds: set[str]) -> str:
     return head + _COOKIE_PART.sub(one, match[1])
 
 
-def _scrub_runs(text: str, kinds: set[str], data: bytes) -> str:
-    """Apply the vendor rules to the long runs of token characters; `data` is the text in bytes."""
-    mask = data.translate(_MASK)
+def _scrub_runs(text: str, kinds: set[str]) -> str:
+    """Apply the vendor rules to the long runs of token characters."""
+    mask = text.encode("latin-1", "replace").translate(_MASK)
     start = mask.find(_RUN)
     if start < 0:
         return text
@@ -372,13 +307,12 @@ def _scrub_runs(text: str, kinds: set[str], data: bytes) -> str:
 
 
 _PLAIN_RUNS: set[str] = set()
-"""Long names come again and again in the texts of one project. Only what is no secret is
-remembered."""
+"""Long names recur in one project. Only what is no secret is remembered."""
 _PLAIN_RUNS_KEPT = 4_096
 
 
 def _scrub_run(run: str, kinds: set[str]) -> str:
-    rules: dict[Rule, None] = {}  # as an ordered set
+    rules: dict[VendorRule, None] = {}  # as an ordered set
     without_mark, by_mark = vendor_rules()
     for marker, plain in without_mark:
         if marker in run:
@@ -400,7 +334,7 @@ def _scrub_run(run: str, kinds: set[str]) -> str:
     return new
 
 
-def _redact_token(match: re.Match[str], *, rule: Rule, kinds: set[str]) -> str:
+def _redact_token(match: re.Match[str], *, rule: VendorRule, kinds: set[str]) -> str:
     token = match[0]
     if rule.looks == "mixed" and not is_mixed(token, cases=True):
         return token
@@ -412,9 +346,8 @@ def _redact_token(match: re.Match[str], *, rule: Rule, kinds: set[str]) -> str:
 
 
 def _is_bearer(text: str, start: int, end: int) -> bool:
-    return text[max(0, start - 7) : start].lower() == "bearer " and is_mixed(
-        text[start:end], cases=False
-    )
+    before = text[max(0, start - 7) : start].lower()
+    return before == "bearer " and is_mixed(text[start:end], cases=False)
 
 
 def _scrub_putty(text: str, kinds: set[str]) -> str:
@@ -425,30 +358,10 @@ def _scrub_putty(text: str, kinds: set[str]) -> str:
     return _splice(text, spans)
 
 
-def _last_words(data: bytes) -> list[bytes]:
-    """What stands before a separator and may end in a secret-like name or in cookie: cheap, and
-    never a false no."""
-    if b":" not in data and b"=" not in data:
-        return []
-    pieces = data.translate(_FOLD, b"_-" + AROUND_NAME).split(b":")
-    if _ENDS_LAST_3.isdisjoint(map(_LAST_3, pieces)):
-        return []
-    return [piece for piece in pieces if piece[-3:] in _ENDS_LAST_3]
-
-
-def _is_secret_name(names: list[bytes], data: bytes) -> bool:
-    """Whether one of these, which stand before the separators of `data`, may end in a secret-like
-    name."""
-    if any(name.endswith(_ENDS_BYTES) for name in names):
-        return True
-    return any(name.endswith(b"key") for name in names) and b"_KEY" in data
-
-
 def _scrub_named(text: str, places: Iterable[re.Match[str]], kinds: set[str]) -> str:
     """Redact the secret values at these places, if what stands in front is a secret-like name.
 
-    Group 1 of a match is the separator, group 2 the opening quote; the match ends where the value
-    begins.
+    Group 1 of a match is the separator, group 2 the opening quote; the value begins at its end.
     """
     spans: list[tuple[int, int, str]] = []
     for match in places:
@@ -466,7 +379,7 @@ def _scrub_named(text: str, places: Iterable[re.Match[str]], kinds: set[str]) ->
 
 
 def _name_kind(head: str) -> str | None:
-    """The kind of secret that a name stands for; the name is what `head` ends with, quotes aside."""
+    """The kind of secret that the name at the end of `head` stands for, quotes aside."""
     given = head.rstrip(AROUND_NAME.decode())
     name = given.lower()
     if name[-3:] not in _NAME_LAST_3:
@@ -478,13 +391,13 @@ def _name_kind(head: str) -> str | None:
         if squeezed.endswith("sig") and squeezed[-4:-3].isalnum():
             return None
         return next(kind for end, kind in _NAMES.items() if squeezed.endswith(end))
-    if (env := _ENV_KEY.search(given)) and env[1] not in _NO_SECRET_KEYS:
+    if (env := _ENV_KEY.search(given)) and env[1] not in _NO_SECRET_KEYS.split():
         return "env-key"
     return "password" if name.endswith("pass") and not name[-5:-4].isalnum() else None
 
 
 def _secret_span(text: str, match: re.Match[str], kind: str, head: str) -> tuple[int, int] | None:
-    """Where the secret lies that begins at the end of the match, or None if the value is no secret."""
+    """Where the secret that begins at the end of the match lies; None if it is no secret."""
     start, quote = match.end(), match[2]
     if kind == "authorization" and (scheme := _SCHEME.match(text, start)):
         return scheme.span(2) if _is_authorization(scheme[1].lower(), scheme[2]) else None
@@ -512,9 +425,8 @@ def _is_authorization(scheme: str, value: str) -> bool:
         return False
     if scheme != "basic":
         inner = value[1:]
-        return not WORDY.match(value) and (
-            len(value) >= 20 or not (inner.islower() or inner.isupper())
-        )
+        long_or_mixed = len(value) >= 20 or not (inner.islower() or inner.isupper())
+        return long_or_mixed and not WORDY.match(value)
     try:
         return b":" in base64.b64decode(value + "=" * (-len(value) % 4))
     except (binascii.Error, ValueError):

@@ -9,17 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any
 
 from rlm import clock
 from rlm.errors import ValidationError
 from rlm.store.identity import is_stable_id
 from rlm.store.identity import memory_id as stable_id
-
-SourceType = Literal["success", "failure", "human", "pack"]
-Outcome = Literal["success", "failure", "mixed"]
-Level = Literal["project", "team", "org"]
-Trust = Literal["trusted", "unverified", "quarantined"]
 
 SOURCE_TYPES = ("success", "failure", "human", "pack")
 OUTCOMES = ("success", "failure", "mixed")
@@ -32,6 +27,16 @@ ROLES = ("subject", "object", "context", "participant", "cause", "effect")
 TIERS = ("task", "session", "longterm", "archive")
 JOB_STATES = ("ready", "leased", "done", "dead")
 BRANCH_ENDS = ("returned", "failed", "expired")
+
+
+class Record:
+    """A dataclass that can be written as JSON."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +56,15 @@ class Tenant:
                 or len(value) > 200
                 or not value.isprintable()
             ):
-                raise ValidationError(
-                    f"tenant {name} is {_shown(value)}: use 1 to 200 printable characters",
-                    field=name,
-                )
+                why = f"tenant {name} is {_quote(value)}: use 1 to 200 printable characters"
+                raise ValidationError(why, field=name)
 
 
-def _shown(value: Any) -> str:
-    """A refused value without its secrets. What finds them is loaded here: most programs refuse
-    nothing."""
-    from rlm.store.values import shown
+def _quote(value: Any) -> str:
+    """A refused value without its secrets. Loaded here: most programs refuse nothing."""
+    from rlm.store.values import show
 
-    return shown(value)
+    return show(value)
 
 
 LOCAL = Tenant()
@@ -89,26 +91,21 @@ class Scope:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | None) -> Scope:
-        """Read the JSON form. An unknown key or a wrong type raises ValidationError: no scope is
-        guessed."""
+        """Read the JSON form. ValidationError for an unknown key or a wrong type."""
         if not data or data == _DEFAULT_DICT:
             return DEFAULT_SCOPE
         for key in data:
             if key not in _SCOPE_KEYS:
-                raise ValidationError(
-                    f"unknown scope key {_shown(key)}; known: {', '.join(_SCOPE_KEYS)}",
-                    field="scope",
-                )
+                why = f"unknown scope key {_quote(key)}; known: {', '.join(_SCOPE_KEYS)}"
+                raise ValidationError(why, field="scope")
         ontology = data.get("ontology") or None
         if ontology is not None and not isinstance(ontology, str):
-            raise ValidationError(
-                f"scope ontology is {_shown(ontology)}: use text or null", field="scope"
-            )
+            why = f"scope ontology is {_quote(ontology)}: use text or null"
+            raise ValidationError(why, field="scope")
         transferable = data.get("transferable", True)
         if not isinstance(transferable, bool):
-            raise ValidationError(
-                f"scope transferable is {_shown(transferable)}: use true or false", field="scope"
-            )
+            why = f"scope transferable is {_quote(transferable)}: use true or false"
+            raise ValidationError(why, field="scope")
         return cls(ontology, _names(data, "task_types"), _names(data, "tools"), transferable)
 
     def admits(self, wanted: Scope) -> bool:
@@ -120,34 +117,20 @@ class Scope:
         """
         if wanted.ontology == "" and (self.ontology or ONTOLOGY_TOOLS.intersection(self.tools)):
             return False
-        if (
-            self.ontology
-            and wanted.ontology
-            and self.ontology.casefold() != wanted.ontology.casefold()
-        ):
+        own, other = (self.ontology or "").casefold(), (wanted.ontology or "").casefold()
+        if own and other and own != other:
             return False
-        if (
-            self.task_types
-            and wanted.task_types
-            and not set(self.task_types) & set(wanted.task_types)
-        ):
+        types, others = set(self.task_types), set(wanted.task_types)
+        if types and others and not types & others:
             return False
         return not (self.tools and wanted.tools and not set(self.tools) <= set(wanted.tools))
 
 
 ONTOLOGY_TOOLS = frozenset(
-    (
-        *(
-            "search_entity",
-            "search_by_label",
-            "describe_entity",
-            "probe_relationships",
-            "find_path",
-            "graph_stats",
-        ),
-        *("predicate_frequency", "sparql_schema", "sparql_peek", "sparql_query", "sparql_slice"),
-    )
-)
+    ("search_entity", "search_by_label", "describe_entity", "probe_relationships", "find_path",
+     "graph_stats", "predicate_frequency", "sparql_schema", "sparql_peek", "sparql_query",
+     "sparql_slice")
+)  # fmt: skip
 """Tools that a run has only where it has an ontology."""
 _SCOPE_KEYS = ("ontology", "task_types", "tools", "transferable")
 DEFAULT_SCOPE = Scope()
@@ -161,7 +144,7 @@ def _names(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
         or not isinstance(value, Sequence)
         or not all(isinstance(v, str) for v in value)
     ):
-        raise ValidationError(f"scope {key} is {_shown(value)}: use a list of text", field="scope")
+        raise ValidationError(f"scope {key} is {_quote(value)}: use a list of text", field="scope")
     return tuple(value)
 
 
@@ -171,10 +154,14 @@ QUARANTINE_KEYS = (QUARANTINE_REASON, "quarantined_because")
 """The same, and what the stores of earlier versions called it."""
 
 
+def without_quarantine(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Provenance without the reason of a quarantine."""
+    return {key: value for key, value in provenance.items() if key not in QUARANTINE_KEYS}
+
+
 @dataclass(slots=True)
 class MemoryItem:
-    """A procedure worth recalling. Fills its own id and time; the store stamps tenant, trust and
-    origin.
+    """A procedure worth recalling. Fills its own id and time; the store stamps the rest.
 
     What the words give, `memory_id`, is its identity. An `id` of the caller's own is kept beside
     it, as `provenance["alias"]`: every store finds the memory by either.
@@ -220,9 +207,8 @@ class MemoryItem:
 
     def _keep_alias(self) -> None:
         if not isinstance(self.id, str) or len(self.id) > 200 or not self.id.isprintable():
-            raise ValidationError(
-                f"id is {_shown(self.id)}: use 1 to 200 printable characters", field="id"
-            )
+            why = f"id is {_quote(self.id)}: use 1 to 200 printable characters"
+            raise ValidationError(why, field="id")
         # One of our own form is what `replace` hands over; the gate refuses what is no object.
         if not is_stable_id(self.id) and isinstance(self.provenance, Mapping):
             self.provenance = {**self.provenance, "alias": self.id}
@@ -240,9 +226,8 @@ class MemoryItem:
         try:
             scope = self.scope.to_dict()
         except (AttributeError, TypeError):
-            raise ValidationError(
-                "scope is no Scope, or its task_types or tools are no lists", field="scope"
-            ) from None
+            why = "scope is no Scope, or its task_types or tools are no lists"
+            raise ValidationError(why, field="scope") from None
         self.memory_id = stable_id(self.title, self.content, scope)
         self.id = alias_of(self.provenance) or self.memory_id
 
@@ -280,8 +265,7 @@ def alias_of(provenance: Any) -> str | None:
 
 
 class Hit(tuple[MemoryItem, float]):
-    """A recalled memory and its score; unpacks as `(item, score)`. `why` is filled when asked to
-    explain."""
+    """A recalled memory and its score, as a pair; `why` is filled when asked to explain."""
 
     why: Any
 
@@ -376,8 +360,7 @@ class Lessons:
     """Memory id → fields, as `update` takes them."""
     archived: tuple[str, ...] = ()
     followed: tuple[str, ...] = ()
-    """The memories that the run used: each counts one more success or failure, as the run was
-    judged."""
+    """The memories that the run used: each counts a success or failure, as judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +375,7 @@ class NewPack:
 
 
 @dataclass(frozen=True, slots=True)
-class PackRow:
+class PackRow(Record):
     """One import of a pack."""
 
     pack_no: int
@@ -405,10 +388,6 @@ class PackRow:
     added_count: int
     imported_at: str
     rolled_back_at: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,8 +402,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A session that waits to be distilled. `fence` is new with every lease: who holds an older one
-    cannot finish it."""
+    """A session to be distilled. `fence` is new with every lease: an older one is void."""
 
     job_no: int
     agent: str

@@ -1,5 +1,4 @@
-"""Single values on their way into a store: each is checked, cleaned, scrubbed and bounded, or
-refused by name.
+"""Single values on their way into a store: checked, cleaned, scrubbed, bounded or refused.
 
 The gate (`gate.py`) is made of these. They know no database and keep no state.
 """
@@ -23,21 +22,21 @@ ID_CHARS = 200
 def check_count(value: Any, name: str) -> int:
     """How many: any integer; what is below 0 counts as 0, and what is absurd as very many."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValidationError(f"{name} is {shown(value)}: use an integer", field=name)
+        raise ValidationError(f"{name} is {show(value)}: use an integer", field=name)
     return max(0, min(value, 2**53))
 
 
 def check_many(values: Any, name: str, of: str) -> Iterable[Any]:
     """Several of something: any iterable but text or an object."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise ValidationError(f"{name} is {shown(values)}: use a list of {of}", field=name)
+        raise ValidationError(f"{name} is {show(values)}: use a list of {of}", field=name)
     return values
 
 
 def unit(value: Any, name: str = "confidence") -> float:
     """A number in [0, 1], or ValidationError."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        raise ValidationError(f"{name} is {shown(value)}: use a number from 0 to 1", field=name)
+        raise ValidationError(f"{name} is {show(value)}: use a number from 0 to 1", field=name)
     return float(value)
 
 
@@ -46,14 +45,12 @@ def admit_text(value: Any, name: str, limit: int = JSON_CHARS) -> str:
     if not isinstance(value, str):
         raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
     if len(value) > limit:
-        raise ValidationError(
-            f"{name} has {len(value):,} characters, at most {limit:,}", field=name
-        )
+        why = f"{name} has {len(value):,} characters, at most {limit:,}"
+        raise ValidationError(why, field=name)
     clean = scrub(clean_text(value))[0]
     if len(clean) > limit:  # normalising can make a text longer
-        raise ValidationError(
-            f"{name} has {len(clean):,} characters, at most {limit:,}", field=name
-        )
+        why = f"{name} has {len(clean):,} characters, at most {limit:,}"
+        raise ValidationError(why, field=name)
     return clean
 
 
@@ -65,26 +62,21 @@ def admit_line(value: Any, name: str, limit: int) -> str:
 def choice(value: Any, allowed: Sequence[str], name: str) -> str:
     """One of the names that exist."""
     if value not in allowed or not isinstance(value, str):
-        raise ValidationError(
-            f"unknown {name} {shown(value)}; use one of: {', '.join(allowed)}", field=name
-        )
+        why = f"unknown {name} {show(value)}; use one of: {', '.join(allowed)}"
+        raise ValidationError(why, field=name)
     return value
 
 
 def natural(value: Any, name: str) -> None:
     """An integer from 0 up."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-        raise ValidationError(f"{name} is {shown(value)}: use an integer from 0 up", field=name)
+        raise ValidationError(f"{name} is {show(value)}: use an integer from 0 up", field=name)
 
 
 PLAIN_KEYS = frozenset(
-    (
-        *("source", "pack", "curriculum_id", "task_id", "trajectory_id", "run_id"),
-        *("exported_in_pack", "edited_from", "quarantine_reason"),
-    )
-)
-
-
+    ("source", "pack", "curriculum_id", "task_id", "trajectory_id", "run_id",
+     "exported_in_pack", "edited_from", "quarantine_reason")
+)  # fmt: skip
 _ONLY_TEXT = frozenset({str})
 
 
@@ -94,9 +86,7 @@ def admit_object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, An
         raise ValidationError(f"{name} is {type(value).__name__}, expected an object", field=name)
     if PLAIN_KEYS.issuperset(value) and _ONLY_TEXT.issuperset(map(type, value.values())):
         text = "\n".join(value.values())
-        if len(text) <= limit and is_clean(
-            text
-        ):  # what most memories have, at a tenth of the price
+        if len(text) <= limit and is_clean(text):  # most memories, at a tenth of the price
             return dict(value)
     try:
         made, _ = scrub_value(clean_value(dict(value)))
@@ -104,9 +94,8 @@ def admit_object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, An
     except (TypeError, ValueError, RecursionError) as exc:
         raise ValidationError(f"{name} cannot be written as JSON: {exc}", field=name) from exc
     if size > limit:
-        raise ValidationError(
-            f"{name} has {size:,} characters as JSON, at most {limit:,}", field=name
-        )
+        why = f"{name} has {size:,} characters as JSON, at most {limit:,}"
+        raise ValidationError(why, field=name)
     return dict(made)
 
 
@@ -128,7 +117,7 @@ def admit_time(value: Any, name: str) -> str:
         parsed = clock.parse_iso(value).astimezone(UTC)
     except (ValueError, TypeError, OverflowError):
         hint = "use ISO 8601, like 2026-01-31T12:00:00Z"
-        raise ValidationError(f"{name} is {shown(value)}: {hint}", field=name) from None
+        raise ValidationError(f"{name} is {show(value)}: {hint}", field=name) from None
     return parsed.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
@@ -140,23 +129,20 @@ def admit_id(value: Any, name: str) -> str:
         or not value.isprintable()
         or not is_clean(value)
     ):
-        raise ValidationError(
-            f"{name} is {shown(value)}: use 1 to {ID_CHARS} printable characters", field=name
-        )
+        why = f"{name} is {show(value)}: use 1 to {ID_CHARS} printable characters"
+        raise ValidationError(why, field=name)
     return value
 
 
 def finite(value: Any, name: str) -> float:
     """A number that is neither infinite nor NaN."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e300:
-        raise ValidationError(f"{name} is {shown(value)}: use a finite number", field=name)
+        raise ValidationError(f"{name} is {show(value)}: use a finite number", field=name)
     return float(value)
 
 
-def shown(value: Any) -> str:
+def show(value: Any) -> str:
     """A refused value for a message: short, and without the secret that it may hold."""
-    return (
-        repr(scrub(clean_text(str(value)))[0][:80])
-        if isinstance(value, str)
-        else scrub(repr(value))[0][:80]
-    )
+    if isinstance(value, str):
+        return repr(scrub(clean_text(str(value)))[0][:80])
+    return scrub(repr(value))[0][:80]

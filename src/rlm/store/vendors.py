@@ -1,5 +1,4 @@
-"""Tokens that their vendors gave a shape of their own: a prefix, and what may follow it. Used by
-`secrets` alone."""
+"""Tokens whose vendors gave them a shape: a prefix, and what may follow. For `secrets` alone."""
 
 import re
 from functools import cache
@@ -9,12 +8,14 @@ _EDGE = r"(?<![A-Za-z0-9])"
 _LOWER = r"(?=[a-z]*[0-9])[a-z0-9]{32,}"
 
 
-class Rule(NamedTuple):
+class VendorRule(NamedTuple):
     kind: str
     pattern: re.Pattern[str]
     # "mixed": only a match with a digit and both cases counts; "random": only one that is no words
     looks: str
 
+
+RuleIndex = dict[str, dict[str, list[VendorRule]]]
 
 # kind, markers, what follows a marker. Where names begin like that too, the kind ends in "?"
 # (mixed) or "??" (random).
@@ -84,14 +85,13 @@ _SHAPES = {  # tokens that have no prefix of their own, or one that is soon foun
 }
 
 
-def _indexed_rules() -> dict[str, dict[str, list[Rule]]]:
-    """The rules by the first punctuation mark of their marker and the two characters in front of
-    it.
+def _index_rules() -> RuleIndex:
+    """The rules by the first mark of their marker and the two characters in front of it.
 
     A run is split at the mark, and a look at the ends of the pieces then rules out nearly every
     rule. Markers without a mark are under "", and those are tried one by one.
     """
-    index: dict[str, dict[str, list[Rule]]] = {"_": {}, "-": {}, ":": {}, ".": {}, "": {}}
+    index: RuleIndex = {"_": {}, "-": {}, ":": {}, ".": {}, "": {}}
     for kind, markers, tail in _VENDORS:
         for marker in markers.split():
             # A short or plain marker also occurs inside words and base64; the others may follow
@@ -99,7 +99,8 @@ def _indexed_rules() -> dict[str, dict[str, list[Rule]]]:
             edge = _EDGE if len(marker) < 4 or marker.isalnum() else ""
             source = _SHAPES[marker] if tail is None else f"{edge}{re.escape(marker)}{tail}"
             looks = ("", "mixed", "random")[kind.count("?")]
-            rule = Rule(kind.rstrip("?"), re.compile(f"{source}[A-Za-z0-9]*", re.ASCII), looks)
+            pattern = re.compile(f"{source}[A-Za-z0-9]*", re.ASCII)
+            rule = VendorRule(kind.rstrip("?"), pattern, looks)
             mark = next((char for char in marker if char in index), "")
             key = marker.partition(mark)[0][-2:] if mark else marker
             index[mark].setdefault(key, []).append(rule)
@@ -107,22 +108,19 @@ def _indexed_rules() -> dict[str, dict[str, list[Rule]]]:
 
 
 @cache
-def vendor_rules() -> tuple[tuple[tuple[str, list[Rule]], ...], dict[str, dict[str, list[Rule]]]]:
-    """Rules without a mark, and the others by mark. Made when first needed: a search never needs
-    them."""
-    index = _indexed_rules()
+def vendor_rules() -> tuple[
+    tuple[tuple[str, list[VendorRule]], ...], dict[str, dict[str, list[VendorRule]]]
+]:
+    """Rules without a mark, and the others by mark; built on first use."""
+    index = _index_rules()
     return tuple(index.pop("").items()), index
 
 
 @cache
-def short_id() -> Rule:
-    """An id of Alibaba, which can be too short for a run. Its letters come first in the pattern: it
-    is found fast."""
+def short_id() -> VendorRule:
+    """An id of Alibaba, which can be too short for a run of token characters."""
     escapes = (r"\\[abfnrtv]", r"\\x[0-9a-fA-F]{2}", r"\\u[0-9a-fA-F]{4}", "%[0-9a-fA-F]{2}")
     edge = "|".join(("(?<![A-Za-z0-9]LTAI)", *(f"(?<={escape}LTAI)" for escape in escapes)))
     no_filler = "(?=[A-Za-z]{0,19}[0-9])(?![A-Za-z0-9]{0,16}xxxx)"
-    return Rule(
-        "alibaba-key",
-        re.compile(f"LTAI(?:{edge}){no_filler}[A-Za-z0-9]{{12,20}}(?![A-Za-z0-9])"),
-        "",
-    )
+    pattern = f"LTAI(?:{edge}){no_filler}[A-Za-z0-9]{{12,20}}(?![A-Za-z0-9])"
+    return VendorRule("alibaba-key", re.compile(pattern), "")

@@ -13,11 +13,10 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import apsw
@@ -39,14 +38,15 @@ from rlm.store.sqlite.spaces import Spaces
 from rlm.store.types import (
     LEVELS,
     LOCAL,
-    QUARANTINE_KEYS,
     Check,
     Hit,
     Lessons,
     MemoryItem,
     Scope,
     Tenant,
+    without_quarantine,
 )
+from rlm.store.values import admit_id, admit_text, finite
 
 if TYPE_CHECKING:
     from rlm.store.sqlite.graph import HyperGraph
@@ -58,8 +58,7 @@ CHUNK = 1_024
 
 
 class SQLiteMemoryBackend(Runs, Packs, Sessions):
-    """One tenant's view of one file. Share it between threads; after a fork it opens the file
-    again."""
+    """One tenant's view of one file, for threads; after a fork it opens the file again."""
 
     lacks: frozenset[str] = frozenset()
 
@@ -76,17 +75,14 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         cache_dir: str | Path | None = None,
     ) -> None:
         self.tenant = gate.check_tenant(tenant)
-        self.origin = gate.admit_id(origin, "origin")
+        self.origin = admit_id(origin, "origin")
         self.embedder = embedder
-        self.db = Database(
-            Path(path).expanduser(), lock_timeout_s=lock_timeout_s, read_only=read_only
-        )
+        file = Path(path).expanduser()
+        self.db = Database(file, lock_timeout_s=lock_timeout_s, read_only=read_only)
         migrations.migrate(self.db, fts5=fts5)
         if self.db.read_only and int(self.db.value("PRAGMA user_version")) != migrations.VERSION:
-            raise StoreError(
-                f"{self.db.path} is read-only and not of this schema: open it once where it can be"
-                " written"
-            )
+            why = "is read-only and not of this schema: open it once where it can be written"
+            raise StoreError(f"{self.db.path} {why}")
         self.spaces = Spaces(self.db, tenant)
         self._cache = Path(cache_dir or config.load().cache_dir).expanduser()
         self.fts5 = self._has_fts5()
@@ -116,11 +112,9 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     # -- adding ------------------------------------------------------------------------------------
 
     def add(self, item: MemoryItem) -> str:
-        """Store one memory and return its id. The same memory twice is one row."""
         return self.add_many([item])[0]
 
     def add_many(self, items_: Iterable[MemoryItem]) -> list[str]:
-        """Store several, all or none; their ids, in order."""
         ids: list[str] = []
         with self.together():
             admitted = gate.admit_items(items_, self.tenant, origin=self.origin)
@@ -143,16 +137,14 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             items.insert(connection, space, absent, self.embedder)
 
     def _meet_again(self, connection: apsw.Connection, space: int, item: MemoryItem) -> None:
-        """A memory that is there already: a person's word lifts it out of the archive and of
-        quarantine."""
+        """What exists already: a person's word lifts it out of archive and quarantine."""
         if item.trust != "trusted" or item.source_type == "pack":
             return
         found = items.fetch(connection, (space,), item.memory_id)
         if found is not None and (found[2].archived_at or found[2].trust != "trusted"):
             number, _, old = found
-            self._rewrite(
-                connection, number, space, replace(old, archived_at=None, trust="trusted")
-            )
+            lifted = replace(old, archived_at=None, trust="trusted")
+            self._rewrite(connection, number, space, lifted)
 
     # -- retrieving --------------------------------------------------------------------------------
 
@@ -165,8 +157,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         outcome: str | None = None,
         explain: bool = False,
     ) -> list[Hit]:
-        """The best `k` memories for a task, best first, fewer when fewer match. Any string is a
-        valid task."""
         gate.check_retrieve(task, outcome, k)
 
         def admits(document: Document) -> bool:
@@ -174,17 +164,13 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
                 scope is None or rows.scope_of(document.row).admits(scope)
             )
 
+        hits: list[Hit] = []
         with self.db.read() as connection:
             source = self.index.candidates(connection, self.spaces.visible())
             found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
-            hits = [
-                Hit(
-                    rows.from_row(hit.document.row),
-                    hit.score,
-                    found.explain(hit) if explain else None,
-                )
-                for hit in found.hits
-            ]
+            for each in found.hits:
+                why = found.explain(each) if explain else None
+                hits.append(Hit(rows.from_row(each.document.row), each.score, why))
         self._forget_parents_accesses()
         for hit in hits:
             hit.item.access_count += 1
@@ -195,8 +181,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     # -- access counts -----------------------------------------------------------------------------
 
     def _flush_if_due(self) -> None:
-        """Write the counts when there are many, unless somebody else is writing: a search never
-        waits."""
+        """Write the counts when there are many, unless somebody else is writing."""
         waited = time.monotonic() - self._accesses_since > PENDING_S
         if waited or len(self._accesses) >= PENDING_ACCESSES:
             self.db.offer(self._flush_accesses, wait_s=0.0)
@@ -223,13 +208,11 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     # -- reading and changing one ------------------------------------------------------------------
 
     def get(self, memory_id: str) -> MemoryItem | None:
-        """One memory, archived or not; None when this tenant has no such id."""
         with self.db.read() as connection:
             found = items.fetch(connection, self.spaces.visible(), memory_id)
         return None if found is None else found[2]
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
-        """Ids of memories, nodes or edges that begin so, in order."""
         with self.db.read() as connection:
             return listing.ids_starting(connection, self.spaces.visible(), kind, prefix, limit)
 
@@ -239,7 +222,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             return listing.select(connection, self.spaces.visible(), **filters)
 
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
-        """Change fields of one memory. New words give a new id, which the returned memory carries."""
         with self.db.write() as connection:
             self._flush_accesses(connection)
             number, space, old = self._existing(connection, memory_id)
@@ -287,22 +269,18 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     def adjust_confidence(
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
     ) -> float:
-        """Move a memory's confidence by `delta`, clamped to [0, 1], and log why; the new
-        confidence."""
         with self.db.write() as connection:
             number, space, item = self._existing(connection, memory_id)
             before = item.confidence or 0.0
-            after = min(1.0, max(0.0, before + gate.finite(delta, "delta")))
-            connection.execute(
-                "UPDATE memory_items SET confidence = ? WHERE item_no = ?", (after, number)
-            )
-            text = None if reason is None else gate.admit_text(reason, "reason", 2_000)
-            kind = gate.admit_text(kind, "kind", 64)
+            after = min(1.0, max(0.0, before + finite(delta, "delta")))
+            sql = "UPDATE memory_items SET confidence = ? WHERE item_no = ?"
+            connection.execute(sql, (after, number))
+            text = None if reason is None else admit_text(reason, "reason", 2_000)
+            kind = admit_text(kind, "kind", 64)
             save_signal(connection, space, item.memory_id, kind, before, after, text)
         return after
 
     def delete(self, memory_id: str) -> bool:
-        """Archive one memory; False when there was none to archive. `restore` brings it back."""
         with self.db.write() as connection:
             found = items.locate(connection, self.spaces.visible(), memory_id)
             if found is None or found[1]:
@@ -311,7 +289,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         return True
 
     def restore(self, memory_id: str) -> bool:
-        """Bring an archived memory back."""
         with self.db.write() as connection:
             found = items.fetch(connection, self.spaces.visible(), memory_id, archived_first=True)
             if found is None or not found[2].archived_at:
@@ -320,7 +297,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         return True
 
     def purge(self, memory_id: str) -> bool:
-        """Remove one memory for good."""
         with self.db.write() as connection:
             found = items.locate(connection, self.spaces.visible(), memory_id)
             if found is None:
@@ -335,81 +311,62 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             number, space, old = self._existing(connection, memory_id)
             if old.trust == "trusted":
                 return old
-            provenance = {
-                key: value for key, value in old.provenance.items() if key not in QUARANTINE_KEYS
-            }
+            provenance = without_quarantine(old.provenance)
             if by:
-                provenance["approved_by"] = gate.admit_text(by, "approved_by", 200)
+                provenance["approved_by"] = admit_text(by, "approved_by", 200)
             new = replace(old, trust="trusted", provenance=provenance)
             fresh = self._rewrite(connection, number, space, new)
-            connection.execute(
-                "UPDATE pack_items SET item_no = ? WHERE item_no = ?", (fresh, number)
-            )
+            sql = "UPDATE pack_items SET item_no = ? WHERE item_no = ?"
+            connection.execute(sql, (fresh, number))
         return new
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Writes inside of this happen all together or not at all."""
         with self.db.write() as connection:
             yield
             self._flush_accesses(connection)
         self.index.catch_up()
 
     def apply_lessons(self, lessons: Lessons) -> None:
-        """What a run changes in memories that are there. One that is gone by now teaches nothing."""
         apply_lessons(self, lessons)
 
     # -- projects ----------------------------------------------------------------------------------
 
     def other_projects(self, what: str = "memories") -> dict[str, int]:
-        """How many `memories` or `trajectories` the other projects have; the most first."""
         with self.db.read() as connection:
             return listing.other_projects(connection, self.tenant, what)
 
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
-        """Take over what this team kept under a project's former name, while the new one holds
-        nothing yet.
+        """Take over what was kept under a former name, while the new one holds nothing.
 
         Others who write are waited for as long as by any change, or for `wait_s`.
         """
         tenant = self.tenant
-        sql = (
-            "SELECT space_id FROM spaces WHERE level = 'project' AND org = ? AND team = ? AND"
-            " project = ?"
-        )
+        sql = "SELECT space_id FROM spaces WHERE level = 'project' AND org = ? AND team = ?"
+        sql += " AND project = ?"
         key = (tenant.org, tenant.team, former)
         if former == tenant.project or self.db.read_only or self.db.value(sql, key) is None:
             return False
-        if (
-            self.spaces.find("project") is not None
-        ):  # looked at twice: nobody waits for the lock in vain
+        if self.spaces.find("project") is not None:  # looked at before the lock is waited for
             return False
         with self.db.write(wait_s=wait_s) as connection:
             old = self.db.value(sql, key)
             if old is None or self.spaces.find("project") is not None:
                 return False
-            connection.execute(
-                "UPDATE spaces SET project = ? WHERE space_id = ?", (tenant.project, old)
-            )
-            connection.execute(
-                "UPDATE memory_items SET project = ? WHERE space_id = ?", (tenant.project, old)
-            )
+            new_name = (tenant.project, old)
+            connection.execute("UPDATE spaces SET project = ? WHERE space_id = ?", new_name)
+            connection.execute("UPDATE memory_items SET project = ? WHERE space_id = ?", new_name)
         return True
 
     # -- the whole file ----------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
-        """Counts, and which engines are live."""
         with self.db.read() as connection:
             counts = listing.counts(connection, self.spaces.visible())
         return {
             **counts,
             "path": str(self.db.path),
-            "tenant": {
-                "org": self.tenant.org,
-                "team": self.tenant.team,
-                "project": self.tenant.project,
-            },
+            "tenant": asdict(self.tenant),
             "engine": {
                 "store": "sqlite",
                 "sqlite": apsw.sqlite_lib_version(),
@@ -424,13 +381,11 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         return self.db.read_only
 
     def check(self) -> list[Check]:
-        """Is everything sound? Every check, in order of how much a failure would matter."""
         return integrity.check_all(self.db, self.indexes, self.spaces.visible(), self.embedder)
 
     def repair(self) -> list[str]:
-        """Mend what can be made anew from the rows: schema, indexes, vectors; what was done."""
         made = integrity.mend_schema(self.db)
-        done = [f"made anew: {', '.join(made)}"] if made else []
+        done = [f"rebuilt: {', '.join(made)}"] if made else []
         self.fts5 = self._has_fts5()
         for name in ("index", "graph"):
             self.__dict__.pop(name, None)
@@ -446,7 +401,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         return bool(self.db.value(table)) and migrations.has_fts5(self.db.connection)
 
     def backup(self, path: str | Path) -> Path:
-        """A whole copy, made while others may write."""
         target = Path(path).expanduser()
         try:
             if target.exists() and target.samefile(self.db.path):
@@ -463,8 +417,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     def close(self) -> None:
         """Let go of the file. Every change is in it already; only access counts may be pending.
 
-        Those are written if that takes no more than a quarter of a second, and are lost otherwise,
-        as when somebody else writes or the disk is full: closing does not fail because of them.
+        Those are written within `COUNT_PATIENCE_S` or lost: closing does not fail because of them.
         """
         try:
             free = not self._accesses or self.db.offer(
@@ -478,10 +431,5 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

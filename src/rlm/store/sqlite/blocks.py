@@ -29,7 +29,7 @@ Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BlockEntry:
     """One live row. `vector` are its 16-bit floats."""
 
     number: int
@@ -72,7 +72,7 @@ class _Block:
 
 
 def put(
-    connection: apsw.Connection, source: Source, entries: Sequence[Entry], model: str | None
+    connection: apsw.Connection, source: Source, entries: Sequence[BlockEntry], model: str | None
 ) -> None:
     """Note rows that were added or changed, numbers ascending. Inside `write()`."""
     if not entries:
@@ -110,7 +110,7 @@ def erase(connection: apsw.Connection, source: Source, numbers: Sequence[int]) -
 
 
 def rebuild(connection: apsw.Connection, source: Source, model: str | None = None) -> None:
-    """Make every block anew from the rows. Inside `write()`. Without a `model`, that of each row."""
+    """Rebuild every block from the rows, inside `write()`; the model defaults to each row's."""
     stamp, last = take_numbers(connection, "stamp", 1), 0
     empty = _Block.empty(0).to_bytes()  # kept, with a new stamp, so that every process notices
     sql = "UPDATE recall_blocks SET stamp = ?, model = NULL, data = ? WHERE kind = ?"
@@ -123,13 +123,13 @@ def rebuild(connection: apsw.Connection, source: Source, model: str | None = Non
     ):
         found = model or next((row[4] for row in rows if row[4]), None)
         entries = [
-            Entry(row[0], row[1], row[2], row[3] if row[4] == found else None) for row in rows
+            BlockEntry(row[0], row[1], row[2], row[3] if row[4] == found else None) for row in rows
         ]
         put(connection, source, entries, found)
         last = rows[-1][0]
 
 
-def held(connection: apsw.Connection, source: Source) -> dict[int, int]:
+def spaces_by_row(connection: apsw.Connection, source: Source) -> dict[int, int]:
     """The space of every row that the blocks know, by number."""
     sql = "SELECT block, data FROM recall_blocks WHERE kind = ?"
     return {
@@ -255,8 +255,7 @@ class Blocks:
     def near(
         self, vector: Floats, count: int, spaces: tuple[int, ...], others: Sequence[int]
     ) -> dict[int, float]:
-        """The rows of these spaces whose codes are nearest to a vector's, and these others, by number,
-        with the cosine that the distance of the codes makes likely."""
+        """Rows nearest to a vector by their codes, and these others: number, likely cosine."""
         hidden, most, _ = self.visible(spaces)
         if not most or not self._codes:
             return {}

@@ -1,7 +1,6 @@
 """What SQLite supplies to recall: FTS5 and the word index find by words, sign codes by meaning.
 
-Bound to one kind of row. The spaces that the tenant sees come with each question, and stand in every
-statement.
+Bound to one kind of row. The spaces that the tenant sees come with each question.
 """
 
 from __future__ import annotations
@@ -49,8 +48,7 @@ class Index:
         self.words = WordIndex(database, source, cache)
 
     def candidates(self, connection: apsw.Connection, spaces: tuple[int, ...]) -> SQLiteCandidates:
-        """What this transaction sees. After the embedder was asked: an endpoint tells its dimension
-        when it first answers."""
+        """What this transaction sees; an endpoint knows its dimension once it answered."""
         return SQLiteCandidates(self, connection, spaces)
 
     def sync(self, connection: apsw.Connection) -> None:
@@ -76,7 +74,7 @@ class Index:
         return self.words.catch_up(self.live, force=force)
 
     def rebuild(self) -> None:
-        """Make every index of this kind anew from the rows."""
+        """Rebuild every index of this kind from the rows."""
         with self._db.write() as connection:
             self.source.reindex(connection)
             blocks.rebuild(connection, self.source, self.model)
@@ -208,15 +206,11 @@ class SQLiteCandidates:
         return found, holding
 
 
-_BESIDE = {
-    "m.position < ?": "DESC",
-    "m.position > ?": "ASC",
-}
+_BESIDE = {"m.position < ?": "DESC", "m.position > ?": "ASC"}
 
 
 def _neighbours(connection: apsw.Connection, numbers: Sequence[int]) -> Iterable[Loan]:
-    """Who stands beside these nodes, at which distance. An edge of a weight below 1 lends so much
-    less."""
+    """The neighbours of these nodes by distance; an edge's weight below 1 lends less."""
     lenders = fetch(
         connection,
         "SELECT n.node_no, mine.hyperedge_id, mine.position, min(1.0, e.weight) FROM nodes n "

@@ -5,12 +5,11 @@ lose committed pages when two processes write, and the interpreter's own library
 them. The version is checked at open. WAL, `synchronous=FULL`, foreign keys on, one write lock
 (`lock.py`), `BEGIN IMMEDIATE` for every write, and a new connection after a fork.
 
-This module knows no table. It maps every apsw error to ours, in `mapped`, and nowhere else.
+This module knows no table. It maps every apsw error to ours, in `map_errors`, and nowhere else.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import threading
@@ -40,14 +39,11 @@ NETWORK_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ncpfs", "fuse.sshfs", "9p"}
 )
 PAGE_BYTES = 8_192
-"""A memory with its vector takes some 1,300 bytes: a page of 4 kB wastes a sixth of itself, one of
-8 kB a thirtieth."""
+"""A memory takes some 1,300 bytes: pages of 4 kB waste a sixth, of 8 kB a thirtieth."""
 CACHE_KIB = 65_536
-CHECKPOINT_PAGES = 1_000
 MMAP_BYTES = 1 << 30
 FOREIGN_SCHEMA = ("no such ", "has no column", "vtable constructor failed", "malformed")
-"""Our statements fit the tables that we made: where SQLite says one of these, somebody changed the
-tables."""
+"""Where SQLite says one of these, somebody changed our tables."""
 COUNT_PATIENCE_S = 0.25
 """How long anybody waits to write what may be lost: access counts, when a store is closed."""
 
@@ -69,7 +65,6 @@ class Database:
         self._depth = self._reading = 0
         self._pid = os.getpid()
         self._closed = False
-        self._copying: threading.Thread | None = None
         try:
             self._prepare_file(read_only)
         except OSError as exc:
@@ -80,15 +75,12 @@ class Database:
 
     def _prepare_file(self, read_only: bool) -> None:
         if str(self.path) == ":memory:":
-            raise StoreError(
-                "a store is a file, and ':memory:' is none: give a path; for a store to throw away"
-                " one in a temporary folder, as tempfile.TemporaryDirectory() or `mktemp -d`"
-                " makes it"
-            )
+            why = "a store is a file, and ':memory:' is not one: give a path; for a store"
+            hint = "one in a temporary folder, as tempfile.TemporaryDirectory() or `mktemp -d`"
+            raise StoreError(f"{why} to throw away {hint} makes it")
         if self.path.is_dir():
-            raise StoreError(
-                f"{self.path} is a folder: name a file, for example {self.path / 'memory.db'}"
-            )
+            why = f"{self.path} is a folder: name a file, for example {self.path / 'memory.db'}"
+            raise StoreError(why)
         refuse_network_file_system(self.path)
         exists = self.path.exists()
         if not exists and not read_only:
@@ -100,7 +92,7 @@ class Database:
         self.read_only = read_only or not writable
 
     def _connect(self) -> apsw.Connection:
-        with mapped(self.path):
+        with map_errors(self.path):
             if not self.read_only:
                 flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
                 connection = apsw.Connection(str(self.path), flags=flags)
@@ -114,21 +106,17 @@ class Database:
             ).fetchall()  # a statement after one that answers runs only when the answer is read
             connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
             if not self.read_only:
-                connection.pragma(
-                    "page_size", PAGE_BYTES
-                )  # of a new file; any other keeps what it has
+                connection.pragma("page_size", PAGE_BYTES)  # of a new file; others keep theirs
                 mode = connection.pragma("journal_mode", "wal")
                 if mode != "wal":
-                    raise StoreError(
-                        f"{self.path} is on a file system without WAL (journal mode {mode!r})"
-                    )
+                    why = f"{self.path} is on a file system without WAL (journal mode {mode!r})"
+                    raise StoreError(why)
                 connection.pragma("synchronous", "FULL")
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         return connection
 
     def _connect_read_only(self) -> apsw.Connection:
-        """A read-only WAL file needs its side files; where those cannot be made, it is read as it
-        lies."""
+        """A read-only WAL file whose side files cannot be made is read as immutable."""
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         name = f"file:{quote(str(self.path.resolve()))}?mode=ro"
         wal = Path(f"{self.path}-wal")
@@ -138,7 +126,6 @@ class Database:
 
     def close(self) -> None:
         """Close the connection; a closed database opens again at its next use after a fork only."""
-        self.settle()
         with self._guard:
             self._closed = True
             if self._pid == os.getpid():
@@ -150,13 +137,12 @@ class Database:
         """The live connection."""
         self._after_fork()
         if self._closed:
-            raise _was_closed(self.path)
+            raise _closed_error(self.path)
         return self._connection
 
     @property
     def _guard(self) -> threading.RLock:
-        """The lock between threads; in a forked child a new one, since nobody would ever let go of
-        the old."""
+        """The lock between threads; a new one in a forked child."""
         self._after_fork()
         return self._mutex
 
@@ -166,7 +152,6 @@ class Database:
             self._pid = os.getpid()
             self._mutex = threading.RLock()
             self._depth = self._reading = 0
-            self._copying = None
             self._closed = False
             _abandoned.append(self._connection)
             self.lock.forget()
@@ -183,14 +168,14 @@ class Database:
         self, sql: str, values: Sequence[Value] | dict[str, Value] = ()
     ) -> list[tuple[Any, ...]]:
         """All rows of one statement."""
-        with mapped(self.path), self._guard:
+        with map_errors(self.path), self._guard:
             return self.connection.execute(sql, values).fetchall()
 
     def row(
         self, sql: str, values: Sequence[Value] | dict[str, Value] = ()
     ) -> tuple[Any, ...] | None:
         """The first row, or None."""
-        with mapped(self.path), self._guard:
+        with map_errors(self.path), self._guard:
             return next(iter(self.connection.execute(sql, values)), None)
 
     def value(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> Any:
@@ -200,7 +185,7 @@ class Database:
 
     def run(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> int:
         """Execute inside `write()`; the number of rows changed."""
-        with mapped(self.path):
+        with map_errors(self.path):
             connection = self.connection
             before = connection.total_changes()
             connection.execute(sql, values)
@@ -210,13 +195,13 @@ class Database:
         self, sql: str, rows: Iterator[Sequence[Value]] | Sequence[Sequence[Value]]
     ) -> None:
         """Execute once per row, inside `write()`."""
-        with mapped(self.path):
+        with map_errors(self.path):
             self.connection.executemany(sql, rows)
 
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
         """One snapshot for several reads. Inside `write()` it is that transaction."""
-        with self._guard, mapped(self.path):
+        with self._guard, map_errors(self.path):
             connection = self.connection
             if self._depth or self._reading:
                 yield connection
@@ -231,21 +216,15 @@ class Database:
                 _end_stray(connection)
 
     @contextmanager
-    def write(
-        self, *, wait_s: float | None = None, large: bool = False
-    ) -> Iterator[apsw.Connection]:
-        """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing. Nested use joins the outer
-        one.
+    def write(self, *, wait_s: float | None = None) -> Iterator[apsw.Connection]:
+        """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing; nested use joins in.
 
-        It waits for others `lock_timeout_s`, or `wait_s`, in all: then StoreLocked. What is
-        committed is safe in the log; SQLite then copies it into the file. After a `large` write
-        that takes long, so it is done behind the caller's back, and no other writer waits for it.
+        It waits for others `lock_timeout_s`, or `wait_s`, in all: then StoreLocked.
         """
-        with self._guard, mapped(self.path):
+        with self._guard, map_errors(self.path):
             if self.read_only:
-                raise StoreReadOnly(
-                    f"{self.path} is read-only: check its permissions and its folder's"
-                )
+                why = f"{self.path} is read-only: check its permissions and its folder's"
+                raise StoreReadOnly(why)
             connection = self.connection
             if self._depth:
                 self._depth += 1
@@ -262,7 +241,6 @@ class Database:
                 _end_stray(connection)
                 self._begin(connection, ends - time.monotonic())
                 yield connection
-                connection.wal_autocheckpoint(0 if large else CHECKPOINT_PAGES)
                 connection.execute("COMMIT")
                 self.writes += 1
             except BaseException:
@@ -274,12 +252,9 @@ class Database:
                     _end_stray(connection)
                 finally:
                     self.lock.release()
-        if large:
-            self._copy_later()
 
     def _begin(self, connection: apsw.Connection, left_s: float) -> None:
-        """Other programs hold SQLite's own lock, not ours: what is left of the wait goes for that
-        one."""
+        """Other programs hold SQLite's own lock: the rest of the wait goes to that."""
         _wait_at_most(connection, left_s)
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -289,9 +264,8 @@ class Database:
     def offer(self, work: Callable[[apsw.Connection], None], *, wait_s: float) -> bool:
         """Write what may be lost, as a count may; False where it was not written.
 
-        It waits at most `wait_s` for other threads and processes, and no trouble with the file is
-        raised. Within a transaction of this thread it does nothing, since a full disk would end
-        that one too.
+        It waits at most `wait_s` for others and raises nothing. Within a transaction of this thread
+        it does nothing, since a full disk would end that one too.
         """
         ends = time.monotonic() + wait_s
         try:
@@ -309,34 +283,9 @@ class Database:
             return False
         return True
 
-    def _copy_later(self) -> None:
-        """Copy the log into the file in a thread, over a connection of its own."""
-        self.settle()
-        self._copying = threading.Thread(target=self._copy, name="rlm checkpoint")
-        try:
-            self._copying.start()
-        except RuntimeError:  # no room for one, or the interpreter is about to end
-            self._copying = None
-            self._copy()
-
-    def _copy(self) -> None:
-        with contextlib.suppress(apsw.Error):  # somebody else does it, or the next writer will
-            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
-            try:
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            finally:
-                connection.close()
-
-    def settle(self) -> None:
-        """Wait for what a large write left to be done."""
-        copying = self._copying
-        if copying is not None and self._pid == os.getpid():
-            copying.join()
-            self._copying = None
-
     def data_version(self) -> tuple[int, ...]:
         """Changes whenever this or any other process has committed."""
-        with mapped(self.path), self._guard:
+        with map_errors(self.path), self._guard:
             return int(self.connection.pragma("data_version")), self.writes, self._pid
 
 
@@ -376,8 +325,7 @@ def check_engine() -> None:
 
 
 def refuse_network_file_system(path: Path, mounts: str | None = None) -> None:
-    """WAL needs shared memory, which network file systems do not give. Linux only; elsewhere no
-    check."""
+    """WAL needs shared memory, which network file systems lack; checked on Linux only."""
     if mounts is None:
         try:
             mounts = Path("/proc/self/mounts").read_text("utf-8", errors="replace")
@@ -390,9 +338,8 @@ def refuse_network_file_system(path: Path, mounts: str | None = None) -> None:
         if len(parts) < 3:
             continue
         point = parts[1].replace("\\040", " ").rstrip("/") or "/"
-        if (target == point or target.startswith(point.rstrip("/") + "/")) and len(point) >= len(
-            best
-        ):
+        inside = target == point or target.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
             best, kind = point, parts[2]
     if kind in NETWORK_FILE_SYSTEMS:
         raise StoreError(
@@ -401,7 +348,7 @@ def refuse_network_file_system(path: Path, mounts: str | None = None) -> None:
         )
 
 
-def _was_closed(path: Path) -> StoreError:
+def _closed_error(path: Path) -> StoreError:
     return StoreError(f"the store {path} was closed: open it again with open_store")
 
 
@@ -415,59 +362,34 @@ def damaged_row(table: str, row: str, column: str, what: str) -> StoreCorrupt:
 
 def kind_of(value: Value) -> str:
     """What SQLite calls this, for a message."""
-    return (
-        "nothing"
-        if value is None
-        else {str: "text", int: "a number", float: "a number"}.get(type(value), "a blob")
-    )
+    names = {type(None): "nothing", str: "text", int: "a number", float: "a number"}
+    return names.get(type(value), "a blob")
 
 
 _FAULTS: tuple[tuple[tuple[type[BaseException], ...], type[StoreError], str], ...] = (
-    (
-        (apsw.NotADBError, apsw.CorruptError),
-        StoreCorrupt,
-        "{path} is not a readable store ({exc}): it was left as it is; restore a backup or name"
-        " another file",
-    ),
-    (
-        (apsw.BusyError, apsw.LockedError),
-        StoreLocked,
-        "{path} is locked by another process ({exc}): try again",
-    ),
-    (
-        (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
-        StoreReadOnly,
-        "{path} cannot be written ({exc})",
-    ),
-    (
-        (apsw.CantOpenError,),
-        StoreReadOnly,
-        "{path} cannot be opened ({exc}): check that the path and its folder exist",
-    ),
-    (
-        (apsw.FullError,),
-        StoreFull,
-        "no space left for {path}: the write was rolled back; free some space",
-    ),
-    (
-        (apsw.IOError,),
-        StoreFull,
-        "{path} cannot be read or written ({exc}): is the disk full or gone?",
-    ),
+    ((apsw.NotADBError, apsw.CorruptError), StoreCorrupt,
+     "{path} is not a readable store ({exc}): it was left as it is; restore a backup or name"
+     " another file"),
+    ((apsw.BusyError, apsw.LockedError), StoreLocked,
+     "{path} is locked by another process ({exc}): try again"),
+    ((apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError), StoreReadOnly,
+     "{path} cannot be written ({exc})"),
+    ((apsw.CantOpenError,), StoreReadOnly,
+     "{path} cannot be opened ({exc}): check that the path and its folder exist"),
+    ((apsw.FullError,), StoreFull,
+     "no space left for {path}: the write was rolled back; free some space"),
+    ((apsw.IOError,), StoreFull,
+     "{path} cannot be read or written ({exc}): is the disk full or gone?"),
     ((apsw.ConstraintError,), ValidationError, "{path} refused a value: {exc}"),
     ((apsw.TooBigError,), ValidationError, "a value is too large for {path}: {exc}"),
-    (
-        (UnicodeDecodeError,),
-        StoreCorrupt,
-        "{path} has a row whose text is not UTF-8: " + _WHICH,
-    ),
+    ((UnicodeDecodeError,), StoreCorrupt, "{path} has a row whose text is not UTF-8: " + _WHICH),
     ((UnicodeEncodeError, OverflowError), ValidationError, "a value cannot be stored: {exc}"),
-)
+)  # fmt: skip
 """What each error of the driver becomes, the first that fits."""
 
 
 @contextmanager
-def mapped(path: Path) -> Iterator[None]:
+def map_errors(path: Path) -> Iterator[None]:
     """Turn every apsw error into ours, with what to do next."""
     try:
         yield
@@ -486,7 +408,7 @@ def _fault(path: Path, exc: Exception) -> Exception:
         if isinstance(exc, kinds):
             return error(message.format(path=path, exc=exc))
     if isinstance(exc, (apsw.ConnectionClosedError, apsw.CursorClosedError)):
-        return _was_closed(path)
+        return _closed_error(path)
     if not isinstance(exc, apsw.Error):
         binding = "binding" in str(exc).lower()
         return ValidationError(f"a value cannot be stored: {exc}") if binding else exc
@@ -494,7 +416,6 @@ def _fault(path: Path, exc: Exception) -> Exception:
     if str(exc) == "malformed JSON":
         return StoreCorrupt(f"{path} has a row whose JSON is damaged: {_WHICH}")
     if isinstance(exc, apsw.SQLError) and any(sign in str(exc) for sign in FOREIGN_SCHEMA):
-        return StoreCorrupt(
-            f"{path} is not as rlm made it ({exc}): it was left as it is; {doctor} says more"
-        )
+        why = f"{path} is not as rlm made it ({exc}): it was left as it is; {doctor} says more"
+        return StoreCorrupt(why)
     return StoreError(f"{path}: {exc}; {doctor} says whether the file is sound")

@@ -1,5 +1,4 @@
-"""Is the file sound? The checks that really catch a stale index, a damaged row or a table that is
-gone.
+"""Is the file sound? Checks that catch a stale index, a damaged row, a missing table.
 
 `PRAGMA integrity_check` and FTS5's plain `integrity-check` both pass an external-content index that
 no longer matches its rows. FTS5's check with rank 1 compares the two, so that is the one used. The
@@ -27,6 +26,12 @@ from rlm.store.types import Check
 
 BACKUP = "restore a backup"
 LISTED = 5
+READABLE = (  # what is read, by whom, what a row of it is called, how one is removed
+    ("memories", rowcheck.damaged_memories, "memory",
+     "remove it for good: `rlm memory rm --hard --yes {}`"),
+    ("nodes", rowcheck.damaged_nodes, "node", "put it into the archive: `rlm graph rm {}`"),
+    ("runs and history", rowcheck.damaged_history, "row", ""),
+)  # fmt: skip
 
 
 def check_all(
@@ -35,14 +40,16 @@ def check_all(
     spaces: tuple[int, ...] = (),
     embedder: Embedder | None = None,
 ) -> list[Check]:
-    """Every check, in order of how much a failure would matter. Rows of other spaces than these are
-    not named."""
+    """Every check, the gravest first. Rows of other spaces than these are not named."""
     with database.read() as reader:
         schema = schemacheck.compare(reader)
     checks = [_schema(schema), _rows(database), _references(database)]
-    if not schema.can_be_read:
+    if not schema.can_read:
         return checks
-    checks += [_memories(database, spaces), _nodes(database, spaces), _history(database)]
+    for name, find, kind, hint in READABLE:
+        checks.append(
+            _damage_check(f"{name} can be read", list(find(database)), spaces, kind, hint)
+        )
     for index in indexes:
         if index.fts5:
             checks.append(_full_text(database, index.source))
@@ -66,9 +73,8 @@ def check_engine() -> Check:
 
 
 def check_file(path: Path) -> Check | None:
-    """Read every page without the right to write; what is wrong, if it is not safe to open the file
-    as usual. A damaged file is left byte for byte."""
-    with connection.mapped(path), closing(_open_untouched(path)) as file:
+    """What makes a file unsafe to open, from reading every page; nothing is written."""
+    with connection.map_errors(path), closing(_open_untouched(path)) as file:
         found = [str(row[0]) for row in file.execute("PRAGMA quick_check(3)")]
         schema = check_untouched(file) if found == ["ok"] else None
     if found == ["ok"]:
@@ -78,68 +84,43 @@ def check_file(path: Path) -> Check | None:
 
 
 def _open_untouched(path: Path) -> apsw.Connection:
-    """A reader that leaves no file behind. With nobody else at the file, SQLite need not share it."""
+    """A reader that leaves no file behind: unshared, where nobody else uses the file."""
     shared = any(Path(f"{path}{end}").exists() for end in ("-wal", "-shm"))
     name = f"file:{quote(str(path.resolve()))}?{'mode=ro' if shared else 'immutable=1'}"
     return apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
 
 def check_untouched(file: apsw.Connection) -> tuple[Check, bool] | None:
-    """Is the schema as it must be, and can the file be opened with it? None for another version or
-    program."""
+    """Whether the schema is right and the file opens; None for another version or program."""
     marks = file.pragma("user_version"), file.pragma("application_id")
     if marks != (migrations.VERSION, migrations.APPLICATION_ID):
         return None
     schema = schemacheck.compare(file)
-    return _schema(schema), schema.can_be_opened
+    return _schema(schema), schema.can_open
 
 
 def _schema(found: schemacheck.Difference) -> Check:
     if not found.names:
-        return Check(
-            "schema",
-            True,
-            "ok" + (f"; not ours: {', '.join(found.others)}" if found.others else ""),
-        )
+        others = f"; not ours: {', '.join(found.others)}" if found.others else ""
+        return Check("schema", True, f"ok{others}")
     parts = [f"missing: {', '.join(found.missing)}"] if found.missing else []
     parts += [f"changed: {', '.join(found.changed)}"] if found.changed else []
-    fix = "rlm doctor --fix" if found.can_be_opened else f"{BACKUP}: what such a table held is lost"
+    fix = "rlm doctor --fix" if found.can_open else f"{BACKUP}: what such a table held is lost"
     return Check("schema", False, "; ".join(parts), fix)
 
 
-def _memories(database: Database, spaces: tuple[int, ...]) -> Check:
-    name, found = "memories can be read", list(rowcheck.damaged_memories(database))
-    return _damage(
-        name, found, spaces, "memory", "remove it for good: `rlm memory rm --hard --yes {}`"
-    )
-
-
-def _nodes(database: Database, spaces: tuple[int, ...]) -> Check:
-    name, found = "nodes can be read", list(rowcheck.damaged_nodes(database))
-    return _damage(name, found, spaces, "node", "put it into the archive: `rlm graph rm {}`")
-
-
-def _history(database: Database) -> Check:
-    return _damage(
-        "runs and history can be read", list(rowcheck.damaged_history(database)), (), "row", ""
-    )
-
-
-def _damage(
+def _damage_check(
     name: str, found: list[rowcheck.Damage], spaces: tuple[int, ...], kind: str, otherwise: str
 ) -> Check:
-    """A finding about rows; the first are named, and so is the command that is rid of them."""
+    """A finding about rows; the first are named, and so is the command that removes them."""
     if not found:
         return Check(name, True, "ok")
     mine = [row.name for row in found if row.space in spaces and row.name is not None][:LISTED]
-    listed = [
-        (
-            f"{kind} {row.name}: {row.column}, {row.what}"
-            if row.space in spaces and row.name is not None
-            else f"row {row.number}: {row.column}"
-        )
-        for row in found[:LISTED]
-    ]
+    listed = []
+    for row in found[:LISTED]:
+        named = row.space in spaces and row.name is not None
+        text = f"{kind} {row.name}: {row.column}, {row.what}"
+        listed.append(text if named else f"row {row.number}: {row.column}")
     more = f"; and {len(found) - LISTED:,} more" if len(found) > LISTED else ""
     fix = f"{BACKUP}, or {otherwise.format(' '.join(mine))}" if mine else BACKUP
     return Check(name, False, f"{len(found):,} damaged: {'; '.join(listed)}{more}", fix)
@@ -154,11 +135,9 @@ def _rows(database: Database) -> Check:
 
 def _references(database: Database) -> Check:
     found = database.rows("PRAGMA foreign_key_check")
-    detail = (
-        "ok"
-        if not found
-        else f"{len(found)} rows refer to rows that are not there, first in {found[0][0]}"
-    )
+    detail = "ok"
+    if found:
+        detail = f"{len(found)} rows refer to rows that are not there, first in {found[0][0]}"
     return Check("references", not found, detail, BACKUP if found else None)
 
 
@@ -168,9 +147,8 @@ def _full_text(database: Database, source: Source) -> Check:
         return Check(name, True, "not checked: the file is read-only")
     try:
         with database.write() as writer:
-            writer.execute(
-                f"INSERT INTO {source.fts}({source.fts}, rank) VALUES ('integrity-check', 1)"
-            )
+            values = "VALUES ('integrity-check', 1)"
+            writer.execute(f"INSERT INTO {source.fts}({source.fts}, rank) {values}")
     except Exception as exc:
         if not isinstance(exc.__cause__, apsw.CorruptError):
             raise
@@ -184,7 +162,7 @@ def _codes(database: Database, index: Index) -> Check:
     with database.read() as reader:
         rows = reader.execute(f"SELECT {source.key}, space_id FROM {source.view}")
         live = {row[0]: row[1] for row in rows}
-        held = blocks.held(reader, source)
+        held = blocks.spaces_by_row(reader, source)
     wrong = sum(held.get(number) != space for number, space in live.items())
     extra = len(held.keys() - live.keys())
     if wrong or extra:
@@ -207,7 +185,7 @@ def _word_index(database: Database, index: Index) -> list[Check]:
 
 
 def mend_schema(database: Database) -> tuple[str, ...]:
-    """Make anew what the schema lacks and can be made without loss; its names."""
+    """Rebuild what the schema lacks and can be rebuilt without loss; its names."""
     return () if database.read_only else schemacheck.mend(database)
 
 

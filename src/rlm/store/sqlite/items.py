@@ -8,7 +8,7 @@ archive. FTS5 follows by triggers and, for new rows, by `Source.index`; sign cod
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -17,7 +17,7 @@ from rlm.retrieval.embed import Embedder
 from rlm.store.document import item_columns, item_text
 from rlm.store.identity import is_stable_id
 from rlm.store.sqlite import blocks
-from rlm.store.sqlite.blocks import Entry
+from rlm.store.sqlite.blocks import BlockEntry
 from rlm.store.sqlite.reembed import note_model
 from rlm.store.sqlite.rows import COLUMNS, NAMES, from_row, to_row
 from rlm.store.sqlite.schema import ALIAS
@@ -34,10 +34,7 @@ _NEAREST = "CASE level WHEN 'project' THEN 0 WHEN 'team' THEN 1 ELSE 2 END"
 
 
 def insert(
-    connection: apsw.Connection,
-    space: int,
-    fresh: Sequence[MemoryItem],
-    embedder: Embedder | None,
+    connection: apsw.Connection, space: int, fresh: Sequence[MemoryItem], embedder: Embedder | None
 ) -> None:
     """Add memories that passed the gate and that the space is known to lack."""
     if not fresh:
@@ -56,7 +53,7 @@ def insert(
     MEMORY.index(connection, first, first + len(fresh) - 1)
     rows = enumerate(zip(fresh, columns, vectors, strict=True), first)
     live = [
-        Entry(number, space, sum(map(len, words)), vector)
+        BlockEntry(number, space, sum(map(len, words)), vector)
         for number, (item, words, vector) in rows
         if _is_live(item)
     ]
@@ -71,7 +68,7 @@ def rewrite(
     item: MemoryItem,
     embedder: Embedder | None,
 ) -> int:
-    """Write every column of an existing row anew, under a new number; that number."""
+    """Rewrite every column of an existing row, under a new number; that number."""
     fresh = take_numbers(connection, "item", 1)
     words, model = item_columns(item), embedder.model if embedder else None
     vector = embed(embedder, [item])[0]
@@ -83,16 +80,17 @@ def rewrite(
     )
     blocks.erase(connection, MEMORY, [number])
     if _is_live(item):
-        blocks.put(connection, MEMORY, [Entry(fresh, space, sum(map(len, words)), vector)], model)
+        blocks.put(
+            connection, MEMORY, [BlockEntry(fresh, space, sum(map(len, words)), vector)], model
+        )
     note_model(connection, model)
     return fresh
 
 
 def archive(connection: apsw.Connection, numbers: Sequence[int], at: str) -> None:
     """Put rows away; they keep their numbers."""
-    connection.executemany(
-        "UPDATE memory_items SET archived_at = ? WHERE item_no = ?", ((at, n) for n in numbers)
-    )
+    sql = "UPDATE memory_items SET archived_at = ? WHERE item_no = ?"
+    connection.executemany(sql, ((at, n) for n in numbers))
     blocks.erase(connection, MEMORY, numbers)
 
 
@@ -130,15 +128,9 @@ def fetch(
     *,
     archived_first: bool = False,
 ) -> tuple[int, int, MemoryItem] | None:
-    """(item_no, space_id, memory) of the nearest level that holds this id; what is live comes
-    first, or last."""
-    row = _nearest(
-        connection,
-        spaces,
-        memory_id,
-        f"item_no, space_id, {COLUMNS}",
-        archived_first=archived_first,
-    )
+    """(item_no, space_id, memory) of the nearest level with this id; live first, or last."""
+    columns = f"item_no, space_id, {COLUMNS}"
+    row = _nearest(connection, spaces, memory_id, columns, archived_first=archived_first)
     return None if row is None else (row[0], row[1], from_row(row[2:]))
 
 
@@ -169,14 +161,3 @@ def _nearest(
         f" ORDER BY {order}, trust = 'quarantined', {_NEAREST}, item_no DESC LIMIT 1"
     )
     return next(iter(connection.execute(sql, (memory_id,))), None)
-
-
-def fetch_numbers(connection: apsw.Connection, numbers: Iterable[int]) -> dict[int, MemoryItem]:
-    """Memories by row number."""
-    sql = (
-        f"SELECT item_no, {COLUMNS} FROM memory_items WHERE item_no IN (SELECT value FROM"
-        " json_each(?))"
-    )
-    return {
-        row[0]: from_row(row[1:]) for row in connection.execute(sql, (json.dumps(list(numbers)),))
-    }

@@ -6,11 +6,12 @@ from typing import Any
 
 import apsw
 
-from rlm.store.gate import check_count, check_listing, choice
+from rlm.store.records import check_listing
 from rlm.store.sqlite.connection import fetch
 from rlm.store.sqlite.rows import COLUMNS, from_row
 from rlm.store.sqlite.spaces import in_spaces
 from rlm.store.types import MemoryItem, Tenant
+from rlm.store.values import check_count, choice
 
 _IDS = {
     "memory": ("memory_items", "memory_id"),
@@ -25,16 +26,15 @@ def ids_starting(
     """A range of the index rather than LIKE, so that `%` and `_` are plain characters."""
     table, column = _IDS[choice(kind, tuple(_IDS), "kind")]
     rows = connection.execute(
-        f"SELECT DISTINCT {column} FROM {table} WHERE space_id {in_spaces(spaces)} AND {column} >= ?"
-        f" AND {column} < ? ORDER BY {column} LIMIT ?",
+        f"SELECT DISTINCT {column} FROM {table} WHERE space_id {in_spaces(spaces)}"
+        f" AND {column} >= ? AND {column} < ? ORDER BY {column} LIMIT ?",
         (prefix, prefix + "\U0010ffff", check_count(limit, "limit")),
     )
     return [str(row[0]) for row in rows]
 
 
 def other_projects(connection: apsw.Connection, tenant: Tenant, what: str) -> dict[str, int]:
-    """How many live memories, or how many trajectories, the other projects of this team have; the
-    most first."""
+    """How many live memories or trajectories the team's other projects have, most first."""
     memories = choice(what, ("memories", "trajectories"), "what") == "memories"
     table, live = ("memory_items", "AND archived_at IS NULL") if memories else ("trajectories", "")
     rows = connection.execute(
@@ -91,7 +91,8 @@ def counts(connection: apsw.Connection, spaces: tuple[int, ...]) -> dict[str, An
     """How many there are of what, as this tenant sees it."""
     mine = in_spaces(spaces)
 
-    def one(sql: str) -> int:
+    def one(table: str, also: str = "") -> int:
+        sql = f"SELECT count(*) FROM {table} WHERE space_id {mine} {also}"
         return int(next(iter(connection.execute(sql)))[0])
 
     def groups(column: str) -> dict[str, int]:
@@ -101,26 +102,12 @@ def counts(connection: apsw.Connection, spaces: tuple[int, ...]) -> dict[str, An
         )
         return dict(fetch(connection, sql))
 
+    live = "AND archived_at IS NULL"
     return {
-        "memories": one(
-            f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL"
-        ),
-        "archived": one(
-            f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NOT NULL"
-        ),
-        "quarantined": one(
-            f"SELECT count(*) FROM memory_items WHERE space_id {mine} AND archived_at IS NULL AND"
-            " trust = 'quarantined'"
-        ),
-        "by_source_type": groups("source_type"),
-        "by_outcome": groups("outcome"),
-        "by_trust": groups("trust"),
-        "by_level": groups("level"),
-        "nodes": one(f"SELECT count(*) FROM nodes WHERE space_id {mine}"),
-        "hyperedges": one(f"SELECT count(*) FROM hyperedges WHERE space_id {mine}"),
-        "runs": one(f"SELECT count(*) FROM runs WHERE space_id {mine}"),
-        "trajectories": one(f"SELECT count(*) FROM trajectories WHERE space_id {mine}"),
-        "packs": one(
-            f"SELECT count(*) FROM packs WHERE space_id {mine} AND rolled_back_at IS NULL"
-        ),
+        "memories": one("memory_items", live),
+        "archived": one("memory_items", "AND archived_at IS NOT NULL"),
+        "quarantined": one("memory_items", f"{live} AND trust = 'quarantined'"),
+        **{f"by_{name}": groups(name) for name in ("source_type", "outcome", "trust", "level")},
+        **{table: one(table) for table in ("nodes", "hyperedges", "runs", "trajectories")},
+        "packs": one("packs", "AND rolled_back_at IS NULL"),
     }

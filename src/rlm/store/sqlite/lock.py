@@ -61,7 +61,7 @@ class WriteLock:
         self._files = []
 
     def forget(self) -> None:
-        """After a fork: the descriptors are shared with the parent, so close ours and start anew."""
+        """After a fork: the descriptors are shared with the parent, so close ours."""
         self.close()
 
     def _open(self) -> None:

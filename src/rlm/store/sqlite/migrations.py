@@ -15,17 +15,14 @@ import apsw
 
 from rlm.errors import SchemaTooNew, StoreCorrupt, StoreReadOnly
 from rlm.store.sqlite import blocks, schema
-from rlm.store.sqlite.connection import Database, mapped
+from rlm.store.sqlite.connection import Database, map_errors
 from rlm.store.sqlite.sources import MEMORY, NODE
 
-APPLICATION_ID = (
-    0x524C4D31  # "RLM1", so that `file` and we can tell a store from any other database
-)
+APPLICATION_ID = 0x524C4D31  # "RLM1": tells a store from any other database
 
 
 def m001_initial(connection: apsw.Connection, fts5: bool) -> None:
-    """All tables of seeds 000 and 004 plus ours, the two text indexes and the derived recall
-    tables."""
+    """All tables of seeds 000 and 004 plus ours, two text indexes, derived tables."""
     connection.execute(schema.RECALL_1)
     connection.execute(schema.TABLES_1)
     if fts5:  # without FTS5 the store still works: search reads the rows
@@ -34,8 +31,7 @@ def m001_initial(connection: apsw.Connection, fts5: bool) -> None:
 
 
 def m002_one_recall(connection: apsw.Connection, fts5: bool) -> None:
-    """FTS5 over all live rows and sign codes in blocks, in place of sealed postings; a queue that
-    knows the agent and fences its leases; an index for ids that a caller gave."""
+    """FTS5 and sign codes replace sealed postings; the queue fences; an index of aliases."""
     connection.execute(schema.DROP_1)
     connection.execute(schema.TABLES_2)
     if fts5:
@@ -52,9 +48,8 @@ VERSION = len(MIGRATIONS)
 
 def has_fts5(connection: apsw.Connection) -> bool:
     """Whether this SQLite was built with FTS5."""
-    return bool(
-        next(iter(connection.execute("SELECT sqlite_compileoption_used('ENABLE_FTS5')")))[0]
-    )
+    sql = "SELECT sqlite_compileoption_used('ENABLE_FTS5')"
+    return bool(next(iter(connection.execute(sql)))[0])
 
 
 def migrate(
@@ -74,9 +69,8 @@ def migrate(
             if _version(database, len(steps)) >= number:
                 continue  # somebody else migrated while we waited for the lock
             step(connection, has_fts5(connection) if fts5 is None else fts5)
-            connection.execute(
-                f"PRAGMA user_version = {number}; PRAGMA application_id = {APPLICATION_ID}"
-            )
+            marks = f"user_version = {number}; PRAGMA application_id = {APPLICATION_ID}"
+            connection.execute(f"PRAGMA {marks}")
             ran += 1
     return ran
 
@@ -91,16 +85,13 @@ def _version(database: Database, newest: int) -> int:
     application = int(database.value("PRAGMA application_id"))
     tables = int(database.value("SELECT count(*) FROM sqlite_schema"))
     if tables and application != APPLICATION_ID:
-        raise StoreCorrupt(
-            f"{database.path} is a SQLite file of another program ({tables} tables): choose another"
-            " path"
-        )
+        why = f"is a SQLite file of another program ({tables} tables): choose another path"
+        raise StoreCorrupt(f"{database.path} {why}")
     return version
 
 
 def copy_database(source: apsw.Connection, target: Path) -> None:
-    """An online copy that other processes may write beside. Nobody else may read it, from its first
-    byte on.
+    """An online copy, which other processes may write beside and nobody else may read.
 
     It is renamed into place when it is whole. Whatever fails, nothing of it stays behind.
     """
@@ -111,7 +102,7 @@ def copy_database(source: apsw.Connection, target: Path) -> None:
         number, name = tempfile.mkstemp(".part", f"{target.name}.", target.parent)  # mode 0600
         os.close(number)
         try:
-            with mapped(target):
+            with map_errors(target):
                 _copy(source, name)
             Path(name).replace(target)
         finally:

@@ -30,7 +30,6 @@ class Packs(Part):
     """Which packs were imported, and what they brought."""
 
     def packs(self) -> list[PackRow]:
-        """Every import that this tenant may see, oldest first."""
         sql = f"SELECT {_COLUMNS} FROM packs WHERE space_id {in_spaces(self.spaces.visible())}"
         return [PackRow(*row) for row in self.db.rows(f"{sql} ORDER BY pack_no")]
 
@@ -42,7 +41,6 @@ class Packs(Part):
         level: str = "project",
         on_progress: Callable[[int], None] | None = None,
     ) -> tuple[int, int]:
-        """Import memories that passed the gate, all or none: the import's number, how many are new."""
         with self.together():
             connection, space = self.db.connection, self.spaces.ensure(level)
             row = {**asdict(pack), "item_count": 0, "added_count": 0}
@@ -74,7 +72,6 @@ class Packs(Part):
         return pack_no, added
 
     def rollback_pack(self, pack_no: int) -> tuple[int, list[str]]:
-        """Archive what an import added and nobody changed; how many, and the ids of what stays."""
         with self.db.write() as connection:
             return _take_back(connection, self.spaces.visible(), pack_no)
 
@@ -98,8 +95,7 @@ def _last_number(connection: apsw.Connection) -> int:
 def _absent(
     connection: apsw.Connection, space: int, chunk: Sequence[MemoryItem], *, lift: bool
 ) -> list[MemoryItem]:
-    """Those of a chunk that the space lacks. What may be put anew is taken out first and keeps its
-    counters."""
+    """What of a chunk the space lacks; what is replaced keeps its counters."""
     arriving = list({item.memory_id: item for item in reversed(chunk)}.values())[::-1]
     there = items.existing(connection, space, [item.memory_id for item in arriving])
     if not there:
@@ -116,11 +112,10 @@ def _absent(
 def _replaceable(
     connection: apsw.Connection, space: int, ids: Sequence[str], *, lift: bool
 ) -> dict[str, tuple[int, dict[str, Any]]]:
-    """Those of these memories that an import may put anew, with their number and counters.
+    """Those of these memories that an import may replace, with their number and counters.
 
-    They are the ones that a rollback archived, and, when the pack is trusted (`lift`), the ones
-    that an untrusted pack left in quarantine. CROSS JOIN fixes the order: packs are few, their
-    items are many.
+    A rollback archived them, or, when the pack is trusted (`lift`), an untrusted pack left them in
+    quarantine. CROSS JOIN fixes the order: packs are few, their items are many.
     """
     sql = (
         f"SELECT m.memory_id, m.item_no, {', '.join(_COUNTERS)} FROM memory_items m WHERE"
@@ -141,14 +136,15 @@ def _take_back(
 
     A second time there is nothing left to do.
     """
-    sql = f"SELECT space_id, rolled_back_at FROM packs WHERE pack_no = ? AND space_id {in_spaces(spaces)}"
+    where = f"pack_no = ? AND space_id {in_spaces(spaces)}"
+    sql = f"SELECT space_id, rolled_back_at FROM packs WHERE {where}"
     space, rolled_back = next(iter(connection.execute(sql, (pack_no,))), (None, None))
     if space is None or rolled_back is not None:
         return 0, []
     now = clock.now_iso()
     found: list[tuple[Any, ...]] = connection.execute(
-        "SELECT m.item_no, m.memory_id, m.item_no = i.item_no FROM pack_items i JOIN memory_items m "
-        "ON m.space_id = ? AND m.memory_id = i.memory_id WHERE i.pack_no = ? "
+        "SELECT m.item_no, m.memory_id, m.item_no = i.item_no FROM pack_items i "
+        "JOIN memory_items m ON m.space_id = ? AND m.memory_id = i.memory_id WHERE i.pack_no = ? "
         "AND m.archived_at IS NULL ORDER BY m.memory_id",
         (space, pack_no),
     ).fetchall()
@@ -158,7 +154,8 @@ def _take_back(
     kept = [memory_id for _, memory_id, as_brought in found if not as_brought]
     renamed = connection.execute(
         "SELECT memory_id FROM memory_items WHERE space_id = ?1 AND archived_at IS NULL AND "
-        "provenance_json ->> 'edited_from' IN (SELECT memory_id FROM pack_items WHERE pack_no = ?2) "
+        "provenance_json ->> 'edited_from' IN "
+        "(SELECT memory_id FROM pack_items WHERE pack_no = ?2) "
         "AND memory_id NOT IN (SELECT memory_id FROM pack_items WHERE pack_no = ?2) "
         "ORDER BY memory_id",
         (space, pack_no),

@@ -1,4 +1,4 @@
-"""A new embedding model: give every row a vector of it, then make the sign codes anew.
+"""A new embedding model: give every row a vector of it, then rebuild the sign codes.
 
 `meta` says which model wrote last. A store that is opened with another one catches up by itself, if
 the model is our own (no network, no cost) and the rows are few enough not to keep anybody waiting;
@@ -34,14 +34,12 @@ def note_model(connection: apsw.Connection, model: str | None) -> None:
 
 
 def is_due(database: Database, embedder: Embedder | None) -> bool:
-    """Whether rows may lack a vector of this model, and giving them one is quick. One look-up if
-    not."""
+    """Whether rows may lack a vector of this model, and few enough to embed at once."""
     if database.read_only or embedder is None or embedder.model != STATIC_MODEL:
         return False
     found = database.rows("SELECT value FROM meta WHERE key = 'embedding_model'")
-    return (
-        bool(found) and found[0][0] != embedder.model and stale_count(database, embedder) <= AT_ONCE
-    )
+    changed = bool(found) and found[0][0] != embedder.model
+    return changed and stale_count(database, embedder) <= AT_ONCE
 
 
 _STALE = (
@@ -50,7 +48,7 @@ _STALE = (
 )
 
 
-def _wanted(embedder: Embedder) -> dict[str, Value]:
+def _stale_values(embedder: Embedder) -> dict[str, Value]:
     """The values of `_STALE`. How long a vector of an endpoint is shows when it first answers."""
     return {"model": embedder.model, "size": 2 * embedder.dim}
 
@@ -58,14 +56,13 @@ def _wanted(embedder: Embedder) -> dict[str, Value]:
 def stale_count(database: Database, embedder: Embedder) -> int:
     """How many rows have no vector of this model, or one of another length."""
     return sum(
-        int(database.value(f"SELECT count(*) FROM {table} WHERE {_STALE}", _wanted(embedder)))
+        int(database.value(f"SELECT count(*) FROM {table} WHERE {_STALE}", _stale_values(embedder)))
         for table in ("memory_items", "nodes")
     )
 
 
 def reembed(database: Database, embedder: Embedder | None) -> int:
-    """Embed what lacks a vector of the present model; how many rows. One transaction a batch, so it
-    resumes."""
+    """Embed what lacks a vector of this model, one transaction a batch; how many rows."""
     if embedder is None:
         return 0
     done = 0
@@ -95,7 +92,7 @@ def _batches(
     while batch := database.rows(
         f"SELECT {key}, {columns} FROM {table} WHERE {_STALE} AND {key} > :last ORDER BY {key}"
         f" LIMIT {BATCH}",
-        {**_wanted(embedder), "last": last},
+        {**_stale_values(embedder), "last": last},
     ):
         yield batch
         last = batch[-1][0]
@@ -111,11 +108,9 @@ def _write(
 ) -> int:
     vectors = blocks.pack_vectors(embedder.embed_documents(texts))
     with database.write():
+        pairs = zip(vectors, numbers, strict=True)
         database.run_many(
             f"UPDATE {table} SET embedding = ?, embedding_model = ? WHERE {key} = ?",
-            [
-                (vector, embedder.model, number)
-                for vector, number in zip(vectors, numbers, strict=True)
-            ],
+            [(vector, embedder.model, number) for vector, number in pairs],
         )
     return len(numbers)

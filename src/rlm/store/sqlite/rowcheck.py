@@ -1,5 +1,4 @@
-"""Can every row be read? SQLite stores anything in any column, so a row can be damaged in a sound
-file.
+"""Can every row be read? SQLite stores anything in any column, also in a sound file.
 
 Each memory and node is read as any command would read it, and some things are asked of it that no
 command asks: is its id that of its words, and are its times times? Only `rlm doctor` does this.
@@ -49,17 +48,17 @@ class Damage:
 def damaged_memories(database: Database) -> Iterator[Damage]:
     """Memories, also archived ones, that some command could not read."""
     extra = ("grams", "scope_words")
-    return _damaged(database, "memory_items", "item_no", (*rows.NAMES, *extra), "1", _memory_fault)
+    return _scan(database, "memory_items", "item_no", (*rows.NAMES, *extra), "1", _memory_fault)
 
 
 def damaged_nodes(database: Database) -> Iterator[Damage]:
     """Nodes, but for archived ones, that some command could not read."""
     columns = (*graph.NODE_COLUMNS.split(", "), "grams")
-    return _damaged(database, "nodes", "node_no", columns, "tier <> 'archive'", _node_fault)
+    return _scan(database, "nodes", "node_no", columns, "tier <> 'archive'", _node_fault)
 
 
 def damaged_history(database: Database) -> Iterator[Damage]:
-    """Rows of the other tables whose JSON is none."""
+    """Rows of the other tables whose JSON is invalid."""
     for table, column in HISTORY:
         sql = (
             f"SELECT rowid, space_id FROM {table} WHERE typeof({column}) <> 'text' OR NOT"
@@ -69,7 +68,7 @@ def damaged_history(database: Database) -> Iterator[Damage]:
             yield Damage(number, space, None, f"{table}.{column}", "it is no JSON")
 
 
-def _damaged(
+def _scan(
     database: Database,
     table: str,
     key: str,
@@ -89,9 +88,8 @@ def _damaged(
         for number, space, *values in page:
             found = _no_text(columns, values) or fault(values)
             if found is not None:
-                yield Damage(
-                    number, space, values[0] if isinstance(values[0], str) else None, *found
-                )
+                name = values[0] if isinstance(values[0], str) else None
+                yield Damage(number, space, name, *found)
         if len(page) < PAGE:
             return
         last = page[-1][0]
@@ -102,20 +100,14 @@ class _NoText(bytes):
 
 
 def _no_text(columns: Sequence[str], values: Sequence[Any]) -> Found:
-    return next(
-        (
-            (name, NOT_TEXT)
-            for name, value in zip(columns, values, strict=True)
-            if type(value) is _NoText
-        ),
-        None,
-    )
+    pairs = zip(columns, values, strict=True)
+    return next(((name, NOT_TEXT) for name, value in pairs if type(value) is _NoText), None)
 
 
 def _with_bytes(
     database: Database, select: str, key: str, columns: tuple[str, ...], last: int
 ) -> list[tuple[Any, ...]]:
-    """The same page, with texts read as bytes first: one of them is none."""
+    """The same page, with texts read as bytes first: one of them is not UTF-8."""
     raw = ", ".join(
         f"iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name}), typeof({name})"
         for name in columns
@@ -125,13 +117,14 @@ def _with_bytes(
         f"{head.split(',')[0]}, space_id, {raw} FROM {rest} AND {key} > ? ORDER BY {key} LIMIT"
         f" {PAGE}"
     )
-    return [
-        (number, space, *(_decoded(*pair) for pair in zip(values[::2], values[1::2], strict=True)))
-        for number, space, *values in database.rows(sql, (last,))
-    ]
+    page = []
+    for number, space, *values in database.rows(sql, (last,)):
+        pairs = zip(values[::2], values[1::2], strict=True)
+        page.append((number, space, *(_decode(*pair) for pair in pairs)))
+    return page
 
 
-def _decoded(value: Any, kind: str) -> Any:
+def _decode(value: Any, kind: str) -> Any:
     if kind != "text":
         return value
     try:
@@ -172,8 +165,7 @@ def _memory_fault(values: Sequence[Any]) -> Found:
 
 
 def _looks_sound(row: Sequence[Any]) -> bool:
-    """Most of what `rows.fault` asks, at a third of the price; where this says no, that has the
-    last word."""
+    """Most of what `rows.fault` asks, at a third of the price; a no is not final."""
     try:
         tags, stated = orjson.loads(row[_TAGS]), orjson.loads(row[_STATED])
         _scope_in_id(row[_SCOPE])
@@ -193,6 +185,5 @@ def _is_time(text: str) -> bool:
 
 def _node_fault(values: Sequence[Any]) -> Found:
     *row, grams = values
-    return graph.node_fault(row) or (
-        None if type(grams) is str else ("grams", f"it is {kind_of(grams)}")
-    )
+    wrong = None if type(grams) is str else ("grams", f"it is {kind_of(grams)}")
+    return graph.node_fault(row) or wrong

@@ -1,4 +1,4 @@
-"""Memories as rows of `memory_items`: every column, and back, with the column named that is damaged.
+"""Memories as rows of `memory_items`, and back; an error names the damaged column.
 
 SQLite stores anything in any column, so nothing that was read is taken for what it must be.
 """
@@ -66,16 +66,16 @@ def fault(row: Sequence[Any]) -> tuple[str, str] | None:
 
 
 def from_row(row: Sequence[Any]) -> MemoryItem:
-    """A memory from the values of `COLUMNS`. StoreCorrupt, with the column, where that is none."""
+    """A memory from the values of `COLUMNS`. StoreCorrupt names a damaged column."""
     try:
         if has_right_types(row):
             return _from_row(row)
     except (ValueError, TypeError, AttributeError, RecursionError) as exc:
-        raise _damaged(row) from exc
-    raise _damaged(row)
+        raise _damage_error(row) from exc
+    raise _damage_error(row)
 
 
-def _damaged(row: Sequence[Any]) -> StoreCorrupt:
+def _damage_error(row: Sequence[Any]) -> StoreCorrupt:
     column, what = fault(row) or ("a column", "it cannot be read")
     return damaged_row("memory_items", f"memory {str(row[0])[:40]}", column, what)
 
@@ -120,7 +120,7 @@ def to_document(
 ) -> Document:
     """What recall needs of a memory: `extra` are its scope's words and its grams."""
     if not has_right_types(row) or row[_LEVEL] not in LEVELS:
-        raise _damaged(row)
+        raise _damage_error(row)
     for name, text in zip(("scope_words", "grams"), extra, strict=True):
         if type(text) is not str:
             raise damaged_row("memory_items", f"memory {row[0]}", name, f"it is {kind_of(text)}")
@@ -140,7 +140,7 @@ def scope_of(row: Sequence[Any]) -> Scope:
     try:
         return Scope.from_dict(json.loads(row[_PLACE["scope_json"]]))
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as exc:
-        raise _damaged(row) from exc
+        raise _damage_error(row) from exc
 
 
 def outcome_of(row: Sequence[Any]) -> str:

@@ -1,4 +1,4 @@
-"""The part of the backend that keeps runs: trajectories, judgments, usage, signals of confidence."""
+"""The part of the backend that keeps runs: trajectories, judgments, usage, confidence."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import apsw
 
 from rlm import clock
-from rlm.store import gate
 from rlm.store.identity import canonical_json
 from rlm.store.learning import FIELDS, LearningRow, learning_row
-from rlm.store.records import Use
+from rlm.store.records import Use, admit_artifacts, admit_usage, already_saved
 from rlm.store.sqlite.connection import Value, damaged_row
 from rlm.store.sqlite.spaces import Part, in_spaces
 from rlm.store.types import Judgment, Lessons, MemoryItem, Run, Trajectory
+from rlm.store.values import admit_id, check_count
 
 PAGE = 1_000
 _RUN = ("run_id", "created_at", "model", "ontology_name", "ontology_path", "notes")
@@ -53,8 +53,7 @@ class Runs(Part):
     def record_usage(
         self, trajectory_id: str, retrieved: Sequence[tuple[MemoryItem, float]]
     ) -> None:
-        """Note which memories a trajectory was given, with rank and score."""
-        given_to, uses = gate.admit_usage(trajectory_id, retrieved)
+        given_to, uses = admit_usage(trajectory_id, retrieved)
         with self.db.write() as connection:
             self._save_usage(connection, self.spaces.ensure("project"), given_to, uses)
 
@@ -68,9 +67,8 @@ class Runs(Part):
         retrieved: Sequence[tuple[MemoryItem, float]] = (),
         lessons: Lessons | None = None,
     ) -> list[str]:
-        """Store everything that one run produced, all or none; the ids of the new memories."""
-        run, trajectory, judgment = gate.admit_artifacts(run, trajectory, judgment)
-        given_to, uses = gate.admit_usage(trajectory.trajectory_id, retrieved)
+        run, trajectory, judgment = admit_artifacts(run, trajectory, judgment)
+        given_to, uses = admit_usage(trajectory.trajectory_id, retrieved)
         with self.together():
             connection, space = self.db.connection, self.spaces.ensure("project")
             self._save_trajectory(connection, space, run, trajectory)
@@ -101,7 +99,7 @@ class Runs(Part):
         )
         there = "SELECT 1 FROM trajectories WHERE space_id = ? AND trajectory_id = ?"
         if next(iter(connection.execute(there, (space, made.trajectory_id))), None) is not None:
-            raise gate.saved_already(made.trajectory_id)
+            raise already_saved(made.trajectory_id)
         connection.execute(
             f"INSERT INTO trajectories(space_id, {', '.join(_TRAJECTORY)})"
             " VALUES (?,?,?,?,?,?,?,?,?,?)",
@@ -122,10 +120,8 @@ class Runs(Part):
                 " DO UPDATE SET rank = excluded.rank, score = excluded.score",
                 (trajectory_id, use.memory_id, space, use.rank, use.score),
             )
-            connection.execute(
-                f"UPDATE memory_items SET last_used = ? WHERE memory_id = ? AND space_id {mine}",
-                (now, use.memory_id),
-            )
+            sql = f"UPDATE memory_items SET last_used = ? WHERE memory_id = ? AND space_id {mine}"
+            connection.execute(sql, (now, use.memory_id))
 
     def _count_outcomes(self, followed: Sequence[str], *, success: bool) -> None:
         """One more success or failure for each memory that a judged run followed."""
@@ -134,10 +130,9 @@ class Runs(Part):
             f"UPDATE memory_items SET {column} = {column} + 1 WHERE memory_id = ? AND space_id"
             f" {in_spaces(self.spaces.visible())}"
         )
-        self.db.run_many(sql, [(gate.admit_id(each, "memory_id"),) for each in followed])
+        self.db.run_many(sql, [(admit_id(each, "memory_id"),) for each in followed])
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        """Every change of confidence, oldest first: at, kind, delta, before, after, reason."""
         rows = self.db.rows(
             f"SELECT {', '.join(_SIGNAL)} FROM confidence_signals WHERE memory_id = ? AND space_id"
             f" {in_spaces(self.spaces.visible())} ORDER BY signal_no",
@@ -149,7 +144,6 @@ class Runs(Part):
     def recent_runs(
         self, limit: int = 20, *, trajectory_id: str | None = None
     ) -> list[tuple[Run, Trajectory]]:
-        """The newest trajectories of this project first, each with its run; or the one of this id."""
         which = "" if trajectory_id is None else "AND t.trajectory_id = ?"
         columns = [f"r.{name}" for name in _RUN] + [f"t.{name}" for name in _TRAJECTORY]
         rows = self.db.rows(
@@ -157,16 +151,15 @@ class Runs(Part):
             " ON r.space_id = t.space_id AND r.run_id = t.run_id WHERE t.space_id"
             f" {in_spaces(self.spaces.visible())} {which}"
             " ORDER BY t.created_at DESC, t.trajectory_id LIMIT ?",
-            (*filter(None, (trajectory_id,)), gate.check_count(limit, "limit")),
+            (*filter(None, (trajectory_id,)), check_count(limit, "limit")),
         )
         return [(Run(*row[: len(_RUN)]), _trajectory(row[len(_RUN) :])) for row in rows]
 
     def learning_rows(
         self, limit: int = 10_000, *, curriculum_id: str | None = None
     ) -> Iterator[LearningRow]:
-        """A summary of every trajectory of this project, the last stored first; a page at a time, so
-        that no run stays in memory."""
-        left, before = gate.check_count(limit, "limit"), None
+        """A summary of every trajectory of this project, the last first, page by page."""
+        left, before = check_count(limit, "limit"), None
         while left:
             rows, before = self._learning_page(before, min(left, PAGE), curriculum_id)
             yield from rows
@@ -212,7 +205,6 @@ class Runs(Part):
         return found, last if len(found) == limit else None
 
     def judged_high(self, trajectory_ids: Sequence[str]) -> set[str]:
-        """Which of these trajectories have a judgment of high confidence."""
         rows = self.db.rows(
             "SELECT trajectory_id FROM trajectories JOIN judgments USING (space_id, trajectory_id)"
             f" WHERE space_id {in_spaces(self.spaces.visible())} AND confidence = 'high'"

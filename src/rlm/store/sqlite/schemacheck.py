@@ -1,5 +1,4 @@
-"""Does a file have the tables, indexes, triggers and views that the migrations make, and as they
-make them?
+"""Does a file have the tables, indexes, triggers and views that the migrations make?
 
 The answer is read off a fresh schema in memory, so that there is no second list to keep.
 """
@@ -20,7 +19,7 @@ FTS = ("memory_fts", "node_fts")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a file's schema differs from ours. `wanted` is what ours says of each name that differs."""
+    """How a file's schema differs; `wanted` is our version of each name that differs."""
 
     missing: tuple[str, ...]
     changed: tuple[str, ...]
@@ -32,14 +31,13 @@ class Difference:
         return (*self.missing, *self.changed)
 
     @property
-    def can_be_opened(self) -> bool:
-        """Whether nothing is wrong that holds what nobody else knows: the rest can be made anew."""
-        return all(
-            _is_derived(*self.wanted[name]) or _is_shadow(name, self.missing) for name in self.names
-        )
+    def can_open(self) -> bool:
+        """Whether only derived objects are wrong, which can be rebuilt."""
+        kinds = ((name, self.wanted[name]) for name in self.names)
+        return all(_is_derived(*kind) or _is_shadow(name, self.missing) for name, kind in kinds)
 
     @property
-    def can_be_read(self) -> bool:
+    def can_read(self) -> bool:
         """Whether every row can be reached, by whatever is there."""
         return all(self.wanted[name][0] in ("index", "trigger") for name in self.names)
 
@@ -49,18 +47,14 @@ def compare(connection: apsw.Connection) -> Difference:
     found = _objects(connection)
     wanted = _fresh(fts5=any(name.startswith(FTS) for name in found))
     missing = tuple(sorted(set(wanted) - set(found)))
-    changed = tuple(
-        sorted(
-            name for name in wanted if name in found and not _same(name, wanted[name], found[name])
-        )
-    )
+    both = sorted(wanted.keys() & found.keys())
+    changed = tuple(name for name in both if not _same(name, wanted[name], found[name]))
     differ = {name: wanted[name] for name in (*missing, *changed)}
     return Difference(missing, changed, tuple(sorted(set(found) - set(wanted))), differ)
 
 
 def mend(database: Database) -> tuple[str, ...]:
-    """Make anew what can be made without loss; its names. Their text indexes are to be rebuilt
-    after."""
+    """Rebuild what loses nothing; its names. Text indexes are to be rebuilt after."""
     with database.write() as connection:
         difference = compare(connection)
         names = tuple(name for name in difference.names if _is_derived(*difference.wanted[name]))
@@ -78,9 +72,8 @@ def mend(database: Database) -> tuple[str, ...]:
 
 def _objects(connection: apsw.Connection) -> Objects:
     """Everything but what SQLite makes by itself."""
-    rows = connection.execute(
-        "SELECT name, type, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-    )
+    ours = "name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    rows = connection.execute(f"SELECT name, type, sql FROM sqlite_schema WHERE {ours}")
     return {str(name): (str(kind), str(sql)) for name, kind, sql in rows}
 
 

@@ -1,7 +1,8 @@
 """The part of the backend that keeps sessions: the distil queue and their branches.
 
-A job is unique by agent and session. A lease is a time and a fence: the fence grows with every lease,
-so a worker that comes back after its lease has run out cannot finish what another has taken over.
+A job is unique by agent and session. A lease is a time and a fence: the fence grows with every
+lease, so a worker that comes back after its lease has run out cannot finish what another has taken
+over.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import Any
 
 from rlm import clock
 from rlm.errors import LimitExceeded, NotFound, StoreError
-from rlm.store import gate
 from rlm.store.identity import canonical_json
+from rlm.store.records import admit_branch, admit_session
 from rlm.store.sqlite.connection import damaged_row
 from rlm.store.sqlite.spaces import Part, in_spaces
 from rlm.store.types import BRANCH_ENDS, JOB_STATES, Branch, Job, MemoryItem
+from rlm.store.values import admit_text, admit_time, check_count, choice, finite, natural
 
 _JOB = (
     "job_no, agent, session_id, outcome, payload_json, state, attempts, fence, not_before,"
@@ -46,11 +48,8 @@ class Sessions(Part):
     def queue_session(
         self, agent: str, session_id: str, payload: dict[str, Any], *, outcome: str = "mixed"
     ) -> int:
-        """Queue a session, unique by agent and session; the job's number. One that was queued before
-        gets the new payload and waits again."""
-        agent, session_id, outcome, payload = gate.admit_session(
-            agent, session_id, payload, outcome
-        )
+        """Queue a session; the job's number. One queued before gets the new payload."""
+        agent, session_id, outcome, payload = admit_session(agent, session_id, payload, outcome)
         now = clock.now_iso()
         sql = (
             "INSERT INTO distill_queue(space_id, agent, session_id, outcome, payload_json,"
@@ -66,31 +65,28 @@ class Sessions(Part):
             return int(next(iter(connection.execute(sql, values)))[0])
 
     def lease_job(self, lease_s: float = 300.0) -> Job | None:
-        """The job that waits longest, leased for so long; also one whose lease has run out. None
-        when none is due."""
-        until = clock.now() + timedelta(seconds=gate.finite(lease_s, "lease_s"))
+        """Lease the job that waits longest, or whose lease ran out; None when none is due."""
+        until = clock.now() + timedelta(seconds=finite(lease_s, "lease_s"))
         sql = (
             "UPDATE distill_queue SET state = 'leased', attempts = attempts + 1, fence = fence + 1,"
             " leased_until = ? WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id = ?"
             " AND ((state = 'ready' AND not_before <= ?) OR (state = 'leased' AND"
             f" leased_until <= ?)) ORDER BY not_before, job_no LIMIT 1) RETURNING {_JOB}"
         )
-        now, ends = clock.now_iso(), gate.admit_time(until.isoformat(), "lease_s")
+        now, ends = clock.now_iso(), admit_time(until.isoformat(), "lease_s")
         with self.db.write() as connection:
             values = (ends, self.spaces.find("project"), now, now)
             row = next(iter(connection.execute(sql, values)), None)
         return None if row is None else _job(row)
 
     def finish_job(self, job: Job, memories: Sequence[MemoryItem] = ()) -> list[str]:
-        """Store what a session taught and end its job, all or none. StoreError without the lease."""
         with self.together():
             self._end_job(job, "done")
             return self.add_many(memories)
 
     def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
-        """Try a job again at that time, or never: then it is a dead letter."""
-        why = gate.admit_text(error, "error", 2_000)
-        at = None if retry_at is None else gate.admit_time(retry_at, "retry_at")
+        why = admit_text(error, "error", 2_000)
+        at = None if retry_at is None else admit_time(retry_at, "retry_at")
         self._end_job(job, "dead" if at is None else "ready", error=why, not_before=at)
 
     def _end_job(
@@ -112,19 +108,17 @@ class Sessions(Part):
                 )
 
     def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
-        """Jobs, the oldest first: ready, leased, done or dead."""
-        which = "" if state is None else f"AND state = '{gate.choice(state, JOB_STATES, 'state')}'"
+        which = "" if state is None else f"AND state = '{choice(state, JOB_STATES, 'state')}'"
         sql = (
             f"SELECT {_JOB} FROM distill_queue WHERE space_id {in_spaces(self.spaces.visible())}"
             f" {which} ORDER BY job_no LIMIT ?"
         )
-        return [_job(row) for row in self.db.rows(sql, (gate.check_count(limit, "limit"),))]
+        return [_job(row) for row in self.db.rows(sql, (check_count(limit, "limit"),))]
 
     def open_branch(
         self, session_id: str, description: str, budget_tokens: int, parent_id: str | None = None
     ) -> Branch:
-        """Begin a branch of a session, below a parent or at its root."""
-        session, text, budget = gate.admit_branch(session_id, description, budget_tokens)
+        session, text, budget = admit_branch(session_id, description, budget_tokens)
         with self.db.write() as connection:
             parent = None if parent_id is None else self.get_branch(parent_id)
             if parent_id is not None and (parent is None or parent.session_id != session):
@@ -138,15 +132,12 @@ class Sessions(Part):
         return made
 
     def get_branch(self, branch_id: str) -> Branch | None:
-        """One branch; None when this tenant has no such id."""
         where = f"branch_id = ? AND space_id {in_spaces(self.spaces.visible())}"
         row = self.db.row(f"SELECT {_BRANCH} FROM branches WHERE {where}", (branch_id,))
         return None if row is None else Branch(*row)
 
     def spend_branch(self, branch_id: str, tokens: int) -> Branch:
-        """Count tokens against an open branch's budget. LimitExceeded, and nothing is counted, above
-        it."""
-        gate.natural(tokens, "tokens")
+        natural(tokens, "tokens")
         with self.db.write():
             branch = self._open(branch_id)
             left = branch.budget_tokens - branch.used_tokens
@@ -158,9 +149,8 @@ class Sessions(Part):
             return self._rewrite_branch(replace(branch, used_tokens=branch.used_tokens + tokens))
 
     def end_branch(self, branch_id: str, state: str, result: str | None = None) -> Branch:
-        """End an open branch: returned, failed or expired."""
-        gate.choice(state, BRANCH_ENDS, "state")
-        text = None if result is None else gate.admit_text(result, "result")
+        choice(state, BRANCH_ENDS, "state")
+        text = None if result is None else admit_text(result, "result")
         with self.db.write():
             branch = self._open(branch_id)
             ended = replace(branch, state=state, result=text, ended_at=clock.now_iso())
@@ -182,7 +172,6 @@ class Sessions(Part):
         return branch
 
     def branches(self, session_id: str) -> list[Branch]:
-        """The branches of a session, the oldest first."""
         sql = (
             f"SELECT {_BRANCH} FROM branches WHERE session_id = ? AND space_id"
             f" {in_spaces(self.spaces.visible())} ORDER BY created_at, branch_id"

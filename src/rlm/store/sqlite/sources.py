@@ -1,4 +1,4 @@
-"""What can be searched: the live view, the text index and the column weights of each kind of row."""
+"""What can be searched: the live view, text index and column weights of each kind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SUBTYPE, _CONTENT, _CONFIDENCE = map(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One searchable kind. `columns` are text columns of `view`; the space follows them in `fts`."""
+    """One searchable kind; `columns` are text columns of `view`, in `fts` followed by space."""
 
     kind: str
     table: str
@@ -41,8 +41,7 @@ class Source:
     live: str
     """The condition of `view`."""
     document: Callable[[int, Sequence[Any], Sequence[Any], bytes | None], Document]
-    """What recall needs, from a number, `row`, `extra` and the vector. StoreCorrupt names a column
-    that cannot be read."""
+    """What recall needs, from a number, `row`, `extra` and vector; may raise StoreCorrupt."""
 
     @property
     def column_list(self) -> str:
@@ -75,7 +74,7 @@ class Source:
             )
 
     def reindex(self, connection: apsw.Connection) -> None:
-        """Make the full-text index anew from the rows."""
+        """Rebuild the full-text index from the rows."""
         if self._has_fts(connection):
             connection.execute(f"INSERT INTO {self.fts}({self.fts}) VALUES ('rebuild')")
 

@@ -13,7 +13,7 @@ from rlm.store.types import LEVELS, Lessons, MemoryItem, Tenant
 
 
 class Spaces:
-    """The up to three spaces of one tenant. Nothing is remembered: a transaction may yet roll back."""
+    """The spaces of one tenant, three at most. Uncached: a transaction may yet roll back."""
 
     def __init__(self, database: Database, tenant: Tenant) -> None:
         self._db = database
@@ -22,19 +22,13 @@ class Spaces:
     def key(self, level: str) -> tuple[str, str, str, str]:
         """(level, org, team, project), with what lies below the level left empty."""
         tenant = self.tenant
-        return (
-            level,
-            tenant.org,
-            tenant.team if level != "org" else "",
-            tenant.project if level == "project" else "",
-        )
+        team = tenant.team if level != "org" else ""
+        return level, tenant.org, team, tenant.project if level == "project" else ""
 
     def find(self, level: str) -> int | None:
         """The id of one of this tenant's spaces, or None while it holds nothing."""
-        found = self._db.value(
-            "SELECT space_id FROM spaces WHERE level = ? AND org = ? AND team = ? AND project = ?",
-            self.key(level),
-        )
+        sql = "SELECT space_id FROM spaces WHERE level = ? AND org = ? AND team = ? AND project = ?"
+        found = self._db.value(sql, self.key(level))
         return None if found is None else int(found)
 
     def visible(self) -> tuple[int, ...]:
@@ -45,9 +39,8 @@ class Spaces:
         """The id of one of this tenant's spaces, made if need be. Inside `write()`."""
         found = self.find(level)
         if found is None:
-            self._db.run(
-                "INSERT INTO spaces(level, org, team, project) VALUES (?,?,?,?)", self.key(level)
-            )
+            sql = "INSERT INTO spaces(level, org, team, project) VALUES (?,?,?,?)"
+            self._db.run(sql, self.key(level))
             found = self._db.connection.last_insert_rowid()
         return found
 
@@ -74,11 +67,9 @@ class Part:
     origin: str
 
     def add_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Store several, all or none; their ids, in order."""
         raise NotImplementedError
 
     def together(self) -> AbstractContextManager[None]:
-        """Writes inside of this happen all together or not at all."""
         raise NotImplementedError
 
     def apply_lessons(self, lessons: Lessons) -> None:

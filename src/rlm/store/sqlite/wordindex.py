@@ -2,13 +2,14 @@
 
 FTS5 takes 90 ms for eight common words in 100,000 rows, tantivy 2. So above `LARGE` live rows a
 tantivy index lies beside the ontology cache. It is derived and may be deleted at any time. It is
-valid up to a row number that is committed together with its documents; newer rows are found by FTS5.
-Whoever writes and notices that it lags brings it up to date; a killed process leaves the last commit.
-Missing, locked or broken, it is left alone, FTS5 serves all rows, and `rlm doctor` says so.
+valid up to a row number that is committed together with its documents; newer rows are found by
+FTS5. Whoever writes and notices that it lags brings it up to date; a killed process leaves the
+last commit. Missing, locked or broken, it is left alone, FTS5 serves all rows, and `rlm doctor`
+says so.
 
-Every stem is prefixed with its space, so that a document frequency is the tenant's own and no filter
-is needed. A row that has died stays in the index until it is built anew; recall reads each candidate's
-row, so a dead one is never a hit.
+Every stem is prefixed with its space, so that a document frequency is the tenant's own and no
+filter is needed. A row that has died stays in the index until it is rebuilt; recall reads each
+candidate's row, so a dead one is never a hit.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ LARGE = 20_000
 LAG = 4_096
 """So many new rows are left to FTS5 before somebody catches up: a small commit takes 26 ms."""
 DEAD_SHARE = 0.25
-"""With more dead documents than this the index is built anew."""
+"""With more dead documents than this the index is rebuilt."""
 PAGE = 4_096
 HEAP_BYTES = 64_000_000
 TERM_CHARS = 200
@@ -158,7 +159,7 @@ class WordIndex:
         return True
 
     def rebuild(self, count_live: Callable[[], int]) -> bool:
-        """Throw the index away and make it anew, if the store is large enough to want one."""
+        """Rebuild the index from scratch, if the store is large enough to want one."""
         self.drop()
         return self.catch_up(count_live, force=True)
 

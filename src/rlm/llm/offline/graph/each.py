@@ -22,7 +22,7 @@ from rlm.llm.offline.graph.answers import (
     shown,
 )
 from rlm.llm.offline.graph.follow import followed
-from rlm.llm.offline.graph.prompt import Plan
+from rlm.llm.offline.graph.prompt import ToolPlan
 from rlm.llm.offline.graph.steps import link_call, links, said
 from rlm.llm.offline.text.said import tidy
 
@@ -68,16 +68,16 @@ def find_each(asked: Asked, several: Sequence[str], question: str) -> tuple[list
     ]
 
 
-def own_plan(asked: Asked) -> Plan:
+def own_plan(asked: Asked) -> ToolPlan:
     """What is done for each name without a procedure: a description, or the query that settles it."""
     if base_kind(asked) == "describe":
-        return Plan(0, "describe_entity")
+        return ToolPlan(0, "describe_entity")
     form = "COUNT" if asked.kind == "count" else "SELECT"
-    return Plan(0, "sparql_query", query_for(asked, ["$ENTITY_1"]), ("x",), form)
+    return ToolPlan(0, "sparql_query", query_for(asked, ["$ENTITY_1"]), ("x",), form)
 
 
 def answer_each(
-    asked: Asked, plan: Plan, sections: Sequence[Section], before: str, question: str
+    asked: Asked, plan: ToolPlan, sections: Sequence[Section], before: str, question: str
 ) -> tuple[list[str], list[str]]:
     """The program that answers for each name; `before` goes before all of the answers."""
     helpers: dict[str, None] = {}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph.answers import CLASS_TYPES, DECLARED, base_kind, only_type
-from rlm.llm.offline.graph.sparql import Group, Query, Tokens, Triple
+from rlm.llm.offline.graph.sparql import Group, SparqlQuery, Tokens, Triple
 
 _ONE = "rdfs:subClassOf"
 _ANY = (f"{_ONE}+", f"{_ONE}/{_ONE}*")
@@ -31,7 +31,7 @@ class Fit:
     """It counts the class itself too where this path leads back to it."""
 
 
-def fit(asked: Asked, query: Query) -> Fit | None:
+def fit(asked: Asked, query: SparqlQuery) -> Fit | None:
     """How a query asks what the question asks; None when it does not."""
     kind = base_kind(asked)
     where = query.where
@@ -59,7 +59,7 @@ def fit(asked: Asked, query: Query) -> Fit | None:
     return None
 
 
-def _fit(query: Query, core: set[Triple], kind: str, narrowed: bool) -> Fit | None:
+def _fit(query: SparqlQuery, core: set[Triple], kind: str, narrowed: bool) -> Fit | None:
     tests = {part for tokens in query.where.filters for part in _parts(tokens)}
     if query.form != "COUNT" or kind not in HIERARCHY or tests & set(_not_self()):
         return Fit(narrowed)
@@ -230,7 +230,7 @@ def _is_all_triples(where: Group) -> bool:
     )
 
 
-def _is_search(query: Query) -> bool:
+def _is_search(query: SparqlQuery) -> bool:
     """Terms by their local name or label, with the columns x, label and type: every row is looked
     at once more."""
     where = query.where

@@ -27,7 +27,7 @@ from rlm.llm.offline.graph.answers import (
     searched_types,
     widened,
 )
-from rlm.llm.offline.graph.prompt import Plan
+from rlm.llm.offline.graph.prompt import ToolPlan
 from rlm.llm.offline.graph.steps import (
     NO_TOPS,
     OLD_ROOTS,
@@ -52,7 +52,7 @@ _E1 = "$ENTITY_1"
 _ONE, _IRI = 'terms[0]["curie"]', '"<" + terms[0]["uri"] + ">"'
 
 
-def follow(asked: Asked, plan: Plan, about: str, question: str) -> tuple[list[str], list[str]]:
+def follow(asked: Asked, plan: ToolPlan, about: str, question: str) -> tuple[list[str], list[str]]:
     """All that a procedure says, in one program."""
     kind = base_kind(asked)
     if kind == "namespaces":
@@ -73,7 +73,7 @@ def follow(asked: Asked, plan: Plan, about: str, question: str) -> tuple[list[st
     return ["link", *helpers], lines
 
 
-def followed(asked: Asked, plan: Plan, about: str, question: str) -> Program:
+def followed(asked: Asked, plan: ToolPlan, about: str, question: str) -> Program:
     """What a procedure says for the terms in `terms`: helpers, lines, and what they come to, as
     expressions."""
     kind = base_kind(asked)
@@ -122,7 +122,7 @@ def followed(asked: Asked, plan: Plan, about: str, question: str) -> Program:
     return _asked_so(asked, plan, kind, about)
 
 
-def _asked_so(asked: Asked, plan: Plan, kind: str, about: str) -> Program:
+def _asked_so(asked: Asked, plan: ToolPlan, kind: str, about: str) -> Program:
     """The procedure's own query, its gaps filled."""
     query = plan.query.replace("$TEXT_1", literal(asked.text.lower()))
     lines = [f"query = {query!r}", *_filling(len(asked.mentions)), "found, whole = rows(query)"]
@@ -190,7 +190,7 @@ def _filling(number: int) -> list[str]:
     ]
 
 
-def _expected(asked: Asked, plan: Plan, kind: str) -> tuple[list[str], str]:
+def _expected(asked: Asked, plan: ToolPlan, kind: str) -> tuple[list[str], str]:
     """What the ontology says of itself about the number that was found, `own`; None where it says
     nothing.
 

@@ -43,8 +43,8 @@ from rlm.llm.offline.graph.each import (
 )
 from rlm.llm.offline.graph.follow import follow
 from rlm.llm.offline.graph.prompt import (
-    Plan,
     Seen,
+    ToolPlan,
     Turn,
     best_plan,
     is_bare,
@@ -244,7 +244,7 @@ class _Planner:
         """The step that answers for each name: as a procedure says, or, where that led nowhere,
         without one."""
         joined = next(turn for turn in self.seen.turns if turn.step == "join")
-        plan: Plan | None = None
+        plan: ToolPlan | None = None
         if last.step == "join":
             plan = best_plan(self.asked, self.seen.entries, self.seen.tools, self.question)
         if last.found is None and not last.entry:

@@ -19,7 +19,7 @@ from typing import Any
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph.answers import JOINING, PROBES, base_kind
 from rlm.llm.offline.graph.fit import HIERARCHY, fit
-from rlm.llm.offline.graph.sparql import Query, read_query
+from rlm.llm.offline.graph.sparql import SparqlQuery, read_query
 from rlm.llm.types import Message
 
 FOUND = "offline-found "
@@ -212,7 +212,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ToolPlan:
     """What is followed of a procedure: a tool, and for a query its text, its columns and how it
     fits (see `Fit`)."""
 
@@ -229,7 +229,7 @@ class Plan:
 
 def best_plan(
     asked: Asked, entries: Iterable[Entry], tools: Collection[str], question: str
-) -> Plan | None:
+) -> ToolPlan | None:
     """The procedure that is followed; None when none applies."""
     found = []
     for entry in entries:
@@ -240,7 +240,7 @@ def best_plan(
     return min(found, key=lambda each: each[:3])[3] if found else None
 
 
-def plan_of(asked: Asked, entry: Entry, tools: Collection[str]) -> Plan | None:
+def plan_of(asked: Asked, entry: Entry, tools: Collection[str]) -> ToolPlan | None:
     """What a procedure comes to for this question; None when it does not apply."""
     said = "\n".join((entry.title, entry.description, *entry.steps))
     if entry.is_warning or _ORDERS.search(said):
@@ -282,7 +282,7 @@ def _words(text: str) -> set[str]:
     }
 
 
-def accepts(asked: Asked, call: Call, entry: Entry, calls: Collection[Call]) -> Plan | None:
+def accepts(asked: Asked, call: Call, entry: Entry, calls: Collection[Call]) -> ToolPlan | None:
     """What a call comes to when it can answer the question, else None."""
     kind = base_kind(asked)
     if call.tool == "sparql_query":
@@ -291,9 +291,9 @@ def accepts(asked: Asked, call: Call, entry: Entry, calls: Collection[Call]) -> 
         query = read_query(text)
         return None if query is None else _query_plan(asked, entry.number, text, query)
     if call.tool == "describe_entity" and kind == "describe" and asked.mentions:
-        return Plan(entry.number, call.tool)
+        return ToolPlan(entry.number, call.tool)
     if call.tool == "find_path" and kind == "path":
-        return Plan(entry.number, call.tool)
+        return ToolPlan(entry.number, call.tool)
     if (
         call.tool == "probe_relationships"
         and kind in PROBES
@@ -304,25 +304,25 @@ def accepts(asked: Asked, call: Call, entry: Entry, calls: Collection[Call]) -> 
         right = re.search(rf"['\"]{predicate}['\"]", call.args) and re.search(
             rf"['\"]{direction}['\"]", call.args
         )
-        return Plan(entry.number, call.tool) if right else None
+        return ToolPlan(entry.number, call.tool) if right else None
     if (
         call.tool == "graph_stats"
         and kind in ("namespaces", "classes", "individuals", "triples")
         and not asked.text
     ):
-        return Plan(entry.number, call.tool) if asked.kind != "search" else None
+        return ToolPlan(entry.number, call.tool) if asked.kind != "search" else None
     if call.tool == "sparql_schema" and kind == "namespaces" and "namespaces" in call.args:
-        return Plan(entry.number, call.tool)
+        return ToolPlan(entry.number, call.tool)
     if (
         call.tool in _LINKING
         and kind == "search"
         and asked.kind == "search"
         and "$ENTITY" not in call.args
     ):
-        return Plan(entry.number, call.tool)
+        return ToolPlan(entry.number, call.tool)
     alone = all(other.tool in _LINKING | {"describe_entity"} for other in calls)
     if call.tool in _LINKING and kind == "exists" and alone:
-        return Plan(entry.number, call.tool)
+        return ToolPlan(entry.number, call.tool)
     return None
 
 
@@ -330,7 +330,7 @@ def accepts(asked: Asked, call: Call, entry: Entry, calls: Collection[Call]) -> 
 # -----------------------------------------------------------------------------------------------
 
 
-def _query_plan(asked: Asked, number: int, text: str, query: Query) -> Plan | None:
+def _query_plan(asked: Asked, number: int, text: str, query: SparqlQuery) -> ToolPlan | None:
     kind = base_kind(asked)
     counts = asked.kind == "count" and kind != "roots"
     wanted = {"is_subclass": ("ASK",)}.get(kind, ("SELECT", "COUNT") if counts else ("SELECT",))
@@ -342,12 +342,12 @@ def _query_plan(asked: Asked, number: int, text: str, query: Query) -> Plan | No
         return None
     if kind == "path":
         fits = query.where == read_query(JOINING.format("$ENTITY_1", "$ENTITY_2")).where  # type: ignore[union-attr]
-        return Plan(number, "find_path") if fits else None
+        return ToolPlan(number, "find_path") if fits else None
     how = fit(asked, query)
     if how is None:
         return None
     drop = kind in HIERARCHY  # a class is none of its own subclasses
-    return Plan(
+    return ToolPlan(
         number,
         "sparql_query",
         text,

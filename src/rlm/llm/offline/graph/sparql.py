@@ -47,7 +47,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SparqlQuery:
     """A query: `x` is the variable that answers, and stands as ?x everywhere in `where`."""
 
     form: str
@@ -65,7 +65,7 @@ class _Unknown(Exception):
     pass
 
 
-def read_query(text: str) -> Query | None:
+def read_query(text: str) -> SparqlQuery | None:
     """The query; None for what is not understood."""
     tokens, at = [], 0
     while match := _TOKEN.match(text, at):
@@ -115,7 +115,7 @@ class _Reader:
         if not self._take(token):
             raise _Unknown
 
-    def query(self) -> Query:
+    def query(self) -> SparqlQuery:
         form = self._next()
         names: list[str] = []
         counted = ""
@@ -137,7 +137,7 @@ class _Reader:
         x = counted or (f"?{names[0]}" if names else "")
         columns = ("x", *names[1:]) if names else ()
         kind = "COUNT" if counted else form
-        return Query(kind, columns, _renamed(where, x), limit, tuple(names), counted)
+        return SparqlQuery(kind, columns, _renamed(where, x), limit, tuple(names), counted)
 
     def _count(self) -> str:
         """Behind the bracket of `(COUNT(DISTINCT ?x) AS ?n)`."""

@@ -9,7 +9,6 @@ passages are kept, so memory does not grow.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from typing import Any
@@ -156,10 +155,10 @@ def passages(
                         part, place, own, ends, reach, code, prose and shape != "rows"
                     )
                     if wide > stop:
-                        following = itertools.takewhile(
-                            lambda hit: hit[0] < wide, hits[index : index + 500]
-                        )
-                        having.update([hit[1] for hit in following])
+                        for later, found in hits[index : index + 500]:
+                            if later >= wide:
+                                break
+                            having.add(found)
                 having.add(number)
             if having:
                 note(name, (at, line), part, start, wide, having)

@@ -12,11 +12,11 @@ from rlm.errors import ValidationError
 from rlm.retrieval import rank
 from rlm.retrieval.excerpt import Phrase, excerpt, holds_phrases, split_phrases
 from rlm.retrieval.recall import Document, Recalled, recall
-from rlm.store import gate
 from rlm.store.evolution import GraphEvolution
 from rlm.store.graph import NodeHit
 from rlm.store.sqlite.graph.rows import NODE_COLUMNS, node_fault, node_filters, node_of
 from rlm.store.sqlite.graph.transfer import GraphTransfer
+from rlm.store.values import check_count
 
 __all__ = ["NODE_COLUMNS", "HyperGraph", "NodeHit", "node_fault"]
 
@@ -37,16 +37,14 @@ class HyperGraph(GraphTransfer, GraphEvolution):
         min_confidence: float | None = None,
         explain: bool = False,
     ) -> list[NodeHit]:
-        """The best nodes for any string, best first. The archive is left out unless `tier` asks for
-        it.
+        """The best nodes for any string, best first, without the archive unless `tier` asks.
 
         Words in double quotes must occur in that order. Each hit has a snippet.
         """
         node_filters(type, tier, min_confidence)  # they are checked there
         if not isinstance(query, str):
-            raise ValidationError(
-                f"query is {query.__class__.__name__}, expected text", field="query"
-            )
+            why = f"query is {query.__class__.__name__}, expected text"
+            raise ValidationError(why, field="query")
         text, phrases = split_phrases(query)
 
         def admits(document: Document) -> bool:
@@ -59,7 +57,7 @@ class HyperGraph(GraphTransfer, GraphEvolution):
             )
 
         space = self._space
-        if space is None or gate.check_count(limit, "limit") <= 0:
+        if space is None or check_count(limit, "limit") <= 0:
             return []
         with self._db.read() as connection:
             found = recall(

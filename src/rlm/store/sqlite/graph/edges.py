@@ -33,8 +33,7 @@ class EdgeTable(GraphRows):
         *,
         weight: float = 1.0,
     ) -> str:
-        """Join nodes: members are `{"node_id", "role", "position"}`; a position left out is the
-        place in the list."""
+        """Join nodes; members are `{"node_id", "role", "position"}`, position optional."""
         edge = Edge(clock.new_uuid(), *_admit(type, label, members, weight))
         with self.atomic(write=True) as connection:
             self._insert_edge(connection, edge)
@@ -44,10 +43,8 @@ class EdgeTable(GraphRows):
     def _insert_edge(self, connection: apsw.Connection, edge: Edge) -> None:
         space = self._spaces.ensure("project")
         self._require(connection, space, edge.node_ids)
-        connection.execute(
-            "INSERT INTO hyperedges(id, space_id, type, label, weight) VALUES (?,?,?,?,?)",
-            (edge.id, space, edge.type, edge.label, edge.weight),
-        )
+        sql = "INSERT INTO hyperedges(id, space_id, type, label, weight) VALUES (?,?,?,?,?)"
+        connection.execute(sql, (edge.id, space, edge.type, edge.label, edge.weight))
         _insert_members(connection, edge)
 
     def _require(self, connection: apsw.Connection, space: int, ids: Sequence[str]) -> None:
@@ -115,10 +112,10 @@ class EdgeTable(GraphRows):
         grouped: dict[str, tuple[list[Any], list[Member]]] = {}
         for *head, node_id, role, position in rows:
             grouped.setdefault(head[0], (head, []))[1].append(Member(node_id, role, position))
-        return [
-            Edge(id_, kind, label, weight, tuple(members))
-            for (id_, kind, label, weight), members in grouped.values()
-        ]
+        edges = []
+        for (name, kind, label, weight), members in grouped.values():
+            edges.append(Edge(name, kind, label, weight, tuple(members)))
+        return edges
 
     def get_members(self, edge_id: str, role: str | None = None) -> list[Node]:
         """The nodes that an edge joins, in order, archived ones too; those in one role, or all."""
@@ -151,9 +148,8 @@ class EdgeTable(GraphRows):
         known = ("type", "label", "weight", "members")
         for name in kwargs:
             if name not in known:
-                raise ValidationError(
-                    f"unknown edge field {name!r}; known: {', '.join(known)}", field=name
-                )
+                why = f"unknown edge field {name!r}; known: {', '.join(known)}"
+                raise ValidationError(why, field=name)
         with self.atomic(write=True) as connection:
             old = self.get_edge(edge_id)
             if old is None:
@@ -165,10 +161,8 @@ class EdgeTable(GraphRows):
             if not changed:
                 return True
             self._require(connection, self._spaces.ensure("project"), new.node_ids)
-            connection.execute(
-                "UPDATE hyperedges SET type = ?, label = ?, weight = ? WHERE id = ?",
-                (new.type, new.label, new.weight, edge_id),
-            )
+            sql = "UPDATE hyperedges SET type = ?, label = ?, weight = ? WHERE id = ?"
+            connection.execute(sql, (new.type, new.label, new.weight, edge_id))
             if "members" in changed:
                 connection.execute("DELETE FROM membership WHERE hyperedge_id = ?", (edge_id,))
                 _insert_members(connection, new)
@@ -234,8 +228,6 @@ def _filters(type_: str | None, label: str | None) -> tuple[str, list[Any]]:
     if type_ is not None:
         where, values = "AND e.type = ?", [choice(type_, EDGE_TYPES, "edge type")]
     if label is not None:
-        where, values = (
-            f"{where} AND e.label = ?",
-            [*values, admit_line(label, "label", gate.TASK_CHARS)],
-        )
+        where = f"{where} AND e.label = ?"
+        values = [*values, admit_line(label, "label", gate.TASK_CHARS)]
     return where, values

@@ -14,18 +14,12 @@ from rlm.retrieval.tokens import grams
 from rlm.store import gate
 from rlm.store.graph import Node
 from rlm.store.sqlite import blocks
-from rlm.store.sqlite.blocks import Entry
-from rlm.store.sqlite.graph.rows import (
-    NODE_COLUMNS,
-    GraphRows,
-    admit_reason,
-    node_filters,
-    node_of,
-)
+from rlm.store.sqlite.blocks import BlockEntry
+from rlm.store.sqlite.graph.rows import NODE_COLUMNS, GraphRows, admit_reason, node_filters, node_of
 from rlm.store.sqlite.reembed import note_model
 from rlm.store.sqlite.sources import NODE
 from rlm.store.sqlite.spaces import take_numbers
-from rlm.store.values import shown
+from rlm.store.values import check_count, check_many, show
 
 _INSERTED = (
     "node_no, space_id, id, type, subtype, content, embedding, tier, confidence, provenance,"
@@ -37,16 +31,13 @@ class NodeTable(GraphRows):
     """The nodes of one tenant."""
 
     def create_node(self, type: str, content: str, **kwargs: Any) -> str:
-        """Add one node and return its id. Keywords: subtype, tier, confidence, provenance,
-        metadata."""
+        """Add a node; its id. Keywords: subtype, tier, confidence, provenance, metadata."""
         return self.create_nodes([{"type": type, "content": content, **kwargs}])[0]
 
     def create_nodes(self, nodes: Iterable[Mapping[str, Any]]) -> list[str]:
         """Add several nodes, all or none; their ids, in order."""
-        rows = [
-            _admit(node, index)
-            for index, node in enumerate(gate.check_many(nodes, "nodes", "objects"))
-        ]
+        given = enumerate(check_many(nodes, "nodes", "objects"))
+        rows = [_admit(node, index) for index, node in given]
         if not rows:
             return []
         now = clock.now_ms()
@@ -92,7 +83,7 @@ class NodeTable(GraphRows):
         entries = []
         for place, (subtype, content) in enumerate(texts):
             chars = len(subtype or "") + len(content) + len(_grams(subtype, content))
-            entries.append(Entry(first + place, space, chars, vectors[place]))
+            entries.append(BlockEntry(first + place, space, chars, vectors[place]))
         blocks.put(connection, NODE, entries, self._model)
 
     def _vectors(self, texts: Sequence[str]) -> list[bytes] | list[None]:
@@ -119,10 +110,8 @@ class NodeTable(GraphRows):
         return {row[0]: node_of(row) for row in rows}
 
     def _find(self, node_id: str) -> tuple[int, Node] | None:
-        row = self._db.row(
-            f"SELECT node_no, {NODE_COLUMNS} FROM nodes WHERE id = ? AND space_id = ?",
-            (node_id, self._space),
-        )
+        sql = f"SELECT node_no, {NODE_COLUMNS} FROM nodes WHERE id = ? AND space_id = ?"
+        row = self._db.row(sql, (node_id, self._space))
         return None if row is None else (row[0], node_of(row[1:]))
 
     def _locate(self, node_id: str) -> tuple[int, str] | None:
@@ -131,17 +120,15 @@ class NodeTable(GraphRows):
         return self._db.row(sql, (node_id, self._space))
 
     def update_node(self, node_id: str, *, reasoning: str | None = None, **kwargs: Any) -> bool:
-        """Change type, content, subtype, tier, confidence, provenance or metadata; False when there
-        is no such node."""
+        """Change fields of a node; False when there is no such node."""
         why = admit_reason(reasoning)
         with self.atomic(write=True) as connection:
             found = self._find(node_id)
             if found is None:
                 return False
             number, node = found
-            row = gate.admit_node(
-                kwargs.get("type", node.type), kwargs.get("content", node.content), kwargs
-            )
+            words = (kwargs.get("type", node.type), kwargs.get("content", node.content))
+            row = gate.admit_node(*words, kwargs)
             changed = {key: value for key, value in row.items() if value != getattr(node, key)}
             if not changed:
                 return True
@@ -175,13 +162,11 @@ class NodeTable(GraphRows):
         if "metadata" in values:
             values["metadata"] = _json(values["metadata"])
         sets = ", ".join(f"{name} = ?" for name in values)
-        self._db.run(
-            f"UPDATE nodes SET {sets} WHERE id = ? AND space_id = ?",
-            (*values.values(), node_id, self._space),
-        )
+        sql = f"UPDATE nodes SET {sets} WHERE id = ? AND space_id = ?"
+        self._db.run(sql, (*values.values(), node_id, self._space))
 
     def delete_node(self, node_id: str, *, reasoning: str | None = None) -> bool:
-        """Move a node to the archive tier; False when there is none, or it is there already."""
+        """Move a node to the archive tier; False when it is missing, or archived already."""
         why = admit_reason(reasoning or "deleted")
         with self.atomic(write=True):
             found = self._locate(node_id)
@@ -221,20 +206,19 @@ class NodeTable(GraphRows):
         min_confidence: float | None = None,
         limit: int = 100,
     ) -> list[Node]:
-        """Nodes by what they are, most recently changed first. The archive is left out unless asked
-        for."""
+        """Nodes by fields, most recently changed first, without the archive by default."""
         where, values = node_filters(type, tier, min_confidence)
         rows = self._db.rows(
             f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? {where} "
             "ORDER BY updated_at DESC, node_no DESC LIMIT ?",
-            (self._space, *values, gate.check_count(limit, "limit")),
+            (self._space, *values, check_count(limit, "limit")),
         )
         return [node_of(row) for row in rows]
 
 
 def _admit(node: Mapping[str, Any], index: int) -> dict[str, Any]:
     if not isinstance(node, Mapping) or "type" not in node or "content" not in node:
-        raise ValidationError(f"node {index} needs a type and a content: {shown(node)}")
+        raise ValidationError(f"node {index} needs a type and a content: {show(node)}")
     rest = {key: value for key, value in node.items() if key not in ("type", "content")}
     return gate.admit_node(node["type"], node["content"], rest)
 

@@ -48,8 +48,7 @@ class GraphRows:
 
     @contextmanager
     def atomic(self, *, write: bool) -> Iterator[apsw.Connection]:
-        """One transaction, with pending access counts written before it; or within it, if it
-        writes."""
+        """One transaction, with pending access counts written first, or within it."""
         if not write:
             self.flush()
             with self._db.read() as connection:

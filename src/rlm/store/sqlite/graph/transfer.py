@@ -28,28 +28,21 @@ class GraphTransfer(NodeTable, EdgeTable):
     def dump(self) -> GraphDump:
         """Everything, the archive and the history too, as of one moment."""
         with self._db.read():
-            rows = self._db.rows(
-                f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? ORDER BY node_no",
-                (self._space,),
-            )
-            return GraphDump(
-                [node_of(row) for row in rows],
-                self._edges("1", ()),
-                self._events("ORDER BY id"),
-                self.confidence_history(),
-            )
+            sql = f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? ORDER BY node_no"
+            rows = self._db.rows(sql, (self._space,))
+            nodes, edges = [node_of(row) for row in rows], self._edges("1", ())
+            return GraphDump(nodes, edges, self._events("ORDER BY id"), self.confidence_history())
 
     def load(self, dump: GraphDump) -> dict[str, int]:
         """Add what is absent, all or none, through the gate; how many of each were new."""
         with self.atomic(write=True) as connection:
-            nodes = [_checked(node) for node in self._absent(connection, "nodes", dump.nodes)]
+            nodes = [_admit_copy(node) for node in self._absent(connection, "nodes", dump.nodes)]
             if nodes:
                 self._insert(connection, nodes)
             edges = self._absent(connection, "hyperedges", dump.edges)
             for edge in edges:
-                kind, label, members, weight = gate.admit_edge(
-                    edge.type, edge.label, edge.members, edge.weight
-                )
+                given = (edge.type, edge.label, edge.members, edge.weight)
+                kind, label, members, weight = gate.admit_edge(*given)
                 self._insert_edge(connection, Edge(edge.id, kind, label, weight, members))
             numbers, events = self._load_events(connection, dump.events)
             known = {node.id for node in dump.nodes}
@@ -84,7 +77,7 @@ class GraphTransfer(NodeTable, EdgeTable):
                 tiers = (event.from_tier, event.to_tier)
                 for tier in filter(None, tiers):
                     choice(tier, TIERS, "tier")
-                name = _renumbered(admit_line(event.operation, "operation", 200), numbers)
+                name = _renumber(admit_line(event.operation, "operation", 200), numbers)
                 new_id = self._log_event(name, event.node_ids, *tiers, event.reasoning)
                 sql = "UPDATE evolution_log SET timestamp = ? WHERE id = ?"
                 connection.execute(sql, (event.timestamp, new_id))
@@ -106,7 +99,7 @@ class GraphTransfer(NodeTable, EdgeTable):
             " confidence_before, confidence_after, reason) VALUES (?,?,?,?,?,?,?,?)",
             [
                 (space, one.node_id, admit_time(one.at, "at"),
-                 _renumbered(admit_line(one.kind, "kind", 64), numbers),
+                 _renumber(admit_line(one.kind, "kind", 64), numbers),
                  one.after - one.before, unit(one.before), unit(one.after),
                  admit_reason(one.reason))
                 for one in fresh
@@ -115,7 +108,7 @@ class GraphTransfer(NodeTable, EdgeTable):
         return len(fresh)
 
 
-def _checked(node: Node) -> Node:
+def _admit_copy(node: Node) -> Node:
     """A node of another store, through the gate."""
     names = ("subtype", "tier", "confidence", "provenance", "metadata")
     values = {name: getattr(node, name) for name in names}
@@ -134,7 +127,7 @@ def _moment(change: ConfidenceChange) -> tuple[Any, ...]:
     return change.node_id, change.at, change.before, change.after
 
 
-def _renumbered(name: str, numbers: dict[str, str]) -> str:
+def _renumber(name: str, numbers: dict[str, str]) -> str:
     """`merge:17` under the number that line 17 has here."""
     head, colon, number = name.partition(":")
     return f"{head}{colon}{numbers.get(number, number)}"
