@@ -266,7 +266,17 @@ class JSONDocument:
                 there[item.memory_id, item.level] = len(self._items)
                 self._items.append(item)
             elif item.trust == "trusted" and item.source_type != "pack":
-                self._items[place] = replace(self._items[place], archived_at=None, trust="trusted")
+                old = self._items[place]
+                if old.archived_at or old.trust != "trusted":
+                    self._mark_changed(old)
+                    self._items[place] = replace(old, archived_at=None, trust="trusted")
+
+    def _mark_changed(self, item: MemoryItem) -> None:
+        """No pack brought a memory as it is now: a rollback leaves it."""
+        for at, row in enumerate(self._packs):
+            same_place = row["level"] == item.level and self._mine(item)
+            if same_place and row["brought"].get(item.memory_id):
+                self._packs[at] = {**row, "brought": {**row["brought"], item.memory_id: False}}
 
 
 def _keep_copy(path: Path) -> None:

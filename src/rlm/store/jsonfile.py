@@ -170,6 +170,11 @@ class MemoryStore(JSONRuns):
         return [replace(item) for _, _, item in chosen[max(0, offset) :][: max(0, limit)]]
 
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
+        return self._update(memory_id, changes)
+
+    def _update(
+        self, memory_id: str, changes: dict[str, Any], *, approving: bool = False
+    ) -> MemoryItem:
         place = self._place(memory_id)
         if place is None:
             raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
@@ -178,6 +183,8 @@ class MemoryStore(JSONRuns):
         if new.memory_id != old.memory_id and self._place(new.memory_id) is not None:
             raise gate.same_words(new)
         before = self._state()
+        if not approving:
+            self._mark_changed(old)
         self._items[place] = new
         if new.confidence != old.confidence:
             self._note_signal(new, "edit", old.confidence or 0.0, None)
@@ -195,6 +202,8 @@ class MemoryStore(JSONRuns):
         if place is None or (self._items[place].archived_at is None) == (at is None):
             return False
         before = self._state()
+        if at is None:
+            self._mark_changed(self._items[place])
         self._items[place] = replace(self._items[place], archived_at=at)
         self._save_or_restore(before)
         return True
@@ -204,6 +213,7 @@ class MemoryStore(JSONRuns):
         if place is None:
             return False
         before = self._state()
+        self._mark_changed(self._items[place])
         del self._items[place]
         self._save_or_restore(before)
         return True
@@ -217,7 +227,8 @@ class MemoryStore(JSONRuns):
         provenance = without_quarantine(item.provenance)
         if by:
             provenance["approved_by"] = admit_text(by, "approved_by", 200)
-        return self.update(memory_id, trust="trusted", provenance=provenance)
+        changes = {"trust": "trusted", "provenance": provenance}
+        return self._update(item.memory_id, changes, approving=True)
 
     # -- what it lacks -----------------------------------------------------------------------------
 

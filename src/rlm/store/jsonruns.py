@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
@@ -11,7 +10,6 @@ from typing import Any
 from rlm import clock
 from rlm.errors import NotFound
 from rlm.store import gate
-from rlm.store.identity import canonical_json
 from rlm.store.jsondoc import JSONDocument
 from rlm.store.learning import LearningRow, learning_row
 from rlm.store.records import Use, admit_artifacts, admit_usage, already_saved
@@ -156,13 +154,13 @@ class JSONRuns(JSONDocument):
         level: str = "project",
         on_progress: Callable[[int], None] | None = None,
     ) -> tuple[int, int]:
-        brought: dict[str, str] = {}
+        brought: dict[str, bool] = {}
         with self.together():
             read = 0
             for chunk in chunks:
                 for item in chunk:
                     if self._bring(item, lift=pack.trust == "trusted"):
-                        brought[item.memory_id] = _digest(item)
+                        brought[item.memory_id] = True
                 read += len(chunk)
                 if on_progress is not None:
                     on_progress(read)
@@ -174,8 +172,11 @@ class JSONRuns(JSONDocument):
             number = 1 + max((row["pack_no"] for row in self._packs), default=0)
             counts = {"item_count": read, "added_count": len(brought)}
             row = {"pack_no": number, **asdict(pack), **counts, "imported_at": clock.now_iso()}
-            owner = {"owner": self._owner, "level": level}
-            self._packs.append({**row, "rolled_back_at": None, "brought": brought, **owner})
+            org, team, project = self._owner
+            owner = [org, team if level != "org" else "", project if level == "project" else ""]
+            self._packs.append(
+                {**row, "rolled_back_at": None, "brought": brought, "level": level, "owner": owner}
+            )
         return number, len(brought)
 
     def _bring(self, item: MemoryItem, *, lift: bool) -> bool:
@@ -195,6 +196,7 @@ class JSONRuns(JSONDocument):
             return False
         counters = ("access_count", "success_count", "failure_count", "last_used")
         kept = {name: getattr(old, name) for name in counters}
+        self._mark_changed(old)
         self._items[place] = replace(item, **kept)
         return True
 
@@ -213,7 +215,7 @@ class JSONRuns(JSONDocument):
                 if not self._mine(item) or item.archived_at is not None:
                     continue
                 if item.memory_id in row["brought"] and item.level == row["level"]:
-                    if _digest(item) == row["brought"][item.memory_id]:
+                    if row["brought"][item.memory_id]:
                         self._items[place] = replace(item, archived_at=now)
                         archived += 1
                     else:
@@ -237,10 +239,3 @@ def _learning_row(
         **{name: verdict.get(name) for name in ("is_success", "confidence")},
     }
     return learning_row(columns, path["artifact"], used.get(path["trajectory_id"], []))
-
-
-def _digest(item: MemoryItem) -> str:
-    """What a pack brought of a memory: a memory of another digest was changed since."""
-    said = (item.title, item.description, item.content, item.tags, item.scope.to_dict())
-    text = canonical_json([*said, item.task_query, item.outcome])
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
