@@ -17,7 +17,8 @@ from rlm.errors import OntologyError
 from rlm.ontology.datasets import snapshot as snapshot_module
 from rlm.ontology.datasets.dataset import DatasetMeta
 from rlm.ontology.datasets.snapshot import load_snapshot, persisted, save_snapshot
-from rlm.ontology.terms import XSD, iri, literal
+from rlm.ontology.terms import iri, literal
+from rlm.ontology.vocabulary import XSD
 
 A, P = "http://e/a", "http://e/p"
 

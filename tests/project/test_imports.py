@@ -224,7 +224,7 @@ def test_an_import_that_goes_up_is_found(module, source):
         ("rlm.llm.open", "from rlm.llm.offline.client import OfflineClient"),
         ("rlm.llm.offline.graph.follow", "from rlm.llm.offline.asked.kinds import Asked"),
         ("rlm.tools.learned", "from rlm.learning import dedup"),
-        ("rlm.learning.dedup", "from rlm.context.l2_memories import bullets"),
+        ("rlm.learning.dedup", "from rlm.context.build import bullets"),
         ("rlm.train", "from rlm.packs.curriculum import Task"),
     ],
 )

@@ -17,7 +17,7 @@ from rlm.handles import Meter
 from rlm.loop import RLMIteration
 from rlm.ontology.datasets.snapshot import persisted
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.views.sense import sense_card
+from rlm.ontology.views.summary import sense_card
 from rlm.ontology.views.views import Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem

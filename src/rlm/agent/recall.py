@@ -9,7 +9,7 @@ from typing import Any
 
 from rlm.agent.parts import Graph
 from rlm.context import BuiltContext, build_context
-from rlm.context.l2_memories import AT_MOST
+from rlm.context.build import AT_MOST
 from rlm.learning.confidence import RECALL_FLOOR
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Hit, MemoryItem, Scope

@@ -312,8 +312,7 @@ def _label(views: Views, name: str) -> str:
 @ASKED
 def card(session: Session, **given: Any) -> None:
     """Show what a prompt contains of SOURCE: the sense card, and the schema's constraints."""
-    from rlm.ontology.views.schema import schema_constraints
-    from rlm.ontology.views.sense import sense_card
+    from rlm.ontology.views.summary import schema_constraints, sense_card
 
     with _views(session, given) as views:
         sense = sense_card(views.meta, lang=given["lang"])

@@ -6,8 +6,14 @@ what somebody wrote down about this ontology. None of them dumps triples, and no
 memory.
 """
 
-from rlm.context.build import BuiltContext, Guide, Recipe, build_context, read_guide
-from rlm.context.l2_memories import format_memories_for_injection
+from rlm.context.build import (
+    BuiltContext,
+    Guide,
+    Recipe,
+    build_context,
+    format_memories_for_injection,
+    read_guide,
+)
 
 __all__ = [
     "BuiltContext",

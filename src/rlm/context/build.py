@@ -1,7 +1,9 @@
 """The four layers together: at most 1,800 characters and the separators between them.
 
 L0 is the ontology's sense card, L1 what its properties join and what must not be mixed, L2 what
-earlier runs learnt (`l2_memories`), L3 the recipe of its guide that fits, or the guide's summary.
+earlier runs learnt, L3 the recipe of its guide that fits, or the guide's summary. L2 is two
+procedures of 300 characters, never a whole memory: title, description and a few steps. The write
+gate knows its heading, so that what stands below it is never stored again.
 
 A guide is what somebody wrote down about one ontology: Markdown beside its file, as
 `NAME.guide.md`. The text before the first `##` heading is the summary; every section below is a
@@ -11,25 +13,39 @@ recipe, a way to do one kind of task. A recipe is authored; what is learnt lives
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rlm.context import l2_memories
 from rlm.errors import OntologyError
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.open import open_engine
-from rlm.ontology.views.schema import schema_constraints
-from rlm.ontology.views.sense import sense_card
+from rlm.ontology.views.summary import schema_constraints, sense_card
 from rlm.store.backend import MemoryBackend
+from rlm.store.gate import RECALLED_HEADING
 from rlm.store.types import MemoryItem
 
 SEPARATOR = "\n\n---\n\n"
-SENSE_CHARS, SCHEMA_CHARS, GUIDE_CHARS = 600, 400, 200
-MOST = SENSE_CHARS + SCHEMA_CHARS + l2_memories.BUDGET + GUIDE_CHARS
+SENSE_CHARS, SCHEMA_CHARS, MEMORY_CHARS, GUIDE_CHARS = 600, 400, 600, 200
+MOST = SENSE_CHARS + SCHEMA_CHARS + MEMORY_CHARS + GUIDE_CHARS
 MAX_BYTES = 1 << 20
 _WORD = re.compile(r"[^\W_]{3,}")
+EACH = 300
+AT_MOST = 2
+BULLETS = 3
+LEAST_DESCRIPTION = 20
+"""A description is left out rather than cut shorter than this."""
+ASSESS = (
+    "Before taking action, briefly assess which of these strategies apply to your current task and"
+    " which do not."
+)
+ASSESS_SHORT = "Assess which apply to the task; say so on a line, `Uses: 1` or `Uses: none`."
+_BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*\S)")
+TITLE_CHARS = 45
+TITLE_WORDS = 10
+DESCRIPTION_CHARS = 70
+STEPS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +150,15 @@ def build_context(
             meta = engine.meta()
         guide = guide or read_guide(ont_path)
     if mem is not None:
-        memories = [hit.item for hit in mem.retrieve(task, l2_memories.AT_MOST)]
+        memories = [hit.item for hit in mem.retrieve(task, AT_MOST)]
     layers = {
         "l0": "" if meta is None else sense_card(meta, budget=SENSE_CHARS, lang=lang),
         "l1": "" if meta is None else schema_constraints(meta, budget=SCHEMA_CHARS),
-        "l2": l2_memories.pack(memories),
+        "l2": pack_memories(memories),
         "l3": pack_guide(guide, task),
     }
     there = {name: text for name, text in layers.items() if text}
-    used = tuple(item.memory_id for item in memories[: l2_memories.AT_MOST]) if layers["l2"] else ()
+    used = tuple(item.memory_id for item in memories[:AT_MOST]) if layers["l2"] else ()
     return BuiltContext(
         SEPARATOR.join(there.values()), {name: len(text) for name, text in there.items()}, used
     )
@@ -154,5 +170,129 @@ def pack_guide(guide: Guide | None, task: str, budget: int = GUIDE_CHARS) -> str
         return ""
     recipe = guide.best(task)
     if recipe is not None:
-        return l2_memories.clip(f"Recipe, {recipe.title}: {recipe.text}", budget)
-    return l2_memories.clip(f"Guide: {guide.summary}", budget) if guide.summary else ""
+        return clip(f"Recipe, {recipe.title}: {recipe.text}", budget)
+    return clip(f"Guide: {guide.summary}", budget) if guide.summary else ""
+
+
+# -- L2: what earlier runs learnt
+
+
+def pack_memories(
+    memories: Sequence[MemoryItem],
+    budget: int = MEMORY_CHARS,
+    *,
+    at_most: int = AT_MOST,
+    each: int = EACH,
+) -> str:
+    """The best of the memories, in their order; '' when there is none, or no room for one."""
+    head = f"{RECALLED_HEADING}\n{ASSESS_SHORT}\n"
+    room = budget - len(head)
+    chosen = list(memories[:at_most])
+    if not chosen or room < 40:
+        return ""
+    share = min(each, (room - 2 * (len(chosen) - 1)) // len(chosen))
+    parts = [_entry(number, item, share, BULLETS) for number, item in enumerate(chosen, 1)]
+    return head + "\n\n".join(part for part in parts if part)
+
+
+def format_memories_for_injection(
+    memories: Sequence[MemoryItem], max_bullets: int = BULLETS
+) -> str:
+    """All of these memories for a prompt, without a budget for the whole: heading, the assess line,
+    and an entry each.
+
+    An entry has the title, the description and at most `max_bullets` steps; never the full content.
+    """
+    if not memories:
+        return ""
+    parts = [
+        _entry(number, item, 1_000, max_bullets, heading="Key points:")
+        for number, item in enumerate(memories, 1)
+    ]
+    return f"{RECALLED_HEADING}\n{ASSESS}\n\n" + "\n\n".join(parts)
+
+
+def _entry(number: int, item: MemoryItem, most: int, max_bullets: int, *, heading: str = "") -> str:
+    """One memory in at most `most` characters, its steps below a heading if there is one."""
+    avoid = "Avoid: " if item.outcome == "failure" or item.source_type == "failure" else ""
+    title = clip(f"### {number}. {avoid}{item.title}", most)
+    left = most - len(title) - 1 - (len(heading) + 1 if heading else 0)
+    lines = [title]
+    steps = bullets(item.content)[:max_bullets]
+    spare = left - sum(len(step) + 3 for step in steps) - 1
+    if spare < 0:  # some step is cut anyway
+        spare = max(60, left // 3)
+    if item.description and left > 20 and spare >= LEAST_DESCRIPTION:
+        described = clip(item.description, min(left, spare))
+        lines.append(described)
+        left -= len(described) + 1
+    if steps and left > 30:
+        lines += [heading, fit(_steps(steps, left), left)]
+    return "\n".join(line for line in lines if line)
+
+
+def _steps(steps: list[str], most: int) -> list[str]:
+    """The steps as bullets in so many characters: short ones whole, the room that is left shared by
+    the long ones."""
+    left, shares = most - 3 * len(steps), [0] * len(steps)
+    waiting = sorted(range(len(steps)), key=lambda place: len(steps[place]))
+    while waiting:
+        place = waiting.pop(0)
+        shares[place] = min(len(steps[place]), max(8, left // (len(waiting) + 1)))
+        left -= shares[place]
+    return ["- " + clip(step, share) for step, share in zip(steps, shares, strict=True)]
+
+
+def bullets(content: str) -> list[str]:
+    """The steps of a procedure: its list items, or its sentences where it has no list."""
+    found = [match[1] for line in content.splitlines() if (match := _BULLET.match(line))]
+    if found:
+        return found
+    return [part.strip() for part in re.split(r"(?<=[.!?])\s+|\n+", content) if part.strip()]
+
+
+def clip(text: str, most: int) -> str:
+    """At most `most` characters of one line; cut at a word where one ends in the last third."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    if most < 2:
+        return line[: max(most, 0)]
+    cut = line[: most - 1]
+    space = cut.rfind(" ")
+    return (cut[:space] if space > most * 2 // 3 else cut).rstrip(" ,;:") + "…"
+
+
+def fit(lines: Iterable[str], most: int) -> str:
+    """As many whole lines as fit, up to the first that does not."""
+    kept: list[str] = []
+    left = most
+    for line in lines:
+        if len(line) + bool(kept) > left:
+            break
+        left -= len(line) + bool(kept)
+        kept.append(line)
+    return "\n".join(kept)
+
+
+def is_shown_whole(item: MemoryItem, *, beside: int = 1) -> bool:
+    """Whether every step is uncut in a prompt that holds `beside` others as long."""
+    text = pack_memories([item] * (beside + 1))
+    lines = text.splitlines()
+    steps = bullets(item.content)[:STEPS]
+    return bool(steps) and all(
+        lines.count("- " + " ".join(step.split())) >= beside + 1 for step in steps
+    )
+
+
+def short_title(text: str) -> str:
+    """At most 10 words and 45 characters, cut at a word."""
+    words = " ".join(text.split()).rstrip(".!? ").split(" ")[:TITLE_WORDS]
+    while len(words) > 1 and len(" ".join(words)) > TITLE_CHARS:
+        words.pop()
+    return " ".join(words)[:TITLE_CHARS]
+
+
+def list_steps(steps: list[str]) -> str:
+    """Steps as a list."""
+    return "\n".join(f"- {' '.join(step.split())}" for step in steps)

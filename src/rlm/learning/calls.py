@@ -13,9 +13,9 @@ from typing import Any
 
 from rlm.errors import RLMError
 from rlm.loop.trace import ToolCall
-from rlm.ontology.query.template import names_of, template_of
-from rlm.ontology.terms import XSD, Prefixes, local_name
-from rlm.ontology.vocabulary import SKOS, is_machinery
+from rlm.ontology.query.shape import names_of, template_of
+from rlm.ontology.terms import Prefixes, is_machinery, local_name
+from rlm.ontology.vocabulary import SKOS, XSD
 
 LINKING = {"search_entity": "query", "search_by_label": "text"}
 """Tools that find an IRI for a name, and the parameter that holds the name."""

@@ -7,16 +7,18 @@ reason in its provenance: a person can look at it and approve it, and no prompt 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rlm.context.l2_memories import bullets
+from rlm.context.build import bullets
 from rlm.errors import RLMError, ValidationError
-from rlm.learning.suspicion import suspicious
+from rlm.learning.suspicion_words import PHRASES, SIGNS, SQUEEZED
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.terms import Prefixes
 from rlm.store.generality import hardcoded_name, score_generalization
+from rlm.store.sanitize import clean_text
 from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
 GENERAL_ENOUGH = 0.5
@@ -27,6 +29,45 @@ LONG_CALL = 50
 CONTENT_CHARS = 4_000
 DESCRIPTION_CHARS = 400
 TAG_WORDS = 3
+_CALL = re.compile(r"(?<![\w$?])(?:(?<=(\.)))?([A-Za-z_]\w*)\(")
+_SPAN = re.compile(r"`([^`]*)`")
+_FENCED = re.compile(r"^[ \t]*```([^\n`]*)\n(.*?)^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
+_QUERY = re.compile(r"sparql_query\(\s*(\"\"\"|'''|\"|')(.*?)\1\s*(?=[,)])", re.DOTALL)
+_NARRATION = re.compile(
+    r"\b(?:I|we|he|she|they|the (?:agent|model|assistant|run|user|system|planner))\s+"
+    r"(?:then |first |also |next |finally |successfully |was |were |had |have |has )*"
+    r"(?:\w+ed|found|ran|got|made|gave|took|went|saw|wrote|did|was|were|had|chose|knew|led|came|began|told|asked)\b",
+    re.IGNORECASE,
+)
+_PAST = re.compile(
+    r"\W*(?:then |first |next |finally |after that |also |it |successfully )*"
+    r"(?:searched|found|queried|called|used|returned|"
+    r"answered|looked|ran|executed|described|listed|identified|retrieved|got|discovered|tried|checked|determined|obtained|"
+    r"counted|resolved|concluded|explored|verified|located|started|began|wrote|made|asked|probed|inspected|selected)\b",
+    re.IGNORECASE,
+)
+_TOLD = re.compile(
+    r"\bthe (?:final )?(?:answer|result) (?:was|is|were)\b(?!"
+    r" (?:returned|found|seen|in|not|empty|wrong|too)\b)"
+    r"|\bthe question (?:was|asked)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_TAG = re.compile(r"[\w.:/-][\w .:/-]{0,39}")
+_STRONG = re.compile(r"[a-z0-9][A-Z]|[_\d]|\s\S")
+OTHER_LETTERS = 6
+"""So many letters of another script are a sentence, and no look-alikes any more."""
+_LOOKALIKES = str.maketrans(
+    "абвгеёзиіїјкмнорстухѕԁԛԝɡοαβεικνρτυχςσıłøđħ", "abbreezniijkmhopctyxsdqwgoabeikvptuxssilodh"
+)
+_LEET = str.maketrans("013457@$!|", "oieastasil")
+_SPELLED = re.compile(r"(?<![^\W_])(?:[^\W_][\s.,_*·•|/\\-]{1,3}){4,}[^\W_](?![^\W_])")
+_BLANK = re.compile(r"\s{2,}")
+_EITHER = re.compile(r"\byes (?:\w+ ){0,4}or no\b|\btrue or false\b|\byes no\b")
+"""What asks for one of two gives neither away."""
+_PATTERNS = [(reason, re.compile("|".join(phrases))) for reason, phrases in PHRASES.items()]
+_SIGNS = [(reason, re.compile("|".join(parts), flags)) for reason, flags, parts in SIGNS]
+_SQUEEZED = re.compile("|".join(SQUEEZED))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -62,32 +103,6 @@ IMPERATIVES = _words("""
     test then to too trace translate traverse treat try turn union use validate verify visit
     wait walk when where widen with work write
     """)
-_CALL = re.compile(r"(?<![\w$?])(?:(?<=(\.)))?([A-Za-z_]\w*)\(")
-_SPAN = re.compile(r"`([^`]*)`")
-_FENCED = re.compile(r"^[ \t]*```([^\n`]*)\n(.*?)^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
-_QUERY = re.compile(r"sparql_query\(\s*(\"\"\"|'''|\"|')(.*?)\1\s*(?=[,)])", re.DOTALL)
-_NARRATION = re.compile(
-    r"\b(?:I|we|he|she|they|the (?:agent|model|assistant|run|user|system|planner))\s+"
-    r"(?:then |first |also |next |finally |successfully |was |were |had |have |has )*"
-    r"(?:\w+ed|found|ran|got|made|gave|took|went|saw|wrote|did|was|were|had|chose|knew|led|came|began|told|asked)\b",
-    re.IGNORECASE,
-)
-_PAST = re.compile(
-    r"\W*(?:then |first |next |finally |after that |also |it |successfully )*"
-    r"(?:searched|found|queried|called|used|returned|"
-    r"answered|looked|ran|executed|described|listed|identified|retrieved|got|discovered|tried|checked|determined|obtained|"
-    r"counted|resolved|concluded|explored|verified|located|started|began|wrote|made|asked|probed|inspected|selected)\b",
-    re.IGNORECASE,
-)
-_TOLD = re.compile(
-    r"\bthe (?:final )?(?:answer|result) (?:was|is|were)\b(?!"
-    r" (?:returned|found|seen|in|not|empty|wrong|too)\b)"
-    r"|\bthe question (?:was|asked)\b",
-    re.IGNORECASE,
-)
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_TAG = re.compile(r"[\w.:/-][\w .:/-]{0,39}")
-_STRONG = re.compile(r"[a-z0-9][A-Z]|[_\d]|\s\S")
 
 
 class RecalledLike(Protocol):
@@ -271,3 +286,65 @@ def _procedural(item: MemoryItem, tools: frozenset[str]) -> str:
     if 2 * good < len(steps) or not good:
         return "is no procedure: its steps do not say what to do"
     return ""
+
+
+# -- texts that sound like instructions for whoever reads them
+#
+# A procedure has no business with the prompt it stands in, with roles, secrets, other servers, with
+# what is stored or how a run is judged. The list is long rather than clever: a good procedure that
+# is caught costs a look by a person, a bad one that is not steers every run that recalls it. Width,
+# case, accents, look-alikes, digits for letters and hidden characters do not count.
+
+
+def suspicious(text: str) -> str:
+    """What in a text sounds like an instruction for its reader; '' when nothing does."""
+    if clean_text(text) != unicodedata.normalize("NFC", text).replace("\r\n", "\n"):
+        return "holds characters that cannot be seen"
+    tidy = _BLANK.sub(_one_blank, text)  # the patterns are quadratic in the length of a gap
+    for reason, pattern in _SIGNS:
+        if pattern.search(tidy):
+            return reason
+    if not text.isascii() and sum(map(_is_foreign, text)) >= OTHER_LETTERS:
+        return "is in a script that nobody here has read"
+    folded = _fold(text)
+    for form in dict.fromkeys(
+        (
+            _split_words(folded),
+            _split_words(_SPELLED.sub(_close_up, folded)),
+            _split_words(folded.translate(_LEET)),
+        )
+    ):
+        for reason, pattern in _PATTERNS:
+            if pattern.search(form):
+                return reason
+    letters = re.sub(r"[\W_]+", "", folded.translate(_LEET))
+    if _SQUEEZED.search(letters) or _SQUEEZED.search(re.sub(r"[\W_]+", "", folded)):
+        return "tells the reader to ignore its instructions"
+    if _SQUEEZED.search(letters[::-1]):
+        return "holds coded text"
+    return ""
+
+
+def _is_foreign(char: str) -> bool:
+    return char.isalpha() and not unicodedata.name(char, "").startswith("LATIN")
+
+
+def _fold(text: str) -> str:
+    """Small letters without accents, look-alikes as what they look like."""
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text)).casefold()
+    return "".join(char for char in parts if not unicodedata.combining(char)).translate(_LOOKALIKES)
+
+
+def _split_words(text: str) -> str:
+    """Words one space apart; quotes stay, because they show where a fixed text begins."""
+    return _EITHER.sub("either", " ".join(re.sub(r"[^\w\s\"'“‘«`]|_", " ", text).split()))
+
+
+def _close_up(match: re.Match[str]) -> str:
+    return re.sub(r"[\W_]+", "", match[0])
+
+
+def _one_blank(match: re.Match[str]) -> str:
+    return "\n" if "\n" in match[0] else " "

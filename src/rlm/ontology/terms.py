@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from rlm.errors import OntologyError
+from rlm.ontology.vocabulary import MACHINERY, XSD
 
 Term: TypeAlias = dict[str, Any]
 
-XSD = "http://www.w3.org/2001/XMLSchema#"
 WELL_KNOWN: dict[str, str] = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
@@ -213,3 +213,14 @@ def _whole(iri: str, given: str) -> str:
 
 _DEFAULT = Prefixes()
 _NONE = Prefixes(well_known=False)
+
+
+def is_machinery(iri: str) -> bool:
+    """Whether this is a term of RDF, RDFS or OWL themselves."""
+    return iri.startswith(MACHINERY)
+
+
+def namespace(iri: str) -> str:
+    """What comes before the local name; empty when the IRI has no such part."""
+    cut = max(iri.rfind("#"), iri.rfind("/"))
+    return iri[: cut + 1] if cut > 7 else ""

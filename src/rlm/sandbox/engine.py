@@ -5,19 +5,20 @@ from __future__ import annotations
 import contextlib
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from rlm.errors import RLMError, SandboxError
+from rlm.errors import ConfigError, RLMError, SandboxError, SandboxUnfit
 from rlm.frames import plain_text
-from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings
+from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings, Tool, Wire, same
 
 MAX_LOCALS = 400
 LOST = "the REPL was started anew and its variables are lost"
 TOOL_FAULTS = (RLMError, ValueError, TypeError, LookupError, ArithmeticError, OSError)
 """What a tool may raise to speak to the code that called it. Anything else is a fault of ours, and
 masked."""
+ENGINES = ("auto", "process", "monty")
 
 
 class Stopped(Exception):
@@ -182,3 +183,48 @@ def from_plain(value: Any, from_wire: Callable[[Any], Any]) -> Any:
     if isinstance(value, list):
         return [from_plain(part, from_wire) for part in value]
     return value
+
+
+def open_repl(
+    tools: Mapping[str, Tool] | None = None,
+    *,
+    hidden: Mapping[str, Tool] | None = None,
+    patient: Collection[str] = (),
+    limits: SandboxLimits | None = None,
+    engine: str = "auto",
+    unsafe: bool = False,
+    to_wire: Wire | None = None,
+    from_wire: Wire | None = None,
+) -> Repl:
+    """A REPL that is ready to run code.
+
+    `auto` is the confined process, and `monty` where the kernel cannot confine and that package is
+    there. With `unsafe` the process runs even where it cannot be confined.
+    """
+    if engine not in ENGINES:
+        raise ConfigError(f"unknown engine {engine!r}; use one of: {', '.join(ENGINES)}")
+    given = Surroundings(
+        tools=dict(tools or {}),
+        hidden=dict(hidden or {}),
+        patient=frozenset(patient),
+        to_wire=to_wire or same,
+        from_wire=from_wire or same,
+    )
+    if engine == "monty":
+        return _monty(given, limits)
+    from rlm.sandbox.process import ProcessRepl
+
+    try:
+        return ProcessRepl(given, limits, unsafe=unsafe)
+    except SandboxUnfit:
+        if engine != "auto":
+            raise
+        with contextlib.suppress(SandboxError):  # not installed: say what the first one lacks
+            return _monty(given, limits)
+        raise
+
+
+def _monty(given: Surroundings, limits: SandboxLimits | None) -> Repl:
+    from rlm.sandbox.monty import MontyRepl
+
+    return MontyRepl(given, limits)

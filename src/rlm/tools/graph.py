@@ -13,7 +13,7 @@ from rlm.errors import LimitExceeded, ValidationError
 from rlm.handles import Meter
 from rlm.store.backend import MemoryBackend
 from rlm.store.graph import GraphStore, Node
-from rlm.tools.recalled_texts import RecalledTexts
+from rlm.tools.memory import RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip
 
 NODE_HITS = 20

@@ -20,8 +20,7 @@ from rlm.learning.gates import Gate
 from rlm.loop.trace import ToolCall, Trace
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import QUARANTINE_REASON, Judgment, MemoryItem
-from rlm.tools.memory import ORIGIN
-from rlm.tools.recalled_texts import RecalledTexts
+from rlm.tools.memory import ORIGIN, RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_text, clip, result_handle
 
 LEARNT_PER_RUN = 5

@@ -12,9 +12,8 @@ from rlm.errors import ValidationError
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.remote.sample import sample_meta
-from rlm.ontology.terms import local_name
-from rlm.ontology.views.ranking import key_classes, key_properties
-from rlm.ontology.vocabulary import namespace
+from rlm.ontology.terms import local_name, namespace
+from rlm.ontology.views.summary import key_classes, key_properties
 from rlm.tools.toolbox import check_count, check_text, clip
 from rlm.tools.views import fit, take
 

@@ -31,7 +31,8 @@ from rlm.ontology.datasets.handover import MAX_ROWS, QUERY_S, HandedDataset, rea
 from rlm.ontology.datasets.statements import Value, line_of, object_of, predicate_of, subject_of
 from rlm.ontology.engine.protocol import Answer
 from rlm.ontology.query.guard import check_query
-from rlm.ontology.terms import WELL_KNOWN, XSD, Prefixes, Term
+from rlm.ontology.terms import WELL_KNOWN, Prefixes, Term
+from rlm.ontology.vocabulary import XSD
 
 MAX_ID_CHARS = 200
 """Of a session id, and of the name of who said something."""

@@ -29,7 +29,7 @@ from rlm.errors import OntologyError
 from rlm.ontology.datasets.dataset import OURS, DatasetMeta, SavedSnapshot
 from rlm.ontology.datasets.graphs import MAX_BYTES, MAX_GRAPHS, MAX_STATEMENTS, graph_of
 from rlm.ontology.datasets.statements import check
-from rlm.ontology.terms import XSD
+from rlm.ontology.vocabulary import XSD
 
 FORMAT = 1
 MAX_SNAPSHOT_BYTES = MAX_BYTES + (1 << 20)

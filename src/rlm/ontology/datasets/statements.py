@@ -15,7 +15,8 @@ import pyoxigraph as ox
 
 from rlm.errors import OntologyError
 from rlm.ontology.engine.ox_terms import from_term
-from rlm.ontology.terms import WELL_KNOWN, XSD, Prefixes, Term
+from rlm.ontology.terms import WELL_KNOWN, Prefixes, Term
+from rlm.ontology.vocabulary import XSD
 
 MAX_TERM_CHARS = 64_000
 BLANK = re.compile(r"n[1-9][0-9]{0,11}")

@@ -24,15 +24,13 @@ import orjson
 from rlm import config
 from rlm.errors import OntologyError, QueryRefused, QueryTimeout
 from rlm.ontology.engine import loader
-from rlm.ontology.engine.asking import Damaged, Killed, ask, refused
 from rlm.ontology.engine.cache import Cache
 from rlm.ontology.engine.formats import detect
 from rlm.ontology.engine.loader import Loader
 from rlm.ontology.engine.protocol import Answer, EngineLimits
-from rlm.ontology.engine.worker import Worker
+from rlm.ontology.engine.worker import Damaged, Killed, Worker, ask, refused
 from rlm.ontology.query.bind import bind_hidden
-from rlm.ontology.query.guard import Checked, check_query
-from rlm.ontology.query.limit import enforce_limit
+from rlm.ontology.query.guard import Checked, check_query, enforce_limit
 from rlm.ontology.terms import Prefixes, Term
 
 if TYPE_CHECKING:

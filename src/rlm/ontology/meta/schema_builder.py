@@ -10,7 +10,7 @@ from pyoxigraph import Literal, NamedNode
 
 from rlm.ontology import vocabulary as v
 from rlm.ontology.meta.store_reader import StoreReader
-from rlm.ontology.terms import local_name
+from rlm.ontology.terms import is_machinery, local_name
 
 EXAMPLES = 3
 Edges = defaultdict[str, set[str]]
@@ -174,7 +174,7 @@ def read_properties(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]
     for one, two in reader.named_pairs(v.OWL + "inverseOf"):
         inverses[one].add(two)
         inverses[two].add(one)
-    in_use = {iri for iri in reader.pred_freq if not v.is_machinery(iri)}
+    in_use = {iri for iri in reader.pred_freq if not is_machinery(iri)}
     seen = in_use.union(types.properties, doms, rngs, supers, inverses, *supers.values())
     found: dict[str, Any] = {
         "properties": {iri: reader.pred_freq.get(iri, 0) for iri in sorted(seen)},
@@ -229,7 +229,7 @@ def _guess_kind(reader: StoreReader, ranges: list[str], iri: str) -> str:
     """The kind that a property seems to be, by its range or its use."""
     if any(name != v.RDFS + "Resource" for name in ranges):
         return "datatype" if all(name.startswith(_DATATYPES) for name in ranges) else "object"
-    if v.is_machinery(iri):
+    if is_machinery(iri):
         return "property"
     value = reader.some_object(iri)
     return "property" if value is None else "datatype" if isinstance(value, Literal) else "object"

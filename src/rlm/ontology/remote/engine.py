@@ -21,9 +21,7 @@ from rlm.errors import EndpointError, OntologyError, QueryRefused, QueryTimeout
 from rlm.http import Connections, Deadline, ExchangeFailed, Request, Response, Retry, retry_after_s
 from rlm.ontology.engine.protocol import Answer
 from rlm.ontology.query.bind import bind_values
-from rlm.ontology.query.guard import Checked, check_query
-from rlm.ontology.query.limit import enforce_limit
-from rlm.ontology.query.prefixes import declarations, unbound
+from rlm.ontology.query.guard import Checked, check_query, declarations, enforce_limit, unbound
 from rlm.ontology.remote import addresses, results
 from rlm.ontology.remote.endpoints import Endpoint
 from rlm.ontology.terms import Prefixes, Term

@@ -16,8 +16,7 @@ from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.query.bind import term_source
 from rlm.ontology.terms import iri as iri_term
 from rlm.ontology.terms import literal
-from rlm.ontology.views.nearest import not_found
-from rlm.ontology.views.search import exact_names
+from rlm.ontology.views.search import exact_names, not_found
 from rlm.ontology.vocabulary import ALTERNATIVES, LABELS
 
 _ANYWHERE = "ASK {{ {{ {x} ?p ?o }} UNION {{ ?s ?p {x} }} UNION {{ ?s {x} ?o }} }}"
