@@ -16,7 +16,7 @@ from rlm.handles import Store as Handles
 from rlm.learning.artifact import extract_trajectory_artifact
 from rlm.learning.confidence import Uses, uses_in
 from rlm.learning.extract_calls import CallReading
-from rlm.learning.grounding import ungrounded
+from rlm.learning.grounding import find_ungrounded
 from rlm.learning.judge import judge_trajectory
 from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client, is_language_model
@@ -107,7 +107,7 @@ class Attempt:
                 ontology=self.graph.name,
             )
             box = box | view_tools(self.graph.views, self.meter)
-        own = Toolbox(dict(self.spec.tools), set(self.spec.patient))
+        own = Toolbox(dict(self.spec.tools), set(self.spec.untimed))
         return self.trace.watch(box | own)
 
     def _open_log(self, stack: ExitStack) -> RLMLogger | None:
@@ -150,7 +150,7 @@ class Attempt:
             sub_client=self.models.sub,
             limits=self.spec.limits_over(ontology=self.graph is not None),
             tools=box.functions,
-            patient=box.patient,
+            untimed=box.untimed,
             guidance=self.guidance,
             on_step=step,
         )
@@ -196,7 +196,7 @@ class Attempt:
 
     def _find_ungrounded(self) -> list[str]:
         blocks = [block for turn in self.result.iterations for block in turn.code_blocks]
-        return ungrounded(
+        return find_ungrounded(
             self.result.answer,
             [block.result.stdout for block in blocks],
             {} if self.graph is None else self.graph.meta.prefixes,

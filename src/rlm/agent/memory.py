@@ -15,7 +15,7 @@ from rlm.agent.spec import Context, RunSpec
 from rlm.errors import ConfigError
 from rlm.handles import Meter
 from rlm.loop import RLMIteration
-from rlm.ontology.datasets.snapshot import persisted
+from rlm.ontology.datasets.snapshot import open_persistent
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.views.summary import sense_card
 from rlm.ontology.views.views import Views
@@ -83,9 +83,9 @@ def rlm_run_with_memory(
         check_language(query, models.root, ontology=graph is not None, context=context)
         dataset = None
         if persist_dataset and dataset_path is not None:
-            dataset = stack.enter_context(persisted(dataset_path, DATASET_NAME))
+            dataset = stack.enter_context(open_persistent(dataset_path, DATASET_NAME))
             tools = tools | dataset_tools(dataset, Meter())
-        spec = replace(spec, tools=tools.functions, patient=tools.patient)
+        spec = replace(spec, tools=tools.functions, untimed=tools.untimed)
         job = AgentRun(stack, spec, RunParts(models, memory_store, graph, context))
         if dataset is not None and dataset_path is not None:
             path = str(Path(dataset_path).expanduser().absolute())

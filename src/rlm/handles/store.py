@@ -310,7 +310,7 @@ class Store:
             self._check_open()
             entry = self._entries.get(key) if isinstance(key, str) else None
             if entry is None:
-                raise self._unknown(key)
+                raise self._unknown_handle(key)
             if key in self._resident:
                 self._resident.move_to_end(key)
             return entry
@@ -323,7 +323,7 @@ class Store:
         begin, end, _ = slice(max(0, target.start), max(0, target.stop)).indices(entry.body.chars)
         return entry, begin, max(begin, end)
 
-    def _unknown(self, key: object) -> HandleError:
+    def _unknown_handle(self, key: object) -> HandleError:
         if not isinstance(key, str):
             return HandleError(
                 f"expected a handle or its key, got {type(key).__name__}: pass the variable itself"

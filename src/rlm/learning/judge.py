@@ -38,7 +38,7 @@ def judge_trajectory(
 ) -> Judgment:
     """Judge a run by its artifact.
 
-    `grounding` is what `ungrounded` gave: [] when all is grounded, None when nobody looked.
+    `grounding` is what `find_ungrounded` gave: [] when all is grounded, None when nobody looked.
     `verdict` is that of the task's own check, if it has one. What the judge's model used is added
     to `usage`. Never raises for what a model does.
     """

@@ -48,7 +48,7 @@ def open_client(
 
         return OfflineClient()
     if named.partition(":")[0] == "scripted":
-        return _scripted(named)
+        return _open_scripted(named)
     if slash and not name and provider in ("openai", "anthropic"):
         raise ConfigError(f"{named!r} names no model: write {provider}/NAME")
     if slash and provider == "openai":
@@ -151,7 +151,7 @@ def _own_key(
     )
 
 
-def _scripted(named: str) -> Client:
+def _open_scripted(named: str) -> Client:
     path = named.partition(":")[2]
     if not path:
         raise ConfigError(

@@ -79,7 +79,7 @@ class Trace:
                     self._lost.setdefault(lost.tool, set()).update(lost.iris)
             self.calls.append(call)
 
-    def seen(self) -> list[ToolCall]:
+    def all_calls(self) -> list[ToolCall]:
         """The calls; of those that were dropped, what each tool returned is in one call without
         arguments."""
         with self._lock:
@@ -91,14 +91,16 @@ class Trace:
     def watch(self, box: B) -> B:
         """The same tools, each noted here when it is called."""
         seen = copy.copy(box)
-        seen.functions = {name: self._watched(name, tool) for name, tool in box.functions.items()}
+        seen.functions = {
+            name: self._watch_tool(name, tool) for name, tool in box.functions.items()
+        }
         return seen
 
-    def _watched(self, name: str, tool: Callable[..., Any]) -> Callable[..., Any]:
+    def _watch_tool(self, name: str, tool: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(tool)
 
         @functools.wraps(tool)
-        def watched(*args: Any, **kwargs: Any) -> Any:
+        def call_and_note(*args: Any, **kwargs: Any) -> Any:
             try:
                 bound: Mapping[str, Any] = signature.bind(*args, **kwargs).arguments
             except TypeError:  # the tool itself says what is wrong
@@ -116,7 +118,7 @@ class Trace:
             self.note(_summarize(name, given, value))
             return value
 
-        return watched
+        return call_and_note
 
 
 def render_value(value: Any) -> str:

@@ -156,7 +156,7 @@ class LoopSpec:
     ns: Mapping[str, Any] = field(default_factory=dict)
     """Further variables of the REPL."""
     tools: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    patient: Collection[str] = ()
+    untimed: Collection[str] = ()
     """Tools whose time does not count against a block."""
     tools_text: str | None = None
     """How the prompt describes the tools; None takes their signatures and docstrings."""

@@ -65,7 +65,7 @@ class Repl(ABC):
     def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
         """Run one block. What the code does wrong is in the result; only faults of ours raise.
 
-        `deadline` is a time of `time.monotonic()` that also spans patient tools.
+        `deadline` is a time of `time.monotonic()` that also spans untimed tools.
         """
 
     @abstractmethod
@@ -135,7 +135,7 @@ class Repl(ABC):
         except Exception as exc:
             return None, f"{name} failed inside ({type(exc).__name__}); try another way"
         finally:
-            if name in self._given.patient and name not in self._given.hidden:
+            if name in self._given.untimed and name not in self._given.hidden:
                 block.ends += time.monotonic() - before
 
     def _run_tool(self, tool: Callable[..., Any], args: Any, words: Any) -> Any:
@@ -144,7 +144,7 @@ class Repl(ABC):
         named = {key: from_plain(value, self._given.from_wire) for key, value in words.items()}
         return to_plain(tool(*made, **named), self._given.to_wire)
 
-    def _missing(self, name: object, known: dict[str, str]) -> SandboxError:
+    def _missing_variable(self, name: object, known: dict[str, str]) -> SandboxError:
         listed = ", ".join(list(known)[:20]) or "none"
         return SandboxError(f"there is no variable {str(name)[:80]!r}; there are: {listed}")
 
@@ -189,7 +189,7 @@ def open_repl(
     tools: Mapping[str, Tool] | None = None,
     *,
     hidden: Mapping[str, Tool] | None = None,
-    patient: Collection[str] = (),
+    untimed: Collection[str] = (),
     limits: SandboxLimits | None = None,
     engine: str = "auto",
     unsafe: bool = False,
@@ -206,7 +206,7 @@ def open_repl(
     given = Surroundings(
         tools=dict(tools or {}),
         hidden=dict(hidden or {}),
-        patient=frozenset(patient),
+        untimed=frozenset(untimed),
         to_wire=to_wire or same,
         from_wire=from_wire or same,
     )

@@ -240,7 +240,7 @@ class ProcessRepl(Repl):
     def get(self, name: str) -> Any:
         answer = self._ask({"op": "get", "name": plain_text(str(name))[:500]}, "value", "missing")
         if answer["op"] == "missing":
-            raise self._missing(name, self.variables())
+            raise self._missing_variable(name, self.variables())
         return from_plain(answer["value"], self._given.from_wire)
 
     def variables(self) -> dict[str, str]:

@@ -20,7 +20,7 @@ class SandboxLimits:
     """What one block may use. The host keeps count; the worker is not asked."""
 
     block_s: float = 30.0
-    """Seconds of a block, time in tools included, but for those that are patient (a model that
+    """Seconds of a block, time in tools included, but for those that are untimed (a model that
     thinks)."""
     memory_mb: int = 512
     output_chars: int = 1_000_000
@@ -70,7 +70,7 @@ class Surroundings:
     tools: Mapping[str, Tool] = field(default_factory=dict)
     hidden: Mapping[str, Tool] = field(default_factory=dict)
     """Functions that the worker's own objects call and model-written code cannot name."""
-    patient: frozenset[str] = frozenset()
+    untimed: frozenset[str] = frozenset()
     """Tools whose time does not count against a block."""
     to_wire: Wire = same
     """Turns a value of the host's into JSON-like data; what it does not know it returns as it is.

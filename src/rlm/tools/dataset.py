@@ -19,7 +19,7 @@ def dataset_tools(dataset: DatasetMeta, meter: Meter) -> Toolbox:
     tools = _Dataset(dataset)
     box = Toolbox()
     for function in (tools.dataset_add, tools.dataset_query, tools.dataset_stats):
-        box.add(function, meter, patient=True)
+        box.add(function, meter, untimed=True)
     return box
 
 

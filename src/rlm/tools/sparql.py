@@ -92,7 +92,7 @@ def sparql_tools(
         tools.sparql_query,
         tools.sparql_slice,
     ):
-        box.add(function, meter, patient=True)
+        box.add(function, meter, untimed=True)
     return box
 
 

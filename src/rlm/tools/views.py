@@ -38,7 +38,7 @@ def view_tools(views: Views, meter: Meter) -> Toolbox:
         tools.predicate_frequency,
         tools.graph_stats,
     ):
-        box.add(function, meter, patient=True)
+        box.add(function, meter, untimed=True)
     return box
 
 

@@ -69,7 +69,7 @@ def load_snapshot(path: str | Path) -> DatasetMeta:
 
 
 @contextlib.contextmanager
-def persisted(
+def open_persistent(
     path: str | Path, name: str, *, session_id: str | None = None
 ) -> Iterator[DatasetMeta]:
     """A dataset for one run: loaded from its snapshot, if any, and saved if it was changed.

@@ -28,7 +28,7 @@ from rlm.ontology.engine.cache import Cache
 from rlm.ontology.engine.formats import detect
 from rlm.ontology.engine.loader import Loader
 from rlm.ontology.engine.protocol import Answer, EngineLimits
-from rlm.ontology.engine.worker import Damaged, Killed, Worker, ask, refused
+from rlm.ontology.engine.worker import Damaged, Killed, Worker, ask
 from rlm.ontology.query.bind import bind_hidden
 from rlm.ontology.query.guard import Checked, check_query, enforce_limit
 from rlm.ontology.terms import Prefixes, Term
@@ -201,7 +201,7 @@ class LocalEngine:
                 elif message["op"] in ("head", "done"):
                     head |= message
                 else:
-                    raise refused(message, checked, self.prefixes)
+                    raise explain_refusal(message, checked, self.prefixes)
         if head["too_long"]:
             raise QueryRefused(
                 f"one row alone has {head['too_long']:,} bytes, at most"

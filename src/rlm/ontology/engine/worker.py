@@ -14,7 +14,7 @@ from rlm.ontology.query.guard import Checked, unbound
 from rlm.ontology.terms import Prefixes
 from rlm.worker import Gone, WorkerProcess, package_folder
 
-__all__ = ["Damaged", "Gone", "Killed", "Worker", "ask", "refused"]
+__all__ = ["Damaged", "Gone", "Killed", "Worker", "ask", "explain_refusal"]
 
 SEND_BYTES = 16 << 20
 _START = """
@@ -74,13 +74,13 @@ def ask(
             whole = message["op"] not in ("head", "rows", "part")
             yield message
     except Gone as exc:
-        raise _ended(exc, wait_s, limits) from exc
+        raise _explain_end(exc, wait_s, limits) from exc
     finally:
         if not whole:
             worker.kill()
 
 
-def _ended(gone: Gone, wait_s: float, limits: EngineLimits) -> Exception:
+def _explain_end(gone: Gone, wait_s: float, limits: EngineLimits) -> Exception:
     if gone.late:
         return QueryTimeout(
             f"the query took more than {wait_s:g} s and was ended: name predicates, bind a term,"
@@ -98,7 +98,7 @@ def _ended(gone: Gone, wait_s: float, limits: EngineLimits) -> Exception:
     )
 
 
-def refused(message: dict[str, Any], checked: Checked, prefixes: Prefixes) -> Exception:
+def explain_refusal(message: dict[str, Any], checked: Checked, prefixes: Prefixes) -> Exception:
     """The error for what a worker says instead of an answer; names an unbound prefix."""
     said = str(message.get("message", message["op"]))
     if message["op"] == "damaged":

@@ -58,8 +58,8 @@ class RemoteEngine:
         self.name, self.source = endpoint.name, endpoint.address.url
         self._retry = retry
 
-        def allowed(address: Address, timeout_s: float) -> list[str]:
-            return addresses.checked_addresses(
+        def check(address: Address, timeout_s: float) -> list[str]:
+            return addresses.check_addresses(
                 address,
                 allow_private=endpoint.allow_private,
                 timeout_s=timeout_s,
@@ -67,7 +67,7 @@ class RemoteEngine:
             )
 
         self._connections = Connections(
-            max_bytes=endpoint.max_bytes, redirects=MAX_REDIRECTS, addresses=allowed, tls=tls
+            max_bytes=endpoint.max_bytes, redirects=MAX_REDIRECTS, addresses=check, tls=tls
         )
         self._ways = WAYS[endpoint.method]
         self._meta: GraphMeta | None = None
@@ -91,7 +91,7 @@ class RemoteEngine:
         started, rows = time.monotonic(), min(limit, MAX_ROWS)
         deadline = Deadline.after(self.endpoint.timeout_s if timeout_s is None else timeout_s)
         checked = check_query(sparql)
-        text = self._prepared(checked, rows, bindings)
+        text = self._prepare(checked, rows, bindings)
         graph = checked.kind in ("CONSTRUCT", "DESCRIBE")
         try:
             accept = results.N_TRIPLES if graph else results.RESULTS_JSON
@@ -127,7 +127,7 @@ class RemoteEngine:
     def __repr__(self) -> str:
         return f"RemoteEngine({self.name!r}, {self.source!r})"
 
-    def _prepared(self, checked: Checked, rows: int, bindings: Mapping[str, Term] | None) -> str:
+    def _prepare(self, checked: Checked, rows: int, bindings: Mapping[str, Term] | None) -> str:
         """The text to send. One row more is asked for, to know whether there are more."""
         text = enforce_limit(bind_values(checked.text, bindings), rows + 1)
         return check_query(

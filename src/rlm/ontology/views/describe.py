@@ -54,7 +54,7 @@ def describe_entity(
         "curie": meta.curie(iri),
         "label": cut(label or name_of(iri), LABEL_CHARS),
         "kind": meta.kind(iri),
-        **listed.kept("types", [row["t"]["v"] for row in types.rows], meta.curie),
+        **listed.cut_list("types", [row["t"]["v"] for row in types.rows], meta.curie),
         "comment": cut(comment, comment_chars),
     }
     if not label:
@@ -142,7 +142,7 @@ class _Lists:
 
     def names(self, key: str, edges: Mapping[str, IRISet], iri: str) -> dict[str, list[str]]:
         others = [*edges.get(iri, NONE)]
-        return self.kept(key, others, lambda other: shown_name(self.meta, other, self.lang))
+        return self.cut_list(key, others, lambda other: shown_name(self.meta, other, self.lang))
 
     def texts(self, texts: Texts) -> dict[str, list[str]]:
         """The other names of a term; those that are not quite its names by themselves."""
@@ -151,10 +151,10 @@ class _Lists:
         made: dict[str, list[str]] = {}
         for key, predicates in found.items():
             names = dict.fromkeys(text for p in predicates for text, _ in texts.get(p, ()))
-            made |= self.kept(key, list(names), lambda text: cut(text, LABEL_CHARS))
+            made |= self.cut_list(key, list(names), lambda text: cut(text, LABEL_CHARS))
         return made
 
-    def kept(self, key: str, values: list[str], shown: Callable[[str], str]) -> dict[str, Any]:
+    def cut_list(self, key: str, values: list[str], shown: Callable[[str], str]) -> dict[str, Any]:
         if len(values) > LISTED:
             self.left_out[key] = len(values) - LISTED
         return {key: [shown(value) for value in values[:LISTED]]}

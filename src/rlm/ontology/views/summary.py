@@ -116,14 +116,14 @@ def _once(weigh: Callable[[GraphMeta], T]) -> Callable[[GraphMeta], T]:
     """Weigh a graph once: every layer of a prompt asks again."""
 
     @wraps(weigh)
-    def kept(meta: GraphMeta) -> T:
+    def weigh_once(meta: GraphMeta) -> T:
         cache: dict[str, Any] = meta.__dict__.setdefault("_ranked", {})
         if weigh.__name__ not in cache:
             cache[weigh.__name__] = weigh(meta)
         found: T = cache[weigh.__name__]
         return found
 
-    return kept
+    return weigh_once
 
 
 def key_classes(meta: GraphMeta, most: int) -> list[str]:
