@@ -28,7 +28,7 @@ from rlm.ontology.engine.cache import Cache
 from rlm.ontology.engine.formats import detect
 from rlm.ontology.engine.loader import Loader
 from rlm.ontology.engine.protocol import Answer, EngineLimits
-from rlm.ontology.engine.worker import Damaged, Killed, Worker, ask
+from rlm.ontology.engine.worker import Damaged, Killed, Worker, ask, explain_refusal
 from rlm.ontology.query.bind import bind_hidden
 from rlm.ontology.query.guard import Checked, check_query, enforce_limit
 from rlm.ontology.terms import Prefixes, Term
