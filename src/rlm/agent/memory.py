@@ -22,8 +22,8 @@ from rlm.ontology.views.views import Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 from rlm.tools import Toolbox
-from rlm.tools.dataset import dataset_tools
-from rlm.tools.mount import VIEWS
+from rlm.tools.notebook import VIEWS
+from rlm.tools.views import dataset_tools
 
 Answered = tuple[str, list[RLMIteration], dict[str, Any], list[MemoryItem]]
 SENSE_CHARS = 600

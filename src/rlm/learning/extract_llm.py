@@ -15,17 +15,17 @@ from rlm.context.build import TITLE_WORDS, list_steps
 from rlm.errors import RLMError
 from rlm.learning.confidence import START
 from rlm.learning.extract_calls import TASK_CHARS, CallReading
-from rlm.learning.extract_prompts import (
-    MOST_ITEMS,
-    MOST_STEPS,
-    REPAIR,
-    SCHEMA,
-    contrast_messages,
-    extract_messages,
-)
 from rlm.learning.gates import TOOLS
 from rlm.learning.json_request import Build, ask_json, parse_json
 from rlm.learning.kinds import TaskKind
+from rlm.learning.prompts import (
+    EXTRACT_REPAIR,
+    LESSON_SCHEMA,
+    LESSON_STEPS,
+    MOST_ITEMS,
+    contrast_messages,
+    extract_messages,
+)
 from rlm.llm import Client, Message, Usage
 from rlm.store.generality import hardcoded
 from rlm.store.types import ONTOLOGY_TOOLS, Judgment, MemoryItem, Scope
@@ -70,9 +70,9 @@ def ask_for_items(
             client,
             build,
             read_items,
-            schema=SCHEMA,
+            schema=LESSON_SCHEMA,
             temperature=TEMPERATURE,
-            repair=REPAIR,
+            repair=EXTRACT_REPAIR,
             usage=usage,
         )
     except (RLMError, ValueError) as exc:
@@ -130,7 +130,7 @@ def _item(
     """An item as it would be stored. What is hidden in it stays in it: the gates are to see it."""
     title = " ".join(" ".join(found["title"].split()).split(" ")[:TITLE_WORDS])[:TITLE_CHARS]
     description = " ".join(found["description"].split())[:DESCRIPTION_CHARS]
-    content = list_steps([_step(step) for step in found["steps"][:MOST_STEPS]])
+    content = list_steps([_step(step) for step in found["steps"][:LESSON_STEPS]])
     text = f"{title}\n{description}\n{content}"
     own = reading.ontology if found.get("general") is False or hardcoded(text) else None
     tools = tuple(sorted(tool for tool in TOOLS if re.search(rf"(?<!\w){tool}(?!\w)", content)))

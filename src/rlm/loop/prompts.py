@@ -47,17 +47,17 @@ NEWEST = 4
 DROPPED = "[dropped to save room: the message"
 
 SYSTEM = """\
-You answer a question about a text that may be far too long to read. It is a variable in a \
-Python REPL. You work in turns: write code in ```repl blocks, see what it printed, go on, and \
-give the answer once you know it.
+You answer a question about a text that may be far too long to read. It is a variable in a Python \
+REPL. You work in turns: write code in ```repl blocks, see what it printed, go on, and give the \
+answer once you know it.
 
 In the REPL, variables stay from block to block:
 - `context`: the text, behind a handle. `len(context)`, `context[a:b]`, `.find`, `.count`, `in`, \
-`.split`, `.splitlines()` and `re.finditer(p, context)` work as on a str. A slice of up to \
-20,000 characters is a str, a longer one a view (again a handle). Printed, a handle shows its \
-name and size only. `question` is the question.
-- `llm_query(prompt)`: asks a language model, which sees the prompt alone. A handle or view in \
-an f-string is a passage that it reads and you need not.
+`.split`, `.splitlines()` and `re.finditer(p, context)` work as on a str. A slice of up to 20,000 \
+characters is a str, a longer one a view (again a handle). Printed, a handle shows its name and \
+size only. `question` is the question.
+- `llm_query(prompt)`: asks a language model, which sees the prompt alone. A handle or view in an \
+f-string is a passage that it reads and you need not.
 - `llm_query_batched(prompts)`: many at once, answers in order; one that failed begins with \
 `[error]`.
 - `rlm_query(question, context)`: a helper with a REPL of its own, over a part of the text; for \
@@ -65,9 +65,9 @@ work of several steps.
 - `SHOW_VARS()`: your variables."""
 
 RULES = """\
-You see only what you print, at most {output_chars} characters of a block. Print counts and \
-short excerpts; keep what is long in variables. Count, search and compute in code; let llm_query \
-read and judge. There are no files, no network.
+You see only what you print, at most {output_chars} characters of a block. Print counts and short \
+excerpts; keep what is long in variables. Count, search and compute in code; let llm_query read \
+and judge. There are no files, no network.
 
 ```repl
 import re
@@ -80,8 +80,8 @@ for i in hits[:3]:
 To finish, do one of these, and only when what you saw in the REPL supports the answer:
 - FINAL(the answer) at the start of a line, outside of code
 - FINAL_VAR(name) for the value of a variable
-- in code: `answer["content"] = text; answer["ready"] = True`, or `SUBMIT(answer=text, ...)` \
-with named fields"""
+- in code: `answer["content"] = text; answer["ready"] = True`, or `SUBMIT(answer=text, ...)` with \
+named fields"""
 
 LOOK_FIRST = (
     "You have not seen the context yet. Look at it in the REPL first (its size, how it begins, how"
@@ -94,9 +94,9 @@ NO_CODE = (
     " a line."
 )
 LAST_CALL = """\
-This is the last turn. No more code is run. Reply with your best answer to the question now, \
-from what you have seen, as FINAL(the answer), or FINAL_VAR(name) for a variable. If what you \
-have seen does not settle it, say what is known."""
+This is the last turn. No more code is run. Reply with your best answer to the question now, from \
+what you have seen, as FINAL(the answer), or FINAL_VAR(name) for a variable. If what you have \
+seen does not settle it, say what is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,7 @@ import pyoxigraph as ox
 
 from rlm.errors import OntologyError
 from rlm.ontology.datasets.dataset import OURS, DatasetMeta, SavedSnapshot
-from rlm.ontology.datasets.graphs import MAX_BYTES, MAX_GRAPHS, MAX_STATEMENTS, graph_of
-from rlm.ontology.datasets.statements import check
+from rlm.ontology.datasets.graphs import MAX_BYTES, MAX_GRAPHS, MAX_STATEMENTS, check, graph_of
 from rlm.ontology.vocabulary import XSD
 
 FORMAT = 1

@@ -184,10 +184,7 @@ def _open_input(file: BinaryIO, order: Order) -> tuple[Any, Callable[[], str]]:
 
 
 def _load_named(
-    file: BinaryIO,
-    order: Order,
-    fill: Callable[[Iterator[list[ox.Quad]]], None],
-    lenient: bool,
+    file: BinaryIO, order: Order, fill: Callable[[Iterator[list[ox.Quad]]], None], lenient: bool
 ) -> tuple[str, dict[str, str]]:
     """Parse in chunks. The SHA-256 of the file, and the prefixes declared near its beginning."""
     data, finish = _open_input(file, order)
