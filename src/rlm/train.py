@@ -165,11 +165,8 @@ def with_client(stack: ExitStack, spec: RunSpec) -> RunSpec:
 
 
 def run_task(lesson: Curriculum, task: Task, spec: RunSpec) -> AgentResult:
-    """Ask one task as `agent.run` does, with its own check.
-
-    Raises KeyboardInterrupt and ModelError: then the run came to no end of its own, and says
-    nothing of the task.
-    """
+    """Ask one task as `agent.run` does, with its own check. Raises KeyboardInterrupt and
+    ModelError: then the run came to no end of its own, and says nothing of the task."""
     result = agent.run_spec(
         replace(
             spec,
@@ -206,10 +203,7 @@ def check_lesson(
     lesson: Curriculum, log_dir: str | Path | None = None, client: Client | None = None
 ) -> str:
     """The hash of the ontology, after every `verify` was asked of it and the folder for logs was
-    written to.
-
-    Every task must be in a language that the client reads.
-    """
+    written to. Every task must be in a language that the client reads."""
     for task in lesson.tasks:
         try:
             check_language(task.query, client, ontology=True)

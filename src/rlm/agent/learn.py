@@ -31,11 +31,8 @@ class Learned:
 def learn(
     attempts: Sequence[Attempt], store: MemoryBackend, *, extract: bool, lineage: Mapping[str, Any]
 ) -> Learned:
-    """What the attempts at one question teach, the chosen attempt first. Writes nothing.
-
-    A run that a person, a limit or a dead model ended says nothing of its memories, and teaches
-    nothing.
-    """
+    """What the attempts at one question teach, the chosen attempt first. Writes nothing. A run that
+    a person, a limit or a dead model ended says nothing of its memories, and teaches nothing."""
     lessons = [_credit(attempt) if _own_end(attempt) else Lessons() for attempt in attempts]
     judged = [attempt for attempt in attempts if attempt.judgment is not None and _own_end(attempt)]
     if not extract or not judged or not _own_end(attempts[0]):

@@ -109,11 +109,8 @@ class RunParts:
 
     @classmethod
     def open(cls, stack: ExitStack, spec: RunSpec) -> RunParts:
-        """Open everything that a spec names; closed with the stack.
-
-        What can be known to be wrong raises, and then nothing was spent; the store comes last,
-        because opening it may make it.
-        """
+        """Open everything that a spec names; closed with the stack. What can be known to be wrong
+        raises, and then nothing was spent; the store comes last, because opening it may make it."""
         models = stack.enter_context(Models(spec))
         asked = None if spec.replay is not None else models.root
         if spec.context is None:

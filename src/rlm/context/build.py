@@ -140,11 +140,9 @@ def build_context(
     ont_path: str | Path | None = None,
     mem: MemoryBackend | None = None,
 ) -> BuiltContext:
-    """Every layer that there is something for. Never longer than `MOST` and three separators.
-
-    In place of a GraphMeta and of memories, `ont_path` names the ontology's file, whose guide is
-    read too, and `mem` is the store that the memories are retrieved from (seed 002).
-    """
+    """Every layer that there is something for. Never longer than `MOST` and three separators. In
+    place of a GraphMeta and of memories, `ont_path` names the ontology's file, whose guide is read
+    too, and `mem` is the store that the memories are retrieved from (seed 002)."""
     if ont_path is not None:
         with closing(open_engine(ont_path)) as engine:
             meta = engine.meta()
@@ -199,10 +197,8 @@ def format_memories_for_injection(
     memories: Sequence[MemoryItem], max_bullets: int = BULLETS
 ) -> str:
     """All of these memories for a prompt, without a budget for the whole: heading, the assess line,
-    and an entry each.
-
-    An entry has the title, the description and at most `max_bullets` steps; never the full content.
-    """
+    and an entry each. An entry has the title, the description and at most `max_bullets` steps;
+    never the full content."""
     if not memories:
         return ""
     parts = [

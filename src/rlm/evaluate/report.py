@@ -89,10 +89,7 @@ class ArmDifference:
 @dataclass(frozen=True, slots=True)
 class MemoryEffect:
     """One memory: in how many runs it stood in the prompt, how many used it, and what the same
-    tasks are without.
-
-    Runs that used another one instead say nothing of it and are not compared.
-    """
+    tasks are without. Runs that used another one instead say nothing of it and are not compared."""
 
     memory_id: str
     title: str

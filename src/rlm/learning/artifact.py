@@ -51,12 +51,9 @@ def extract_trajectory_artifact(
     trace: Trace | None = None,
     reason: str = "",
 ) -> dict[str, Any]:
-    """The artifact of a run, as JSON types.
-
-    `converged` is the run's own word: a run that hit a limit is not converged, whatever text it has
-    left. Where nobody says, it is whether there is an answer. `reason` says in words how the run
-    ended.
-    """
+    """The artifact of a run, as JSON types. `converged` is the run's own word: a run that hit a
+    limit is not converged, whatever text it has left. Where nobody says, it is whether there is an
+    answer. `reason` says in words how the run ended."""
     blocks = [(turn.number, block) for turn in iterations for block in turn.code_blocks]
     calls = _calls_by_block([block for _, block in blocks], trace)
     steps = [_step(*block, made) for block, made in zip(blocks, calls, strict=True)]

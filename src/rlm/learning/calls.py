@@ -149,9 +149,7 @@ def entities_in(
     steps: Sequence[Step], about: Sequence[Step], question: str, prefixes: Prefixes
 ) -> dict[str, str]:
     """The terms that steps `about` something name because the question does → their placeholders.
-
-    They are numbered as the question has them; those of an ASK as the query has them.
-    """
+    They are numbered as the question has them; those of an ASK as the query has them."""
     terms = dict.fromkeys(name for step in about for name in step.names)
     words = _looked_up(steps)
     places = {term: _place(term, words.get(term, ()), question, prefixes) for term in terms}

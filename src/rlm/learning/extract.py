@@ -107,11 +107,8 @@ def extract_contrast(
     **known: Any,
 ) -> list[MemoryItem]:
     """What several runs of one task taught (MaTTS): what the successful ones did and the failed
-    ones did not.
-
-    Without a model, or where nothing that it says passes: the procedure of the success with the
-    fewest calls, and a lesson of a failure whose way no success took.
-    """
+    ones did not. Without a model, or where nothing that it says passes: the procedure of the
+    success with the fewest calls, and a lesson of a failure whose way no success took."""
     if not artifacts or not len(artifacts) == len(judgments) == len(traces):
         raise ValueError("as many artifacts as judgments and traces are needed, and at least one")
     return Extraction(**known).lessons(artifacts, judgments, traces)

@@ -225,10 +225,8 @@ class CallReading:
         return self.pitfall(judgment, chosen[0]) if chosen else None
 
     def pitfall(self, judgment: Judgment, chosen: Step | None = None) -> MemoryItem | None:
-        """The call that the wrong answer came from.
-
-        What it was wrong for is not read off the call, which may be right for its own kind.
-        """
+        """The call that the wrong answer came from. What it was wrong for is not read off the call,
+        which may be right for its own kind."""
         if chosen is None:
             if not self.answer or not self.steps:
                 return None
@@ -241,11 +239,9 @@ class CallReading:
 
 
 def _is_special(kind: TaskKind, shown: Sequence[CallText], entities: Mapping[str, str]) -> bool:
-    """Whether calls answered something that other tasks of their kind do not ask for.
-
-    Two names where a procedure has a place for one; the ontology itself, described as a term is; a
-    thesaurus in place of classes.
-    """
+    """Whether calls answered something that other tasks of their kind do not ask for. Two names
+    where a procedure has a place for one; the ontology itself, described as a term is; a thesaurus
+    in place of classes."""
     several = len(entities) > 1 and kind.name not in TWO_TERMS
     itself = kind.name == "describe" and not entities
     return several or itself or any(is_of_a_thesaurus(one.text) for one in shown)
@@ -351,10 +347,8 @@ def _yes_no_steps(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
 
 def _covering_steps(steps: Sequence[Step], wanted: frozenset[str]) -> list[Step]:
     """The fewest steps whose names hold those of the answer, with the fewest others among them.
-
     What a query names itself, it did not find: who asks for the labels of terms has the terms
-    already.
-    """
+    already."""
     chosen: list[int] = []
     left = set(wanted)
     named = [wanted.intersection(step.names) if step.query else frozenset() for step in steps]

@@ -36,12 +36,9 @@ def judge_trajectory(
     verdict: Verdict | None = None,
     usage: Usage | None = None,
 ) -> Judgment:
-    """Judge a run by its artifact.
-
-    `grounding` is what `find_ungrounded` gave: [] when all is grounded, None when nobody looked.
-    `verdict` is that of the task's own check, if it has one. What the judge's model used is added
-    to `usage`. Never raises for what a model does.
-    """
+    """Judge a run by its artifact. `grounding` is what `find_ungrounded` gave: [] when all is
+    grounded, None when nobody looked. `verdict` is that of the task's own check, if it has one.
+    What the judge's model used is added to `usage`. Never raises for what a model does."""
     found = _by_rule(artifact, grounding, verdict)
     if found is not None:
         return found

@@ -109,10 +109,7 @@ def show_run(
     artifact: Mapping[str, Any], ns: Mapping[str, Any] | None = None, *, share: float = 1.0
 ) -> dict[str, Any]:
     """What the judge sees of an artifact: the keys that it knows, cleaned, in at most DATA_CHARS
-    characters as JSON.
-
-    `share` makes that less, down to what the bare form takes.
-    """
+    characters as JSON. `share` makes that less, down to what the bare form takes."""
     kept = 1.0
     while True:
         found = _excerpt(artifact, ns, kept)

@@ -47,10 +47,8 @@ def _request(messages: Sequence[Message], *params: Any) -> dict[str, Any]:
 
 class RecordingClient:
     """Another client, every call of which is written to a cassette. Safe to share between threads.
-
     `beside(client)` records a second model into the same cassette. The file gets mode 0600; one
-    that is there already is not overwritten unless `overwrite` says so.
-    """
+    that is there already is not overwritten unless `overwrite` says so."""
 
     def __init__(self, client: Client, path: str | Path, *, overwrite: bool = False) -> None:
         """Raises ModelError when the file cannot be created or has something in it."""
@@ -170,11 +168,9 @@ class Recorded:
 
 
 class ReplayClient:
-    """Answers from a cassette, and from nothing else. Safe to share between threads.
-
-    `notice` is None, or says that the last line was torn and left out. `left` counts the answers
-    not yet given.
-    """
+    """Answers from a cassette, and from nothing else. Safe to share between threads. `notice` is
+    None, or says that the last line was torn and left out. `left` counts the answers not yet
+    given."""
 
     def __init__(self, path: str | Path) -> None:
         """Raises ModelError when the file cannot be read or is damaged, with the line."""

@@ -61,11 +61,9 @@ class Wire:
 
 
 class ChatClient(ABC, Generic[H]):
-    """A model behind one HTTP address. Safe to share between threads.
-
-    Prices are known for the provider's own server only (`home`); elsewhere the cost is what the
-    server says it is, or what `prices` says, or None.
-    """
+    """A model behind one HTTP address. Safe to share between threads. Prices are known for the
+    provider's own server only (`home`); elsewhere the cost is what the server says it is, or what
+    `prices` says, or None."""
 
     path: str
     home: str

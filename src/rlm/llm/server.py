@@ -101,9 +101,8 @@ class ModelServer:
         self, path: str, body: Mapping[str, Any], *, deadline: Deadline, mend: Mend | None = None
     ) -> Any:
         """The parsed object of a good answer; None when the server refused and `mend` said True.
-
-        Raises ModelError or one of its children. What may pass is tried again within the deadline.
-        """
+        Raises ModelError or one of its children. What may pass is tried again within the
+        deadline."""
         # A lone surrogate cannot be sent: it becomes a question mark.
         raw = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         address = replace(self._address, target=self._path + path)

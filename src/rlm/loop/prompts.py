@@ -214,10 +214,7 @@ def _block_text(number: int, result: REPLResult, share: int) -> str:
 
 def cut(text: str, limit: int, *, already: int = 0) -> str:
     """At most `limit` characters, three quarters of them from the start, and a line that says what
-    is missing.
-
-    `already` characters had been dropped at the end before.
-    """
+    is missing. `already` characters had been dropped at the end before."""
     if len(text) <= limit:
         return text + (f"\n[… {already} characters cut …]" if already else "")
     head, tail = limit - limit // 4, limit // 4
@@ -230,12 +227,9 @@ def _short(text: str, limit: int) -> str:
 
 
 class History:
-    """The messages of one run, kept from growing without bound.
-
-    The system message, the first user turn and the newest turns always stay. Beyond the budget,
-    outputs of older turns give way first, then older replies; each leaves a line that says so. The
-    trajectory keeps all of them.
-    """
+    """The messages of one run, kept from growing without bound. The system message, the first user
+    turn and the newest turns always stay. Beyond the budget, outputs of older turns give way first,
+    then older replies; each leaves a line that says so. The trajectory keeps all of them."""
 
     def __init__(self, system: str, first: str, *, budget_chars: int = HISTORY_CHARS) -> None:
         self.head: list[Message] = [

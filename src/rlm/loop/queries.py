@@ -221,10 +221,8 @@ def _in_parallel(
     ask: Callable[[object], str], prompts: Sequence[object], workers: int
 ) -> list[str]:
     """Every prompt's answer, in order. Ctrl-C leaves at once: daemon threads end with the process.
-
     concurrent.futures would be shorter, but it joins its threads at exit, and a server that hangs
-    would then hold the terminal of someone who wanted out.
-    """
+    would then hold the terminal of someone who wanted out."""
     answers: list[str] = [""] * len(prompts)
     faults: list[BaseException] = []
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()

@@ -85,10 +85,8 @@ class CodeBlock:
 
 @dataclass(slots=True)
 class RLMIteration:
-    """One turn: the messages that the model got, its reply, and what its code did.
-
-    A prompt that is plain text stands for one message of the user.
-    """
+    """One turn: the messages that the model got, its reply, and what its code did. A prompt that is
+    plain text stands for one message of the user."""
 
     number: int = 1
     prompt: list[Message] = field(default_factory=list)
@@ -143,9 +141,7 @@ class RLMResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopSpec:
     """What a caller can choose about a run of the loop, shared by its recursive runs.
-
-    `rlm.agent.RunSpec` adds what the loop does not know: memory, ontologies, names of models.
-    """
+    `rlm.agent.RunSpec` adds what the loop does not know: memory, ontologies, names of models."""
 
     client: Client | None = None
     sub_client: Client | None = None

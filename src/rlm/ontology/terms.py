@@ -62,11 +62,9 @@ _FIRM = frozenset(("rdf", "rdfs", "owl", "xsd"))
 
 
 class Prefixes(dict[str, str]):
-    """Prefix to namespace: those given, then the well-known ones that are free, `:` last.
-
-    Of two prefixes for one namespace `shrink` takes the first, but rdf, rdfs, owl and xsd before
-    any other: procedures and queries call them so.
-    """
+    """Prefix to namespace: those given, then the well-known ones that are free, `:` last. Of two
+    prefixes for one namespace `shrink` takes the first, but rdf, rdfs, owl and xsd before any
+    other: procedures and queries call them so."""
 
     _by_namespace: dict[str, str] | None = None
     _lengths: tuple[int, ...] = ()

@@ -47,10 +47,8 @@ class RunningBlock:
 
 
 class Repl(ABC):
-    """Code runs in a worker; state stays from block to block. Not for two threads at once.
-
-    A worker that is lost is replaced, and what the host had set is set again.
-    """
+    """Code runs in a worker; state stays from block to block. Not for two threads at once. A worker
+    that is lost is replaced, and what the host had set is set again."""
 
     engine: str
 
@@ -64,9 +62,7 @@ class Repl(ABC):
     @abstractmethod
     def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
         """Run one block. What the code does wrong is in the result; only faults of ours raise.
-
-        `deadline` is a time of `time.monotonic()` that also spans untimed tools.
-        """
+        `deadline` is a time of `time.monotonic()` that also spans untimed tools."""
 
     @abstractmethod
     def set(self, name: str, value: Any) -> None:
@@ -196,11 +192,9 @@ def open_repl(
     to_wire: Wire | None = None,
     from_wire: Wire | None = None,
 ) -> Repl:
-    """A REPL that is ready to run code.
-
-    `auto` is the confined process, and `monty` where the kernel cannot confine and that package is
-    there. With `unsafe` the process runs even where it cannot be confined.
-    """
+    """A REPL that is ready to run code. `auto` is the confined process, and `monty` where the
+    kernel cannot confine and that package is there. With `unsafe` the process runs even where it
+    cannot be confined."""
     if engine not in ENGINES:
         raise ConfigError(f"unknown engine {engine!r}; use one of: {', '.join(ENGINES)}")
     given = Surroundings(

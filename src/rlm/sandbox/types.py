@@ -39,12 +39,9 @@ class SandboxLimits:
 
 @dataclass(frozen=True, slots=True)
 class REPLResult:
-    """What one block did.
-
-    `error` is None, or: `error` (the code raised), `refused` (against the rules of the language, or
-    too large), `timeout`, `memory`, `output`, `calls` (a limit), `died` (the worker broke down or
-    broke the protocol).
-    """
+    """What one block did. `error` is None, or: `error` (the code raised), `refused` (against the
+    rules of the language, or too large), `timeout`, `memory`, `output`, `calls` (a limit), `died`
+    (the worker broke down or broke the protocol)."""
 
     stdout: str = ""
     stderr: str = ""

@@ -95,12 +95,9 @@ class _Views:
 
 
 def fit(value: T, most: int) -> T:
-    """A list or an object in at most `most` characters of JSON; as it is when it fits.
-
-    Long texts are cut first, then the longest lists lose their last parts; an object says in
-    `left_out` how many. What still does not fit loses more of its texts, and in the end its last
-    parts.
-    """
+    """A list or an object in at most `most` characters of JSON; as it is when it fits. Long texts
+    are cut first, then the longest lists lose their last parts; an object says in `left_out` how
+    many. What still does not fit loses more of its texts, and in the end its last parts."""
     if len(render_value(value)) <= most:
         return value
     made: Any = _clip_texts(value, LONG_CHARS)

@@ -70,11 +70,9 @@ class SavedSnapshot(NamedTuple):
 
 
 class DatasetMeta:
-    """One dataset, safe to share between threads. Each change happens whole or not at all.
-
-    Subjects and predicates are IRIs, `prefix:name` or terms; a blank node comes from `blank()`. An
-    object that is a str is a text; for an IRI give the term `iri(…)`.
-    """
+    """One dataset, safe to share between threads. Each change happens whole or not at all. Subjects
+    and predicates are IRIs, `prefix:name` or terms; a blank node comes from `blank()`. An object
+    that is a str is a text; for an IRI give the term `iri(…)`."""
 
     def __init__(self, name: str, *, session_id: str | None = None) -> None:
         """An empty dataset, with a fresh session id. OntologyError for an unusable name."""
@@ -173,10 +171,8 @@ class DatasetMeta:
             return {"t": "bnode", "v": f"n{self._blanks}"}
 
     def mem_add(self, s: str | Term, p: str | Term, o: Value, *, who: str = "rlm") -> bool:
-        """Add a fact, and to `prov` who said it, when, in which session. False when it was known.
-
-        A fact that is known keeps its first provenance.
-        """
+        """Add a fact, and to `prov` who said it, when, in which session. False when it was known. A
+        fact that is known keeps its first provenance."""
         with self._lock:
             quad = self._quad(s, p, o, "mem")
             if quad in self._graphs.store:
@@ -216,11 +212,9 @@ class DatasetMeta:
     def onto_mount(
         self, name: str, path: str | Path, *, format: str | None = None, who: str = "rlm"
     ) -> int:
-        """Copy an RDF file into `onto/<name>`, in place of what was there; its size.
-
-        The graphs of a TriG or N-Quads file become one. Raises NotRDF, QueryTimeout or
-        OntologyError, also when the file is too large; then nothing has changed.
-        """
+        """Copy an RDF file into `onto/<name>`, in place of what was there; its size. The graphs of
+        a TriG or N-Quads file become one. Raises NotRDF, QueryTimeout or OntologyError, also when
+        the file is too large; then nothing has changed."""
         label = f"onto/{name}"
         about = self._graphs.node(label)
         rows, digest = read_file(Path(path).expanduser(), format)
@@ -303,11 +297,9 @@ class DatasetMeta:
         timeout_s: float = QUERY_S,
         bindings: Mapping[str, Term] | None = None,
     ) -> Answer:
-        """A query over all graphs but `prov` as one, or over any by GRAPH <urn:rlm:{name}:prov>.
-
-        At most MAX_ROWS rows and QUERY_S seconds. The labels of blank nodes hold for this answer
-        only. Raises QueryRefused, QueryTimeout or OntologyError.
-        """
+        """A query over all graphs but `prov` as one, or over any by GRAPH <urn:rlm:{name}:prov>. At
+        most MAX_ROWS rows and QUERY_S seconds. The labels of blank nodes hold for this answer only.
+        Raises QueryRefused, QueryTimeout or OntologyError."""
         check_query(sparql)  # no worker is started for what is refused anyway
         with self._lock:
             if self._handed is None or self._handed.version != self.version:
@@ -369,10 +361,8 @@ class HandedDataset:
 
 
 def read_file(path: Path, format: str | None) -> tuple[list[dict[str, Term]], str]:
-    """All statements of an RDF file, as rows with s, p and o, and the hash of the file.
-
-    Raises NotRDF, QueryTimeout or OntologyError, also for more than a dataset holds.
-    """
+    """All statements of an RDF file, as rows with s, p and o, and the hash of the file. Raises
+    NotRDF, QueryTimeout or OntologyError, also for more than a dataset holds."""
     size = 0  # what cannot be read, the engine says better
     with contextlib.suppress(OSError, ValueError):
         size = path.stat().st_size if path.is_file() else 0

@@ -27,9 +27,7 @@ CLOSE_S = 2.0
 
 class Loader:
     """One file and its place in the cache; `entry` is None while the cache does not have it.
-
-    `from_cache`: what is served was there before and did not have to be parsed.
-    """
+    `from_cache`: what is served was there before and did not have to be parsed."""
 
     def __init__(self, file: RDFFile, cache: Cache, limits: EngineLimits) -> None:
         """Looks into the cache; parses nothing yet. OntologyError when the file cannot be read."""

@@ -61,10 +61,8 @@ def parse_small(
     file: BinaryIO, order: Order, *, beside: bool = False
 ) -> tuple[ox.Store, dict[str, Any], LoadCounts | None]:
     """A file in a store in memory, and what is to be known of it. Raises NotRDF or TooMuch.
-
     `beside`: parse and store in two threads, and count what is parsed. The counts come third, where
-    they hold.
-    """
+    they hold."""
     most = order["most_triples"]
 
     def load(lenient: bool) -> tuple[ox.Store, str, dict[str, str], LoadCounts | None]:
@@ -155,10 +153,8 @@ def _facts(
 
 
 def _open_input(file: BinaryIO, order: Order) -> tuple[Any, Callable[[], str]]:
-    """What to give to a parser, and how to get the SHA-256 of the file afterwards.
-
-    A file that is not long is given as bytes, which is much faster. TooMuch when it is longer.
-    """
+    """What to give to a parser, and how to get the SHA-256 of the file afterwards. A file that is
+    not long is given as bytes, which is much faster. TooMuch when it is longer."""
     most = order["most_bytes"]
     if most and not order["gzipped"] and order["format"] in _PLAIN:
         raw = file.read()
@@ -233,11 +229,9 @@ def _fill(
     beside: bool,
     counts: LoadCounts | None,
 ) -> None:
-    """Store what is parsed; `beside`: at the same time, in a thread. TooMuch after 2 × `most`.
-
-    The store works without Python's lock. With a core to spare this takes a fifth less time;
-    without one, half more, because two threads then wait for each other's turn.
-    """
+    """Store what is parsed; `beside`: at the same time, in a thread. TooMuch after 2 × `most`. The
+    store works without Python's lock. With a core to spare this takes a fifth less time; without
+    one, half more, because two threads then wait for each other's turn."""
     storing = _StoreThread(store) if beside else None
     try:
         seen = 0

@@ -157,10 +157,8 @@ class GraphMeta:
     # -- terms
 
     def kind(self, iri: str) -> str:
-        """class, object property, …, ontology or individual; both where a name is used as both.
-
-        A property whose kind is only guessed is a property.
-        """
+        """class, object property, …, ontology or individual; both where a name is used as both. A
+        property whose kind is only guessed is a property."""
         found = []
         if iri in self.classes:
             found.append("class")

@@ -129,11 +129,9 @@ def find_roots(
     supers: Mapping[str, list[str]],
     subs: Mapping[str, list[str]],
 ) -> list[str]:
-    """Classes with no named superclass: declared ones, and tops that others stand under.
-
-    In a circle its smallest IRI is a root, so that every class is below some root. Where nothing is
-    declared, every class in use without a superclass is one.
-    """
+    """Classes with no named superclass: declared ones, and tops that others stand under. In a
+    circle its smallest IRI is a root, so that every class is below some root. Where nothing is
+    declared, every class in use without a superclass is one."""
     known = [iri for iri in classes if iri in declared or iri in subs or iri in supers]
     roots = [iri for iri in known or classes if not supers.get(iri) and iri not in v.TOPS]
     reached: set[str] = set()

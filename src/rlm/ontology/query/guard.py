@@ -155,12 +155,9 @@ def _check_word(text: str, token: Token, *, top: bool) -> None:
 
 
 def _check_name(text: str, tokens: list[Token], index: int, *, top: bool) -> None:
-    """Refuse a prefixed name that an engine may split into a keyword and a name.
-
-    `SERVICE:x {` and `SERVICEex:x {` are calls to pyoxigraph, and so is `ex:SERVICE<…> {` when ex:
-    followed by "SERVICE" makes no IRI. All of them need a `{` after the name, or after one more
-    term.
-    """
+    """Refuse a prefixed name that an engine may split into a keyword and a name. `SERVICE:x {` and
+    `SERVICEex:x {` are calls to pyoxigraph, and so is `ex:SERVICE<…> {` when ex: followed by
+    "SERVICE" makes no IRI. All of them need a `{` after the name, or after one more term."""
     name, start = tokens[index].text, tokens[index].start
     if "service" in name.lower():
         following = tokens[index + 1 : index + 3]

@@ -257,10 +257,8 @@ def template_of(
     texts: Mapping[str, str],
 ) -> QueryTemplate | None:
     """The query without `entities` (IRI → placeholder) and `texts` (case-folded → placeholder).
-
     Numbers stay, and so do texts without letters; any other text becomes a gap that the question
-    does not fill. None for a query with a BASE or an unknown prefix. Raises QueryRefused.
-    """
+    does not fill. None for a query with a BASE or an unknown prefix. Raises QueryRefused."""
     checked = check_query(query)
     head, body = split_prologue(checked)
     if any(token.upper == "BASE" for token in head):

@@ -124,10 +124,8 @@ def resolve(host: str, port: int) -> list[str]:
 def check_addresses(
     address: Address, *, allow_private: bool, timeout_s: float, resolver: Resolver = resolve
 ) -> list[str]:
-    """The addresses to connect to, all of them allowed. Raises EndpointError.
-
-    One bad address among good ones refuses them all: that is how a name is bound anew.
-    """
+    """The addresses to connect to, all of them allowed. Raises EndpointError. One bad address among
+    good ones refuses them all: that is how a name is bound anew."""
     ips = _resolve(address, timeout_s, resolver)
     for ip in ips:
         why = why_refused(ip, allow_private=allow_private)

@@ -82,10 +82,7 @@ class RemoteEngine:
         bindings: Mapping[str, Term] | None = None,
     ) -> Answer:
         """At most `limit` rows, and no more than MAX_ROWS. `timeout_s` covers everything, retries
-        too.
-
-        The well-known prefixes, and those that `meta` gave names to, need not be declared.
-        """
+        too. The well-known prefixes, and those that `meta` gave names to, need not be declared."""
         if limit < 0:
             raise QueryRefused(f"a limit of {limit} rows makes no sense: give 0 or more")
         started, rows = time.monotonic(), min(limit, MAX_ROWS)
