@@ -202,8 +202,7 @@ def choose_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
 def check_lesson(
     lesson: Curriculum, log_dir: str | Path | None = None, client: Client | None = None
 ) -> str:
-    """The hash of the ontology, after every `verify` was asked of it and the folder for logs was
-    written to. Every task must be in a language that the client reads."""
+    """The hash of the ontology, after every check that can fail: languages, `verify`, logs."""
     for task in lesson.tasks:
         try:
             check_language(task.query, client, ontology=True)

@@ -108,8 +108,7 @@ def rlm_run_enhanced(
     ns: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> tuple[str, list[RLMIteration], dict[str, Any]]:
-    """The same with every layer of context: `sense` is a sense card, or the GraphMeta that it is
-    made from."""
+    """The same with every layer of context: `sense` is a sense card, or the GraphMeta of one."""
     card = (
         sense_card(sense, budget=SENSE_CHARS)
         if isinstance(sense, GraphMeta)
@@ -124,8 +123,7 @@ def rlm_run_enhanced(
 
 
 def _split_namespace(ns: Mapping[str, Any]) -> tuple[Graph | None, Toolbox, dict[str, Any]]:
-    """What of a namespace the REPL can have: the ontology that is mounted in it, functions, plain
-    values."""
+    """What of a namespace the REPL can have: its mounted ontology, functions, plain values."""
     name, engine = next(
         ((name, value) for name, value in ns.items() if _is_engine(value)), ("", None)
     )

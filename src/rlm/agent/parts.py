@@ -178,8 +178,7 @@ def check_lang(tag: str | None) -> None:
 def check_language(
     query: str, client: Client | None, *, ontology: bool, context: Any = None
 ) -> None:
-    """ConfigError for a question in a language that a client cannot read; language models read
-    any."""
+    """ConfigError for a question in a language that a client cannot read."""
     if client is None:
         return
     texts = None if context is None else _texts(context)

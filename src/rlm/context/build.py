@@ -196,9 +196,8 @@ def pack_memories(
 def format_memories_for_injection(
     memories: Sequence[MemoryItem], max_bullets: int = BULLETS
 ) -> str:
-    """All of these memories for a prompt, without a budget for the whole: heading, the assess line,
-    and an entry each. An entry has the title, the description and at most `max_bullets` steps;
-    never the full content."""
+    """All of these memories for a prompt: heading, the assess line, and an entry each with title,
+    description and at most `max_bullets` steps; never the full content."""
     if not memories:
         return ""
     parts = [
@@ -228,8 +227,7 @@ def _entry(number: int, item: MemoryItem, most: int, max_bullets: int, *, headin
 
 
 def _steps(steps: list[str], most: int) -> list[str]:
-    """The steps as bullets in so many characters: short ones whole, the room that is left shared by
-    the long ones."""
+    """The steps as bullets in so many characters: short ones whole, long ones share the rest."""
     left, shares = most - 3 * len(steps), [0] * len(steps)
     waiting = sorted(range(len(steps)), key=lambda place: len(steps[place]))
     while waiting:

@@ -111,9 +111,8 @@ def _is_line(value: Any, limit: int) -> bool:
 
 
 def expand(store: Store, text: str, *, max_chars: int = EXPAND_CHARS) -> str:
-    """A prompt with the passages in place of their marks. A mark of an unknown key, or a wrong one,
-    is left as it is. HandleError when the passages together have more than `max_chars` characters;
-    nothing is read then."""
+    """A prompt with passages in place of their marks; other marks stay. HandleError, and nothing
+    read, when the passages have more than `max_chars` characters."""
     total = sum(
         store.size(_view(found)) for found in _MARK.finditer(text) if _is_ours(store, found)
     )

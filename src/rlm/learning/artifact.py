@@ -232,8 +232,7 @@ def _choose_calls(body: Sequence[ast.stmt], most: int) -> str:
 
 
 def _calls(node: ast.AST, passed: Collection[str] = _BUILTIN) -> Iterator[ast.Call]:
-    """The calls by name in a statement, in order. Those in `passed` are looked into, any other is
-    taken whole."""
+    """The calls by name in a statement, in order; only those in `passed` are looked into."""
     if isinstance(node, ast.Call) and _name(node) not in {"", *passed}:
         yield node
         return
@@ -251,8 +250,7 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def _join_parts(parts: Sequence[str], most: int) -> str:
-    """The parts on one line. Where they are too many the last ones stay: they are what a block
-    comes to."""
+    """The parts on one line; where they are too many the last ones stay, which are the result."""
     parts = [" ".join(part.split()) for part in dict.fromkeys(parts)]
     while len(parts) > 1 and len("; ".join(parts)) > most:
         parts = parts[1:]

@@ -36,9 +36,8 @@ Kind = Literal["add", "merge", "skip", "replace"]
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What to do with a new memory. `target` is the one that is there; `merged` what that one
-    becomes. To add with a target: they have the same words for different calls, and the new one is
-    to say so."""
+    """What to do with a new memory; `merged` is what `target`, a stored one, becomes. To add with a
+    target: both have the same words for different calls, and the new one is to say so."""
 
     action: Kind
     target: MemoryItem | None = None
@@ -179,9 +178,8 @@ def _both(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
 def apply(
     store: MemoryBackend, items: Sequence[MemoryItem], used: Collection[str] = ()
 ) -> DedupPlan:
-    """The plan for these items beside what a store holds, and beside one another. Writes nothing.
-    `used` are ids that a run has just been given: they are in use, whether or not the store has
-    counted it yet."""
+    """The plan for these items beside a store and beside one another. Writes nothing. `used` are
+    ids that a run has just been given, whether or not the store has counted it yet."""
     plan = DedupPlan()
     changed: dict[str, MemoryItem] = {}
     for item in items:

@@ -7,14 +7,15 @@ reason in its provenance: a person can look at it and approve it, and no prompt 
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from rlm.context.build import bullets
 from rlm.errors import RLMError, ValidationError
-from rlm.learning.suspicion_words import PHRASES, SIGNS, SQUEEZED
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.terms import Prefixes
 from rlm.store.generality import hardcoded_name, score_generalization
@@ -65,9 +66,7 @@ _SPELLED = re.compile(r"(?<![^\W_])(?:[^\W_][\s.,_*·•|/\\-]{1,3}){4,}[^\W_](?
 _BLANK = re.compile(r"\s{2,}")
 _EITHER = re.compile(r"\byes (?:\w+ ){0,4}or no\b|\btrue or false\b|\byes no\b")
 """What asks for one of two gives neither away."""
-_PATTERNS = [(reason, re.compile("|".join(phrases))) for reason, phrases in PHRASES.items()]
-_SIGNS = [(reason, re.compile("|".join(parts), flags)) for reason, flags, parts in SIGNS]
-_SQUEEZED = re.compile("|".join(SQUEEZED))
+_SUSPICION = tomllib.loads(Path(__file__).with_name("suspicion.toml").read_text("utf-8"))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -296,6 +295,18 @@ def _procedural(item: MemoryItem, tools: frozenset[str]) -> str:
 # case, accents, look-alikes, digits for letters and hidden characters do not count.
 
 
+def _compile(patterns: Iterable[str], flags: str = "") -> re.Pattern[str]:
+    text = "|".join(patterns)
+    for name, words in _SUSPICION["words"].items():
+        text = text.replace(f"<{name}>", words)
+    return re.compile(f"(?{flags}){text}" if flags else text)
+
+
+_PHRASES = {why: _compile(patterns) for why, patterns in _SUSPICION["phrases"].items()}
+_SIGNS = [(sign["why"], _compile(sign["patterns"], sign["flags"])) for sign in _SUSPICION["signs"]]
+_SPACELESS = _compile(_SUSPICION["spaceless"]["patterns"])
+
+
 def suspicious(text: str) -> str:
     """What in a text sounds like an instruction for its reader; '' when nothing does."""
     if clean_text(text) != unicodedata.normalize("NFC", text).replace("\r\n", "\n"):
@@ -314,13 +325,13 @@ def suspicious(text: str) -> str:
             _split_words(folded.translate(_LEET)),
         )
     ):
-        for reason, pattern in _PATTERNS:
+        for reason, pattern in _PHRASES.items():
             if pattern.search(form):
                 return reason
     letters = re.sub(r"[\W_]+", "", folded.translate(_LEET))
-    if _SQUEEZED.search(letters) or _SQUEEZED.search(re.sub(r"[\W_]+", "", folded)):
+    if _SPACELESS.search(letters) or _SPACELESS.search(re.sub(r"[\W_]+", "", folded)):
         return "tells the reader to ignore its instructions"
-    if _SQUEEZED.search(letters[::-1]):
+    if _SPACELESS.search(letters[::-1]):
         return "holds coded text"
     return ""
 

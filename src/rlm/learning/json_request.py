@@ -54,13 +54,9 @@ def ask_json(
     repair: str,
     usage: Usage | None = None,
 ) -> T:
-    """What `read` makes of a reply to the prompt that `build` makes with a share of the data, 1.0
-    for all of it.
-
-    `read` raises ValueError with what is wrong; `repair` tells the model, with `{problem}` in it.
-    Raises RLMError when the model cannot be asked, ValueError when two of its replies could not be
-    read.
-    """
+    """What `read` makes of a reply to the prompt that `build` makes with a share of the data.
+    `read` raises ValueError; `repair` tells the model, with `{problem}` in it. Raises RLMError when
+    the model cannot be asked, ValueError when two replies could not be read."""
 
     def twice(share: float, tokens: int) -> T:
         messages = build(share)

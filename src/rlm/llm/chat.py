@@ -141,8 +141,7 @@ class ChatClient(ABC, Generic[H]):
 
     @abstractmethod
     def _read(self, found: Mapping[str, Any]) -> ChatAnswer:
-        """The answer as this protocol writes it. Raises `self._bad(…)` for what it does not
-        promise."""
+        """The answer as this protocol writes it. Raises `self._bad(…)` for what it is not."""
 
     def _bad(self, problem: str) -> ModelError:
         return self._server.error(ExchangeFailed(problem))

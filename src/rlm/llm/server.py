@@ -67,8 +67,7 @@ class Refusal(ExchangeFailed):
 
 
 class ModelServer:
-    """A server at `base_url`. Safe to share between threads; `key_name` is the variable that holds
-    the key."""
+    """A server at `base_url`, for any threads; `key_name` is the variable that holds the key."""
 
     def __init__(
         self,
@@ -230,8 +229,7 @@ def message_of_body(body: bytes) -> str:
 
 
 def message_of(error: Any) -> str:
-    """The sentence in an error object of OpenAI's, Anthropic's or FastAPI's form, with its
-    parameter and code."""
+    """The sentence in an error object of OpenAI, Anthropic or FastAPI, with parameter and code."""
     if isinstance(error, str):
         return error
     message = (error.get("message") or error.get("detail")) if isinstance(error, dict) else None

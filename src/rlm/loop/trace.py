@@ -80,8 +80,7 @@ class Trace:
             self.calls.append(call)
 
     def all_calls(self) -> list[ToolCall]:
-        """The calls; of those that were dropped, what each tool returned is in one call without
-        arguments."""
+        """The calls; of dropped ones, what each tool returned is in one call without arguments."""
         with self._lock:
             return [
                 *self.calls,

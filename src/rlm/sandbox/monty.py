@@ -154,8 +154,7 @@ class MontyRepl(Repl):
     # -- turns -------------------------------------------------------------------------------------
 
     def _turn(self, step: Callable[[], Any], until: float) -> Any:
-        """What the worker answers. Late, or gone: Stopped. What the code raised is raised as
-        monty's error."""
+        """What the worker answers; Stopped when it is late or gone, else what the code raised."""
         future: Future[Any] = self._thread.submit(step)
         try:
             wait([future], max(0.0, until - time.monotonic()))

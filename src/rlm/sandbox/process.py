@@ -83,8 +83,7 @@ class ProcessRepl(Repl):
         language: bool = True,
         unsafe: bool = False,
     ) -> None:
-        """`layers` and `language` are for tests of a single layer; `unsafe` accepts a machine that
-        cannot confine."""
+        """`layers` and `language` are for tests; `unsafe` accepts a machine that cannot confine."""
         super().__init__(surroundings, limits)
         self._wanted, self._language, self._unsafe = tuple(layers), language, unsafe
         self._worker: WorkerProcess | None = None

@@ -171,8 +171,7 @@ class DatasetMeta:
             return {"t": "bnode", "v": f"n{self._blanks}"}
 
     def mem_add(self, s: str | Term, p: str | Term, o: Value, *, who: str = "rlm") -> bool:
-        """Add a fact, and to `prov` who said it, when, in which session. False when it was known. A
-        fact that is known keeps its first provenance."""
+        """Add a fact and its provenance to `prov`; False when it was known: the first one stays."""
         with self._lock:
             quad = self._quad(s, p, o, "mem")
             if quad in self._graphs.store:

@@ -71,13 +71,9 @@ def load_snapshot(path: str | Path) -> DatasetMeta:
 def open_persistent(
     path: str | Path, name: str, *, session_id: str | None = None
 ) -> Iterator[DatasetMeta]:
-    """A dataset for one run: loaded from its snapshot, if any, and saved if it was changed.
-
-    Nothing is saved when the block raises. A snapshot that cannot be loaded, or is of another
-    dataset, raises before the block. `session_id` is for a new dataset: a loaded one has its own.
-    When another run saved to the same path meanwhile, this raises instead of undoing its work.
-    Afterwards `dataset.snapshot_path` is what to keep in a memory's lineage.
-    """
+    """A dataset for one run: loaded from its snapshot, if any, and saved if it was changed. Nothing
+    is saved when the block raises, or when another run saved to the same path meanwhile: then this
+    raises. `session_id` is for a new dataset: a loaded one has its own."""
     target = Path(path).expanduser().absolute()
     dataset = load_snapshot(target) if target.exists() else DatasetMeta(name, session_id=session_id)
     if dataset.name != name:

@@ -60,9 +60,8 @@ class TooMuch(Exception):
 def parse_small(
     file: BinaryIO, order: Order, *, beside: bool = False
 ) -> tuple[ox.Store, dict[str, Any], LoadCounts | None]:
-    """A file in a store in memory, and what is to be known of it. Raises NotRDF or TooMuch.
-    `beside`: parse and store in two threads, and count what is parsed. The counts come third, where
-    they hold."""
+    """A file in a store in memory, what is to be known of it, and counts, where they hold
+    (`beside`: parse and store in two threads). Raises NotRDF or TooMuch."""
     most = order["most_triples"]
 
     def load(lenient: bool) -> tuple[ox.Store, str, dict[str, str], LoadCounts | None]:
@@ -153,8 +152,7 @@ def _facts(
 
 
 def _open_input(file: BinaryIO, order: Order) -> tuple[Any, Callable[[], str]]:
-    """What to give to a parser, and how to get the SHA-256 of the file afterwards. A file that is
-    not long is given as bytes, which is much faster. TooMuch when it is longer."""
+    """What to give to a parser (bytes, which is faster, or a file), and how to get its SHA-256."""
     most = order["most_bytes"]
     if most and not order["gzipped"] and order["format"] in _PLAIN:
         raw = file.read()

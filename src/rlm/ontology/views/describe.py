@@ -36,8 +36,7 @@ def describe_entity(
     comment_chars: int = COMMENT_CHARS,
 ) -> dict[str, Any]:
     """Label, types, comment, a sample of what it points to, and the place of a term in the schema.
-    `left_out` says how many more each list has. What has no stated label goes by its local name,
-    and is `unlabelled`."""
+    `left_out` counts what lists leave out; what has no label is `unlabelled`."""
     limit = check_limit(limit, MOST_LINKS)
     iri = resolve(engine, meta, uri)
     texts = _texts(engine, meta, iri)

@@ -133,9 +133,8 @@ def key_classes(meta: GraphMeta, most: int) -> list[str]:
 
 
 def key_properties(meta: GraphMeta, most: int) -> list[str]:
-    """The object and datatype properties that matter, the first the most. One that joins the same
-    classes as better ones steps back for each of them, so that a list of few shows what there
-    is."""
+    """The properties that matter, the first the most. One that joins the same classes as better
+    ones steps back for each of them, so that a short list shows what there is."""
     weights = dict(property_weights(meta))
     alike: Counter[tuple[frozenset[str] | None, ...]] = Counter()
     for iri in sorted(weights, key=lambda iri: (-weights[iri], iri)):
