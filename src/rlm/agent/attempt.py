@@ -124,7 +124,9 @@ class Attempt:
             "packs": sorted({p.name for p in self.store.packs() if p.rolled_back_at is None}),
         }
         folder = Path(self.spec.log_dir).expanduser()
-        logger = stack.enter_context(RLMLogger(folder, scrub=_scrub_text, extra=extra))
+        logger = stack.enter_context(
+            RLMLogger(folder, scrub=lambda text: scrub(text)[0], extra=extra)
+        )
         self.trajectory.rlm_log_path = str(logger.path.resolve())
         return logger
 
@@ -266,7 +268,3 @@ class Attempt:
         if others:
             made.artifact["attempts"] = list(others)
         return made
-
-
-def _scrub_text(text: str) -> str:
-    return scrub(text)[0]

@@ -136,15 +136,13 @@ class _Stores:
         self.folder, self.lesson, self.arms = folder, lesson, arms
         self.embedder: Embedder | None = None
         for arm in arms:
-            if arm != "trained":
-                self._make(arm)
-
-    def _make(self, arm: str) -> None:
-        with open_store(self._path(arm), origin="evaluation") as store:
-            self.embedder = self.embedder or store.embedder
-            for name in shipped_packs() if arm == "packs" else ():
-                import_pack(name, store)
-            self._freeze(arm, store)
+            if arm == "trained":
+                continue
+            with open_store(self._path(arm), origin="evaluation") as store:
+                self.embedder = self.embedder or store.embedder
+                for name in shipped_packs() if arm == "packs" else ():
+                    import_pack(name, store)
+                self._freeze(arm, store)
 
     def train(self, spec: RunSpec, on_task: OnTask | None) -> TrainReport | None:
         """Fill the store of the arm `trained`. What ends a training early ends the evaluation."""

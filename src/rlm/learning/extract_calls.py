@@ -301,7 +301,8 @@ class AnswerForm:
 
 def decisive_steps(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
     """The one or two steps that an answer came from, in order; [] when it cannot be told."""
-    steps = [step for step in steps if not _is_probe_for_a_thesaurus(step)]
+    # An ASK for concepts of SKOS only probes for a thesaurus.
+    steps = [step for step in steps if not (_is_ask(step) and is_of_a_thesaurus(step.query))]
     form = answer.form
     if form == YES_NO:
         return _yes_no_steps(steps, answer)
@@ -315,11 +316,6 @@ def decisive_steps(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
     empty = [step for step in others if step.rows == 0]
     # What was asked first is the question itself; what comes after looks further.
     return empty[:1] or others[-1:]
-
-
-def _is_probe_for_a_thesaurus(step: Step) -> bool:
-    """Whether a step only asked if there are concepts of SKOS."""
-    return _is_ask(step) and is_of_a_thesaurus(step.query)
 
 
 def _is_ask(step: Step) -> bool:

@@ -64,6 +64,7 @@ _LOOKALIKES = str.maketrans(
 _LEET = str.maketrans("013457@$!|", "oieastasil")
 _SPELLED = re.compile(r"(?<![^\W_])(?:[^\W_][\s.,_*·•|/\\-]{1,3}){4,}[^\W_](?![^\W_])")
 _BLANK = re.compile(r"\s{2,}")
+_NO_LETTERS = re.compile(r"[\W_]+")
 _EITHER = re.compile(r"\byes (?:\w+ ){0,4}or no\b|\btrue or false\b|\byes no\b")
 """What asks for one of two gives neither away."""
 _SUSPICION = tomllib.loads(Path(__file__).with_name("suspicion.toml").read_text("utf-8"))
@@ -302,8 +303,12 @@ def _compile(patterns: Iterable[str], flags: str = "") -> re.Pattern[str]:
     return re.compile(f"(?{flags}){text}" if flags else text)
 
 
-_PHRASES = {why: _compile(patterns) for why, patterns in _SUSPICION["phrases"].items()}
-_SIGNS = [(sign["why"], _compile(sign["patterns"], sign["flags"])) for sign in _SUSPICION["signs"]]
+_PHRASES: dict[str, re.Pattern[str]] = {
+    why: _compile(patterns) for why, patterns in _SUSPICION["phrases"].items()
+}
+_SIGNS: list[tuple[str, re.Pattern[str]]] = [
+    (sign["why"], _compile(sign["patterns"], sign["flags"])) for sign in _SUSPICION["signs"]
+]
 _SPACELESS = _compile(_SUSPICION["spaceless"]["patterns"])
 
 
@@ -311,7 +316,8 @@ def suspicious(text: str) -> str:
     """What in a text sounds like an instruction for its reader; '' when nothing does."""
     if clean_text(text) != unicodedata.normalize("NFC", text).replace("\r\n", "\n"):
         return "holds characters that cannot be seen"
-    tidy = _BLANK.sub(_one_blank, text)  # the patterns are quadratic in the length of a gap
+    # The patterns are quadratic in the length of a gap.
+    tidy = _BLANK.sub(lambda gap: "\n" if "\n" in gap[0] else " ", text)
     for reason, pattern in _SIGNS:
         if pattern.search(tidy):
             return reason
@@ -321,15 +327,15 @@ def suspicious(text: str) -> str:
     for form in dict.fromkeys(
         (
             _split_words(folded),
-            _split_words(_SPELLED.sub(_close_up, folded)),
+            _split_words(_SPELLED.sub(lambda spelled: _NO_LETTERS.sub("", spelled[0]), folded)),
             _split_words(folded.translate(_LEET)),
         )
     ):
         for reason, pattern in _PHRASES.items():
             if pattern.search(form):
                 return reason
-    letters = re.sub(r"[\W_]+", "", folded.translate(_LEET))
-    if _SPACELESS.search(letters) or _SPACELESS.search(re.sub(r"[\W_]+", "", folded)):
+    letters = _NO_LETTERS.sub("", folded.translate(_LEET))
+    if _SPACELESS.search(letters) or _SPACELESS.search(_NO_LETTERS.sub("", folded)):
         return "tells the reader to ignore its instructions"
     if _SPACELESS.search(letters[::-1]):
         return "holds coded text"
@@ -351,11 +357,3 @@ def _fold(text: str) -> str:
 def _split_words(text: str) -> str:
     """Words one space apart; quotes stay, because they show where a fixed text begins."""
     return _EITHER.sub("either", " ".join(re.sub(r"[^\w\s\"'“‘«`]|_", " ", text).split()))
-
-
-def _close_up(match: re.Match[str]) -> str:
-    return re.sub(r"[\W_]+", "", match[0])
-
-
-def _one_blank(match: re.Match[str]) -> str:
-    return "\n" if "\n" in match[0] else " "

@@ -136,7 +136,8 @@ class RemoteEngine:
     def _ask(self, text: str, accept: str, deadline: Deadline) -> Response:
         """A good answer, or one of our errors."""
         only_get = self._ways == ["get"]
-        ways = [way for way in self._ways if way != "get" or only_get or self._short(text)]
+        short = only_get or len(self._query_url(text)) <= MAX_GET_CHARS
+        ways = [way for way in self._ways if way != "get" or short]
 
         def attempt() -> Response:
             while True:
@@ -159,9 +160,6 @@ class RemoteEngine:
         advice = ": ask for less, or raise max_bytes" if failed.kind == "too_long" else ""
         problem = f"{self._who()} {self._hide(failed.problem)}{advice}"
         raise (failed.error or EndpointError)(problem) from failed.__cause__
-
-    def _short(self, text: str) -> bool:
-        return len(self._query_url(text)) <= MAX_GET_CHARS
 
     def _query_url(self, text: str | None) -> str:
         target = self.endpoint.address.target
