@@ -222,8 +222,8 @@ def check_lesson(
 def task_hash(lesson: Curriculum, task: Task, content: str) -> str:
     """What a task asks, of which ontology, and how it is checked. Its tags do not matter."""
     verify = None if task.verify is None else [task.verify.sparql, task.verify.compare]
-    told = {"ontology": [lesson.ontology_name, content], "query": task.query, "verify": verify}
-    return hashlib.sha256(canonical_json(told).encode()).hexdigest()[:16]
+    fields = {"ontology": [lesson.ontology_name, content], "query": task.query, "verify": verify}
+    return hashlib.sha256(canonical_json(fields).encode()).hexdigest()[:16]
 
 
 # -- what was done before

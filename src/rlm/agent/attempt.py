@@ -62,8 +62,8 @@ class Attempt:
         self.recalled = recalled
         self.meter, self.handles, self.trace = Meter(), stack.enter_context(Handles()), Trace()
         self.trajectory = Trajectory(task_query=self.query, run_id=run.run_id)
-        told = (recalled.built.text, spec.guidance, hint)
-        self.guidance = "\n\n".join(part for part in told if part)
+        guidance = (recalled.built.text, spec.guidance, hint)
+        self.guidance = "\n\n".join(part for part in guidance if part)
         self.meter.context_size = len(self.guidance)
         self.meter.memory_items_injected = len(recalled.injected)
         self.result = RLMResult("")

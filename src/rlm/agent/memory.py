@@ -115,9 +115,9 @@ def rlm_run_enhanced(
         else str(sense)[:SENSE_CHARS]
     )
     graph, _, _ = _split_namespace(ns or {})
-    told = "" if graph is not None else card  # a graph brings its own
+    guidance = "" if graph is not None else card  # a graph brings its own
     answer, iterations, made, _ = rlm_run_with_memory(
-        query, context, memory_store, ns, guidance=told, **kwargs
+        query, context, memory_store, ns, guidance=guidance, **kwargs
     )
     return answer, iterations, made
 

@@ -159,7 +159,7 @@ def load_context(context: Context) -> Any:
 
 
 def check_question(query: str) -> None:
-    """ConfigError for a question that is none, or too long."""
+    """ConfigError for a question that is empty or too long."""
     if not isinstance(query, str) or not query.strip():
         raise ConfigError("the question is empty: say what you want to know")
     if len(query) > MAX_QUESTION_CHARS:

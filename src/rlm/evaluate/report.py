@@ -147,11 +147,9 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON types: summaries, differences, kinds, memories and single runs."""
-        told = {
-            name: getattr(self, name) for name in self.__slots__ if name not in ("runs", "arms")
-        }
+        plain = [name for name in self.__slots__ if name not in ("runs", "arms")]
         return {
-            **told,
+            **{name: getattr(self, name) for name in plain},
             "arms": {arm: asdict(self.summary(arm)) for arm in self.arms},
             "differences": [asdict(each) for each in self.differences()],
             "kinds": {

@@ -158,17 +158,17 @@ def _write_calls(calls: Sequence[ToolCall]) -> str:
     """Calls on one line: whole, else without pages, else cut and how many there are beyond."""
     asking = [call for call in calls if call.tool != PAGING] or calls
     share = (ACTION_CHARS - 2) // max(1, min(len(asking), 3)) - 2
-    told: list[str] = []
+    texts: list[str] = []
     for some, most in ((calls, ACTION_CHARS), (asking, ACTION_CHARS), (asking, share)):
-        told = list(dict.fromkeys(_write_call(call, most) for call in some))
-        if len("; ".join(told)) <= ACTION_CHARS:
-            return "; ".join(told)
-    shown = told[:1]
-    for text in told[1:]:
+        texts = list(dict.fromkeys(_write_call(call, most) for call in some))
+        if len("; ".join(texts)) <= ACTION_CHARS:
+            return "; ".join(texts)
+    shown = texts[:1]
+    for text in texts[1:]:
         if len("; ".join((*shown, text))) > ACTION_CHARS - len(" (+99)"):
             break
         shown.append(text)
-    left = len(told) - len(shown)
+    left = len(texts) - len(shown)
     return "; ".join(shown) + (f" (+{left})" if left else "")
 
 

@@ -117,7 +117,7 @@ def _names(call: ToolCall, prefixes: Prefixes) -> list[str]:
 
 
 def expand_name(name: str, prefixes: Prefixes) -> str:
-    """A name as an IRI; '' when it is none."""
+    """A name as an IRI; '' for anything else."""
     with suppress(RLMError):
         return prefixes.expand(name)
     return ""

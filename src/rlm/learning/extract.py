@@ -132,7 +132,7 @@ def _lessons_of_calls(
 
 
 def _took(success: MemoryItem, failure: MemoryItem) -> bool:
-    """Whether a success did what a failure says to avoid, or that cannot be told."""
+    """Whether a success did what a failure says to avoid, or that is unclear."""
     calls = [span for span in _CALL.findall(failure.content) if "(" in span]
     if not calls:
         return set(failure.scope.tools) <= set(success.scope.tools)

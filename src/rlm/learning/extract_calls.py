@@ -66,7 +66,7 @@ GENERAL = (
 """The only words of a question that a title may have, by their beginnings."""
 MOST = 2
 LEAST_COVER = 0.5
-"""A procedure that gives less of the answer than this is none."""
+"""A procedure that gives less of the answer than this is not kept."""
 _COUNTING = ("sparql_query", "graph_stats", "sparql_schema", "sparql_peek")
 _YES_NO = re.compile(r"\W*(?:yes|no)\b\s*(?:[.,;:!—–-]|$)", re.IGNORECASE)
 
@@ -300,7 +300,7 @@ class AnswerForm:
 
 
 def decisive_steps(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
-    """The one or two steps that an answer came from, in order; [] when it cannot be told."""
+    """The one or two steps that an answer came from, in order; [] when that is unclear."""
     # An ASK for concepts of SKOS only probes for a thesaurus.
     steps = [step for step in steps if not (_is_ask(step) and is_of_a_thesaurus(step.query))]
     form = answer.form

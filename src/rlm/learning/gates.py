@@ -80,7 +80,7 @@ TOOLS = _words("""
     ctx_stats mem_search mem_get mem_quote memory_query memory_get_context llm_query
     llm_query_batched rlm_query SHOW_VARS
     """)
-"""Tools that read: a procedure that calls others, or what is not there, is none of ours."""
+"""Tools that read: a procedure that calls others, or what is not there, does not pass."""
 PLAIN = _words("""
     FINAL FINAL_VAR abs all any dict enumerate filter float int isinstance iter len list map max
     min next print range reversed round set sorted str sum tuple zip
@@ -262,9 +262,9 @@ def _refuse_query(query: str) -> str:
 def _find_retelling(item: MemoryItem) -> str:
     steps = bullets(item.content)
     past = sum(bool(_PAST.match(step)) for step in steps)
-    told = _NARRATION.search(_SPAN.sub(" ", item.content)) or _TOLD.search(item.content)
+    story = _NARRATION.search(_SPAN.sub(" ", item.content)) or _TOLD.search(item.content)
     if (
-        told
+        story
         or _NARRATION.search(item.description)
         or 2 * past > len(steps)
         or (past and past == len(steps))

@@ -166,10 +166,10 @@ def _bind_prefixes(namespaces: Mapping[str, str], texts: Iterable[str]) -> Prefi
 def _collect_seen(
     texts: Iterable[str], calls: Iterable[ToolCall], prefixes: Prefixes, code: Iterable[str]
 ) -> set[str]:
-    told: set[str] = set()
+    returned: set[str] = set()
     remembered: set[str] = set()
     for call in calls:
-        (remembered if call.tool.startswith(_MEMORY) else told).update(
+        (remembered if call.tool.startswith(_MEMORY) else returned).update(
             _traced_iris(call.iris, prefixes)
         )
     printed: set[str] = set()
@@ -179,7 +179,7 @@ def _collect_seen(
             printed |= iris_in(_ESCAPE.sub(_unescape, text), prefixes)
     for text in code:
         printed -= iris_in(text, prefixes)
-    return told | (printed - remembered)
+    return returned | (printed - remembered)
 
 
 def _own_words(
@@ -191,11 +191,11 @@ def _own_words(
     bare: bool,
 ) -> set[str]:
     """Those that a run may have made up: spelt out, or printed and returned by no tool."""
-    told: set[str] = set()
+    returned: set[str] = set()
     queried: set[str] = set()
     for call in calls:
         if not call.tool.startswith(_MEMORY):
-            (queried if call.tool.startswith(_QUERIES) else told).update(
+            (queried if call.tool.startswith(_QUERIES) else returned).update(
                 _traced_iris(call.iris, prefixes)
             )
     spelt = "\n".join([*code, *_asked_texts(calls)])
@@ -205,7 +205,7 @@ def _own_words(
             re.search(rf"(?<!\w){re.escape(re.split('[/#:]', iri)[-1])}(?!\w)", spelt) is not None
         )
 
-    return {iri for iri in named - told if (bare and iri not in queried) or is_spelt(iri)}
+    return {iri for iri in named - returned if (bare and iri not in queried) or is_spelt(iri)}
 
 
 def _find_unknown(iris: set[str], engine: Engine) -> set[str]:

@@ -97,7 +97,7 @@ def _is_too_long(exc: ModelError) -> bool:
     return type(exc) is ModelError and _TOO_LONG.search(str(exc)) is not None
 
 
-def _repair(before: Sequence[Message], reply: str, told: str) -> list[Message]:
+def _repair(before: Sequence[Message], reply: str, request: str) -> list[Message]:
     """The same prompt, what was replied, and what was wrong with it."""
     said = clean_text(reply)[:REPLY_CHARS] or "(empty)"
-    return [*before, {"role": "assistant", "content": said}, {"role": "user", "content": told}]
+    return [*before, {"role": "assistant", "content": said}, {"role": "user", "content": request}]

@@ -1,7 +1,7 @@
 """Success or failure of one run. Deterministic checks first; a model is asked only about what they
 leave open.
 
-In this order: a run that did not converge fails; an answer that says it is none fails; the task's
+In this order: a run that did not converge fails; an answer that says it has none fails; the task's
 own verdict decides, either way; an answer with something that the evidence does not have fails.
 What is left, a model judges: JSON by schema, temperature 0, one more try when its reply cannot be
 read, and a failure of low confidence when that fails too, or the model cannot be reached. In doubt

@@ -28,7 +28,7 @@ from typing import Any
 
 from rlm import errors
 from rlm.errors import CassetteDiverged, ModelError, ModelRateLimited, RLMError
-from rlm.llm.types import Client, Message, Reply, copy_messages
+from rlm.llm.types import Client, Message, Reply, copy_messages, is_language_model
 
 PARAMS = ("max_tokens", "temperature", "json_schema")
 AROUND_CHARS = 30
@@ -52,13 +52,13 @@ class RecordingClient:
 
     def __init__(self, client: Client, path: str | Path, *, overwrite: bool = False) -> None:
         """Raises ModelError when the file cannot be created or has something in it."""
-        self.model, self.is_language_model = client.model, _is_language_model(client)
+        self.model, self.is_language_model = client.model, is_language_model(client)
         self._client, self._tape, self._owner = client, _Tape(Path(path), overwrite=overwrite), True
 
     def beside(self, client: Client) -> RecordingClient:
         """A second model on the same cassette. Close it before this one."""
         other = object.__new__(RecordingClient)
-        other.model, other.is_language_model = client.model, _is_language_model(client)
+        other.model, other.is_language_model = client.model, is_language_model(client)
         other._client, other._tape, other._owner = client, self._tape, False
         return other
 
@@ -101,12 +101,6 @@ class RecordingClient:
 
     def __repr__(self) -> str:
         return f"RecordingClient({self._client!r}, {str(self._tape.path)!r})"
-
-
-def _is_language_model(client: Client) -> bool:
-    return bool(
-        getattr(client, "is_language_model", True)
-    )  # a client of somebody else's may lack it
 
 
 class _Tape:

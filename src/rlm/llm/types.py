@@ -68,7 +68,7 @@ def is_language_model(client: Client) -> bool:
 
 
 def is_unanswered(answer: str) -> bool:
-    """Whether an answer says that it is none, as a client does that could not answer."""
+    """Whether this is the text that a client gives when it could not answer."""
     return answer.lstrip().startswith(OFFLINE_UNANSWERED)
 
 

@@ -53,7 +53,7 @@ class Block:
 
 @dataclass(slots=True)
 class Parsed:
-    """What a reply says. `notes` are told to the model."""
+    """What a reply says. `notes` go to the model."""
 
     blocks: list[Block] = field(default_factory=list)
     final: Final | None = None

@@ -178,7 +178,7 @@ def turn_message(
     turn: int,
     limits: Limits,
 ) -> str:
-    """What the model is told after its blocks were run. `turn` is the one that comes now."""
+    """The message to the model after its blocks were run. `turn` is the one that comes now."""
     share = min(
         limits.max_output_chars, limits.max_output_chars * TURN_BLOCKS // max(1, len(blocks))
     )
@@ -244,12 +244,12 @@ class History:
         """The size of what every prompt begins with."""
         return sum(len(message["content"]) for message in self.head)
 
-    def add(self, reply: str, told: str) -> None:
-        """A reply, and what the model was told after it."""
+    def add(self, reply: str, outcome: str) -> None:
+        """A reply, and the message that answers it."""
         self.turns.append(
             {"role": "assistant", "content": cut(reply, REPLY_CHARS) or "(empty reply)"}
         )
-        self.turns.append({"role": "user", "content": told})
+        self.turns.append({"role": "user", "content": outcome})
         self._shrink()
 
     def messages(self, *, last: str | None = None) -> list[Message]:

@@ -237,11 +237,9 @@ def _in_parallel(
                 return
             try:
                 answers[number] = ask(prompts[number])
-            except (RLMError, TypeError, ValueError) as exc:  # the last two: a prompt that is none
+            except (RLMError, TypeError, ValueError) as exc:  # the last two: an invalid prompt
                 answers[number] = f"{ERROR}{exc}"
-            except (
-                BaseException
-            ) as exc:  # a fault of ours, or of a client: raised in the caller's thread
+            except BaseException as exc:  # ours or a client's: raised in the caller's thread
                 faults.append(exc)
 
     threads = [

@@ -1,7 +1,7 @@
 """The calls of a run's tools: evidence for the judge, steps for the extractor.
 
 Kept on the host's side, whatever the code printed. Of a value only the names in it are kept (IRIs,
-`prefix:name`) and how many rows it told of; of arguments their first characters.
+`prefix:name`) and how many rows it returned; of arguments their first characters.
 """
 
 from __future__ import annotations

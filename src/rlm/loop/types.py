@@ -95,7 +95,7 @@ class RLMIteration:
     final_answer: str | None = None
     iteration_time: float = 0.0
     notes: list[str] = field(default_factory=list)
-    """What was odd about the reply, as the model was told."""
+    """What was odd about the reply, as the model reads it."""
     attempt: int = 0
     """Which of several attempts at one question, from 1; 0 for the only one."""
 

@@ -130,9 +130,7 @@ class _Chosen:
         if wanted and not any(
             self.has(iri) for iri in (*meta.classes, *meta.properties, *meta.namespaces.values())
         ):
-            meta.prefixes.expand(
-                self._short
-            )  # says which prefixes there are when it is none of them
+            meta.prefixes.expand(self._short)  # its error lists the prefixes that there are
 
     def has(self, iri: str) -> bool:
         return (
@@ -162,8 +160,8 @@ class _Chosen:
 
     def describe(self, iri: str) -> dict[str, Any]:
         label = self.meta.label(iri)
-        told = label.replace(" ", "").lower() == local_name(iri).lower()
-        return {"uri": self.short(iri)} | ({} if told else {"label": clip(label, LABEL_CHARS)})
+        same = label.replace(" ", "").lower() == local_name(iri).lower()
+        return {"uri": self.short(iri)} | ({} if same else {"label": clip(label, LABEL_CHARS)})
 
     def shorts(self, iris: Any) -> list[str]:
         return [self.short(iri) for iri in iris[:COMMON]]

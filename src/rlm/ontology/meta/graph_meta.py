@@ -261,7 +261,7 @@ class GraphMeta:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> GraphMeta:
-        """Raises OntologyError when the dictionary is of another version or is none of ours."""
+        """Raises OntologyError when the dictionary is of another version or of another kind."""
         if data.get("version") != VERSION:
             found = f"this GraphMeta is of version {data.get('version')!r}, not {VERSION}"
             raise OntologyError(f"{found}: build it again")

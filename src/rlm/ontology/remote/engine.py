@@ -193,9 +193,7 @@ class RemoteEngine:
             raise EndpointError(
                 "answered a web page instead of results: is its URL the one for queries?"
             )
-        capped = (
-            "x-sparql-maxrows" in response.headers
-        )  # Virtuoso says so when it cut an answer itself
+        capped = "x-sparql-maxrows" in response.headers  # Virtuoso says when it cut an answer
         said = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in ("CONSTRUCT", "DESCRIBE"):
             _expect(said, ("n-triples", "text/plain", "turtle", "octet-stream"), "N-Triples")

@@ -43,7 +43,7 @@ def describe_entity(
     label, comment = _label(texts, lang), _comment(meta, texts, lang)
     where = f"{source(iri)} <{v.TYPE}> ?t . FILTER(isIRI(?t))"
     types = engine.query(f"SELECT DISTINCT ?t WHERE {{ {where} }} ORDER BY ?t", limit=TEXTS)
-    told = {v.TYPE, *_text_predicates(meta)}
+    shown_elsewhere = {v.TYPE, *_text_predicates(meta)}
     listed = _Lists(meta, lang)
     incoming = counts(engine, iri, "in")
     found: dict[str, Any] = {
@@ -64,7 +64,9 @@ def describe_entity(
         found |= _class(meta, iri, listed) | _not_plain(meta, iri, incoming)
     if iri in meta.properties:
         found |= _property(meta, iri, listed)
-    found["outgoing_sample"] = links(engine, meta, iri, "out", most=limit, without=told, lang=lang)
+    found["outgoing_sample"] = links(
+        engine, meta, iri, "out", most=limit, without=shown_elsewhere, lang=lang
+    )
     found["outgoing_count"] = sum(counts(engine, iri, "out").values())
     found["incoming_count"] = sum(incoming.values())
     found["left_out"] = listed.left_out

@@ -27,7 +27,7 @@ Link = tuple[str, Term | str]  # predicate, and the other end (a blank node as t
 
 
 def source(iri: str) -> str:
-    """An IRI as a query writes it. Raises QueryRefused for what is none."""
+    """An IRI as a query writes it. Raises QueryRefused for an invalid IRI."""
     return term_source(iri_term(iri))
 
 

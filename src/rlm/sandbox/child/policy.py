@@ -245,9 +245,8 @@ class Policy(RestrictingNodeTransformer):
         return ast.Call(ast.Name("_slice_", ast.Load()), parts, [])
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        if self._in_class() and isinstance(
-            node.target, ast.Name
-        ):  # dataclasses read the annotations
+        # Dataclasses read the annotations.
+        if self._in_class() and isinstance(node.target, ast.Name):
             self.check_name(node, node.target.id)
             if not is_field(node.target.id):
                 self.error(node, f'the name "{node.target.id}" is not available for a field')
