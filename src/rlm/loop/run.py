@@ -6,8 +6,8 @@ the result says so. The loop knows nothing of memory, stores or ontologies: it i
 tools and callbacks.
 
 Blame decides what happens to a fault: what the model does wrong (no code, code that fails, a
-variable that is not there) is reported to it, and the loop goes on; a limit or a model that cannot be
-reached ends the run with what there is; a fault of ours raises.
+variable that is not there) is reported to it, and the loop goes on; a limit or an unreachable model
+ends the run with what there is; a fault of ours raises.
 """
 
 from __future__ import annotations
