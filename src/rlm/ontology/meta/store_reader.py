@@ -1,15 +1,16 @@
 """Reading a pyoxigraph store for a GraphMeta: counts of everything, statements by predicate.
 
-Counting is left to the store. A worker imports this before it parses, and whoever opens a file
-waits for that: no `dataclasses` here.
+Counting is left to the store, in threads, where it runs without Python's lock. A worker imports
+this before it parses, and whoever opens a file waits for that: no `dataclasses` here.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterator
 from functools import cached_property
 
-from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store
+from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolution, QuerySolutions, Store
 
 from rlm.ontology import vocabulary as v
 
@@ -32,27 +33,58 @@ def solutions(store: Store, query: str) -> QuerySolutions:
     return found
 
 
+class QueryThread:
+    """A query in a thread of its own."""
+
+    def __init__(self, store: Store, query: str) -> None:
+        self._store, self._query = store, query
+        self._rows: list[QuerySolution] = []
+        self._failed: BaseException | None = None
+        self._thread: threading.Thread | None = threading.Thread(target=self._ask, daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:  # there is no memory left for one
+            self._thread = None
+            self._ask()
+
+    def _ask(self) -> None:
+        try:
+            self._rows = list(solutions(self._store, self._query))
+        except BaseException as exc:  # raised again where the answer is wanted
+            self._failed = exc
+
+    def rows(self) -> list[QuerySolution]:
+        if self._thread is not None:
+            self._thread.join()
+        if self._failed is not None:
+            raise self._failed
+        return self._rows
+
+
 class StoreReader:
     """Statements of all graphs together, each once."""
 
     def __init__(self, store: Store) -> None:
+        """Begins to count at once."""
         self._store = store
         self._named_graphs = next(iter(store.named_graphs()), None) is not None
-
-    @cached_property
-    def pred_freq(self) -> dict[str, int]:
-        """Every predicate with its number of statements, the most used first."""
         triples = "?s ?p ?o"
         if self._named_graphs:
             triples = "{ SELECT DISTINCT ?s ?p ?o WHERE { ?s ?p ?o } }"
         counting = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {triples} }} GROUP BY ?p"
-        rows = solutions(self._store, counting)
-        counted = {row["p"].value: int(row["n"].value) for row in rows}
+        self._predicates = QueryThread(store, counting)
+        self._subjects = QueryThread(store, _SUBJECTS)
+
+    @cached_property
+    def pred_freq(self) -> dict[str, int]:
+        """Every predicate with its number of statements, the most used first."""
+        counted = {row["p"].value: int(row["n"].value) for row in self._predicates.rows()}
         return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
     @cached_property
     def subject_count(self) -> int:
-        return int(next(solutions(self._store, _SUBJECTS))["n"].value)
+        """It may have to be waited for: ask late."""
+        return int(self._subjects.rows()[0]["n"].value)
 
     def pairs(self, predicate: str) -> Iterator[tuple[object, object]]:
         """Subject and object of every statement with this predicate."""
