@@ -41,7 +41,6 @@ _REMARKS = (v.DCTERMS, v.DC, v.OIO, v.RDFS + "seeAlso", v.OWL + "versionInfo")
 MOST_REMARKS = 60
 
 
-
 def find_path(
     engine: Engine,
     meta: GraphMeta,
