@@ -140,9 +140,7 @@ class Store:
         `ref(key)` gives its handle.
         """
         if not isinstance(dtype, str) or not _DTYPE.fullmatch(dtype):
-            raise HandleError(
-                f"dtype is {_brief(dtype)}: use a short name, such as text or results"
-            )
+            raise HandleError(f"dtype is {dtype!r:.80}: use a short name, such as text or results")
         text, lossy = render(payload)
         kind = dtype + LOSSY if lossy else dtype
         with self._lock:
@@ -297,7 +295,7 @@ class Store:
     def _free_key(self, key: str) -> str:
         if not is_key(key):
             raise HandleError(
-                f"key is {_brief(key)}: use 1 to {KEY_CHARS} printable characters, without \u27e6"
+                f"key is {key!r:.80}: use 1 to {KEY_CHARS} printable characters, without \u27e6"
                 " and \u27e7"
             )
         if key in self._entries:
@@ -381,7 +379,3 @@ def _remove(folder: Path, pid: int) -> None:
     """Remove the folder, unless this is a forked child: the files are its parent's."""
     if os.getpid() == pid:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _brief(value: object) -> str:
-    return repr(value)[:80]

@@ -86,15 +86,11 @@ def decide(new: MemoryItem, existing: Iterable[MemoryItem]) -> Action:
         found = _against(new, old)
         if found is not None:
             return found
-    twin = next((old for old in near if _same_words(new, old)), None)
-    return Action("add", twin, "one does it by other calls" if twin else "nothing like it is there")
-
-
-def _same_words(new: MemoryItem, old: MemoryItem) -> bool:
-    return all(
-        normalize(getattr(new, name)) == normalize(getattr(old, name))
-        for name in ("title", "description")
+    words = normalize(new.title), normalize(new.description)
+    twin = next(
+        (old for old in near if (normalize(old.title), normalize(old.description)) == words), None
     )
+    return Action("add", twin, "one does it by other calls" if twin else "nothing like it is there")
 
 
 def _distinguish(new: MemoryItem, old: MemoryItem) -> MemoryItem:

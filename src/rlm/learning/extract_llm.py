@@ -34,6 +34,7 @@ log = logging.getLogger("rlm.learning")
 
 TEMPERATURE = 1.0
 READ_CHARS = 40_000
+_MARK = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 TITLE_CHARS, DESCRIPTION_CHARS, STEP_CHARS = 120, 300, 600
 
 
@@ -130,7 +131,9 @@ def _item(
     """An item as it would be stored. What is hidden in it stays in it: the gates are to see it."""
     title = " ".join(" ".join(found["title"].split()).split(" ")[:TITLE_WORDS])[:TITLE_CHARS]
     description = " ".join(found["description"].split())[:DESCRIPTION_CHARS]
-    content = list_steps([_step(step) for step in found["steps"][:LESSON_STEPS]])
+    content = list_steps(
+        [_MARK.sub("", step)[:STEP_CHARS] for step in found["steps"][:LESSON_STEPS]]
+    )
     text = f"{title}\n{description}\n{content}"
     own = reading.ontology if found.get("general") is False or hardcoded(text) else None
     tools = tuple(sorted(tool for tool in TOOLS if re.search(rf"(?<!\w){tool}(?!\w)", content)))
@@ -147,7 +150,3 @@ def _item(
         outcome="success" if success else "failure",
         confidence=START["distilled" if success else "failure"],
     )
-
-
-def _step(step: str) -> str:
-    return re.sub(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+", "", step)[:STEP_CHARS]

@@ -34,8 +34,7 @@ PADDING = 1_200
 REASON_CHARS = (400, 100, 20)
 """How much of the reason is kept: as much as fits."""
 TEXT_CHARS = 200_000
-"""What is kept of one output; what a block may print is bounded by the sandbox, at a larger size.
-"""
+"""What is kept of one output; the sandbox's own bound is larger."""
 
 Scrub = Callable[[str], str]
 

@@ -162,7 +162,7 @@ def _context_lines(card: ContextCard) -> list[str]:
         return [f"Context: {card.key} {size}"]
     lines = [f"Context: {card.key} {size} in {len(card.parts)} texts, a {card.shape}"]
     lines += [
-        f"- context[{_short(index, 60)}]: {key} ({chars} characters)"
+        f"- context[{index if len(index) <= 60 else index[:59] + '…'}]: {key} ({chars} characters)"
         for index, key, chars in card.parts[:LISTED_TEXTS]
     ]
     if len(card.parts) > LISTED_TEXTS:
@@ -220,10 +220,6 @@ def cut(text: str, limit: int, *, already: int = 0) -> str:
     head, tail = limit - limit // 4, limit // 4
     missing = len(text) - head - tail + already
     return f"{text[:head]}\n[… {missing} characters cut …]\n{text[len(text) - tail :]}"
-
-
-def _short(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 class History:

@@ -36,14 +36,8 @@ class Limits:
     """Every model call: turns, sub-calls and the turns of recursive runs."""
 
     def __post_init__(self) -> None:
-        for name in (
-            "max_iters",
-            "max_errors",
-            "max_output_chars",
-            "max_blocks",
-            "batch_workers",
-            "max_llm_calls",
-        ):
+        counts = "max_iters max_errors max_output_chars max_blocks batch_workers max_llm_calls"
+        for name in counts.split():
             _check(name, getattr(self, name), least=1)
         _check("max_depth", self.max_depth, least=0)
         for name in ("wall_s", "max_tokens", "max_cost_usd"):

@@ -16,8 +16,7 @@ from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings, Tool, Wir
 MAX_LOCALS = 400
 LOST = "the REPL was started anew and its variables are lost"
 TOOL_FAULTS = (RLMError, ValueError, TypeError, LookupError, ArithmeticError, OSError)
-"""What a tool may raise to speak to the code that called it. Anything else is a fault of ours, and
-masked."""
+"""What a tool may raise to speak to the code that called it; anything else is ours, and masked."""
 ENGINES = ("auto", "process", "monty")
 
 

@@ -36,8 +36,7 @@ from rlm.worker import Gone, WorkerProcess, package_folder, parse_message
 
 ALL_LAYERS = ("rlimits", "uid", "no_new_privs", "landlock", "seccomp")
 NEEDED = frozenset({"rlimits", "no_new_privs", "seccomp"})
-"""Without these a worker is not confined. Landlock is asked for too, and missing only on old
-kernels."""
+"""Without these a worker is not confined. Landlock is missing only on old kernels."""
 BOOT_S = 20.0
 PROTOCOL_BROKEN = "it broke the protocol"
 GRACE_S = 0.12

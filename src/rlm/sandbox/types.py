@@ -20,8 +20,7 @@ class SandboxLimits:
     """What one block may use. The host keeps count; the worker is not asked."""
 
     block_s: float = 30.0
-    """Seconds of a block, time in tools included, but for those that are untimed (a model that
-    thinks)."""
+    """Seconds of a block, tools included, but for untimed ones (a model that thinks)."""
     memory_mb: int = 512
     output_chars: int = 1_000_000
     """What a block may print and keep; the rest is counted and dropped."""

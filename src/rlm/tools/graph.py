@@ -35,16 +35,14 @@ def graph_tools(
 ) -> Toolbox:
     """The hypergraph tools of one run. A store without a graph says so when one is called."""
     tools = _GraphTools(backend, recalled or RecalledTexts())
-    box = Toolbox()
-    for function in (
+    return Toolbox.of(
+        meter,
         tools.memory_query,
         tools.memory_add_fact,
         tools.memory_add_experience,
         tools.memory_get_context,
         tools.memory_relate,
-    ):
-        box.add(function, meter)
-    return box
+    )
 
 
 class _GraphTools:

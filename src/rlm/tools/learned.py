@@ -45,10 +45,7 @@ def learned_tools(
 ) -> Toolbox:
     """The tools of one run; `trace` has the calls that made its results."""
     tools = _Learned(store, handles, session, recalled, ontology, trace, prefixes or {})
-    box = Toolbox()
-    for function in (tools.mem_extract, tools.mem_learn_from_failure):
-        box.add(function, meter)
-    return box
+    return Toolbox.of(meter, tools.mem_extract, tools.mem_learn_from_failure)
 
 
 class _Learned:

@@ -64,10 +64,7 @@ def memory_tools(
 ) -> Toolbox:
     """The memory tools of one run; `session` is stamped on what is stored."""
     tools = _Memory(backend, session, recalled or RecalledTexts())
-    box = Toolbox()
-    for function in (tools.mem_search, tools.mem_get, tools.mem_quote, tools.mem_add):
-        box.add(function, meter)
-    return box
+    return Toolbox.of(meter, tools.mem_search, tools.mem_get, tools.mem_quote, tools.mem_add)
 
 
 class _Memory:

@@ -85,15 +85,14 @@ def sparql_tools(
         else Patterns(memory, engine, recalled, session=session, ontology=name)
     )
     tools = _SPARQL(engine, handles, SchemaReader(engine, cache, name), memory, patterns, name)
-    box = Toolbox()
-    for function in (
+    return Toolbox.of(
+        meter,
         tools.sparql_schema,
         tools.sparql_peek,
         tools.sparql_query,
         tools.sparql_slice,
-    ):
-        box.add(function, meter, untimed=True)
-    return box
+        untimed=True,
+    )
 
 
 class _SPARQL:

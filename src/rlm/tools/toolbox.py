@@ -1,4 +1,4 @@
-"""A set of tools for one REPL, each call_and_count on its way out.
+"""A set of tools for one REPL, each measured on its way out.
 
 The sandbox gets `functions` by name, and the names in `untimed`, whose time does not count against
 a block. The prompt gets `describe()`.
@@ -29,8 +29,15 @@ class Toolbox:
     functions: dict[str, Tool] = field(default_factory=dict)
     untimed: set[str] = field(default_factory=set)
 
+    @classmethod
+    def of(cls, meter: Meter, *functions: Tool, untimed: bool = False) -> Toolbox:
+        box = cls()
+        for function in functions:
+            box.add(function, meter, untimed=untimed)
+        return box
+
     def add(self, function: Tool, meter: Meter, *, untimed: bool = False) -> None:
-        """Show a function to the model under its own name; what it returns is call_and_count."""
+        """Show a function to the model under its own name; the meter counts what it returns."""
         name = function.__name__
         self._check_new(name)
         self.functions[name] = _meter_calls(function, name, meter)

@@ -34,8 +34,8 @@ QUERY_ROWS = 25
 def view_tools(views: Views, meter: Meter) -> Toolbox:
     """The views of one graph. Their time is the engine's, which has limits of its own."""
     tools = _Views(views)
-    box = Toolbox()
-    for function in (
+    return Toolbox.of(
+        meter,
         tools.search_entity,
         tools.search_by_label,
         tools.describe_entity,
@@ -43,9 +43,8 @@ def view_tools(views: Views, meter: Meter) -> Toolbox:
         tools.find_path,
         tools.predicate_frequency,
         tools.graph_stats,
-    ):
-        box.add(function, meter, untimed=True)
-    return box
+        untimed=True,
+    )
 
 
 class _Views:
@@ -175,10 +174,9 @@ def _clip_texts(value: Any, chars: int) -> Any:
 def dataset_tools(dataset: DatasetMeta, meter: Meter) -> Toolbox:
     """Tools over one dataset. Their time is the engine's, which has limits of its own."""
     tools = _Dataset(dataset)
-    box = Toolbox()
-    for function in (tools.dataset_add, tools.dataset_query, tools.dataset_stats):
-        box.add(function, meter, untimed=True)
-    return box
+    return Toolbox.of(
+        meter, tools.dataset_add, tools.dataset_query, tools.dataset_stats, untimed=True
+    )
 
 
 class _Dataset:
