@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlm.context import format_memories_for_injection
-from rlm.context.build import EACH, MEMORY_CHARS, bullets
-from rlm.context.build import pack_memories as pack
+from rlm.context import EACH, MEMORY_CHARS, bullets, format_memories_for_injection
+from rlm.context import pack_memories as pack
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.types import MemoryItem
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from learnt_from import BAD, GOOD, artifact, call, learnt, query, search, traced
 
-from rlm.context.build import bullets, pack_memories
+from rlm.context import bullets, pack_memories
 from rlm.learning.extract import extract_contrast, extract_memories
 from rlm.learning.kinds import NUMBER, kind_of
 from rlm.llm.types import OFFLINE_UNANSWERED

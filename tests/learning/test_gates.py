@@ -8,7 +8,7 @@ from corpus_injected import INJECTED
 from corpus_poisoned import POISONED
 from corpus_procedures import GOOD, RETELLINGS
 
-from rlm.context.build import list_steps
+from rlm.context import list_steps
 from rlm.handles import Meter, Store
 from rlm.learning.gates import REPEATS, TOOLS, Gate, suspicious
 from rlm.ontology.views.views import Views

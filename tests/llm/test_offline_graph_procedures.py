@@ -13,7 +13,7 @@ from graph_runs import FINDING, ask, procedure, query_step, uses
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlm.context.build import pack_memories
+from rlm.context import pack_memories
 from rlm.llm.offline.asked import understand
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph.answers import query_for

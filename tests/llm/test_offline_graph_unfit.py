@@ -13,7 +13,7 @@ import pytest
 from corpus_unfit_queries import UNFIT
 from graph_runs import FINDING, ask, listed, opened, procedure, query_step, uses
 
-from rlm.context.build import pack_memories
+from rlm.context import pack_memories
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph.prompt import Entry, entries_in, plan_of
 from rlm.ontology.open import open_engine

@@ -12,8 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_graphs import meta_of_file
 
-from rlm.context import Guide, Recipe, build_context
-from rlm.context.build import MOST, SCHEMA_CHARS, SENSE_CHARS, SEPARATOR, pack_guide, pack_memories
+from rlm.context import (
+    MOST,
+    SCHEMA_CHARS,
+    SENSE_CHARS,
+    SEPARATOR,
+    Guide,
+    Recipe,
+    build_context,
+    pack_guide,
+    pack_memories,
+)
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.views.summary import schema_constraints, sense_card
 from rlm.store.types import MemoryItem

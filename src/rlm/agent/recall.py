@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.agent.parts import Graph
-from rlm.context import BuiltContext, build_context
-from rlm.context.build import AT_MOST
+from rlm.context import AT_MOST, BuiltContext, build_context
 from rlm.learning.confidence import RECALL_FLOOR
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Hit, MemoryItem, Scope

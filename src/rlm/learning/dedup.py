@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from rlm.context.build import STEPS, bullets, is_shown_whole, list_steps
+from rlm.context import STEPS, bullets, is_shown_whole, list_steps
 from rlm.learning.gates import REPEATS
 from rlm.learning.kinds import COUNTED
 from rlm.store.backend import MemoryBackend

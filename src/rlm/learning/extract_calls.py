@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rlm.context.build import is_shown_whole, list_steps, short_title
+from rlm.context import is_shown_whole, list_steps, short_title
 from rlm.learning.calls import LINKING, CallText, Step, entities_in, steps_of, texts_in, write_call
 from rlm.learning.confidence import START
 from rlm.learning.failures import lesson_of_answer, lesson_of_errors

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlm.context.build import TITLE_WORDS, list_steps
+from rlm.context import TITLE_WORDS, list_steps
 from rlm.errors import RLMError
 from rlm.learning.confidence import START
 from rlm.learning.extract_calls import TASK_CHARS, CallReading

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from rlm.context.build import bullets
+from rlm.context import bullets
 from rlm.errors import RLMError, ValidationError
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.terms import Prefixes

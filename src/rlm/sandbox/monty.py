@@ -37,14 +37,17 @@ from rlm.sandbox.engine import (
     LOST,
     MAX_LOCALS,
     Repl,
+    REPLResult,
     RunningBlock,
+    SandboxLimits,
     Stopped,
+    Surroundings,
     check_variable_name,
     from_plain,
+    same,
     to_plain,
 )
 from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, TOOL, Handles, prepare_block
-from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings, same
 
 ASIDE_S = 20.0
 """How long a question outside of any block may take."""

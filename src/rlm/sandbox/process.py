@@ -25,13 +25,15 @@ from rlm.sandbox.engine import (
     LOST,
     MAX_LOCALS,
     Repl,
+    REPLResult,
     RunningBlock,
+    SandboxLimits,
     Stopped,
+    Surroundings,
     check_variable_name,
     from_plain,
     to_plain,
 )
-from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings
 from rlm.worker import Gone, WorkerProcess, package_folder, parse_message
 
 ALL_LAYERS = ("rlimits", "uid", "no_new_privs", "landlock", "seccomp")

@@ -1,9 +1,9 @@
-"""The four layers together: at most 1,800 characters and the separators between them.
+"""What a prompt is given beforehand: four layers, at most 1,800 characters and their separators.
 
 L0 is the ontology's sense card, L1 what its properties join and what must not be mixed, L2 what
 earlier runs learnt, L3 the recipe of its guide that fits, or the guide's summary. L2 is two
 procedures of 300 characters, never a whole memory: title, description and a few steps. The write
-gate knows its heading, so that what stands below it is never stored again.
+gate knows its heading, so that what stands below it is never stored again. No layer dumps triples.
 
 A guide is what somebody wrote down about one ontology: Markdown beside its file, as
 `NAME.guide.md`. The text before the first `##` heading is the summary; every section below is a
