@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.labels import is_opaque, plain
+from rlm.ontology.labels import is_opaque, plain, squeeze
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.terms import local_name
-from rlm.ontology.views.nearest import distance, squeezed
+from rlm.ontology.terms import is_machinery, local_name
+from rlm.ontology.views.search import distance
 
 MOST_ROWS = 10_000
 SLIP_LENGTH = 7
@@ -74,23 +74,23 @@ class Terms:
         for term in self.all.values():
             term.labels.sort(key=lambda text: (len(text), text))
             term.alternatives.sort()
-            for name in {squeezed(name) for name in term.names()}:
+            for name in {squeeze(name) for name in term.names()}:
                 self._owners.setdefault(name, set()).add(term.iri)
         for iri in (
             *meta.classes,
             *meta.properties,
         ):  # used and not declared: nobody is asked about these, but a name
-            if iri not in self.all and not v.is_machinery(
+            if iri not in self.all and not is_machinery(
                 iri
             ):  # that one of them has too is no name of another
-                self._owners.setdefault(squeezed(local_name(iri)), set()).add(iri)
+                self._owners.setdefault(squeeze(local_name(iri)), set()).add(iri)
 
     def of(self, what: str) -> list[Term]:
         return [term for iri, term in sorted(self.all.items()) if term.what == what]
 
     def named(self, text: str) -> bool:
         """Whether some term is called so, or nearly so, or has this in its name."""
-        wanted = squeezed(text)
+        wanted = squeeze(text)
         return any(wanted in name or distance(wanted, name, 2) <= 2 for name in self._owners)
 
     def written(
@@ -100,7 +100,7 @@ class Terms:
 
         `alone`: no term of any sort may share the name; else none of the same sort.
         """
-        foreign = term.iri not in self.all and v.is_machinery(
+        foreign = term.iri not in self.all and is_machinery(
             term.iri
         )  # nobody says "instances of a Class"
         for way in ("curie",) if foreign else rng.sample(WAYS, len(WAYS)):
@@ -149,10 +149,10 @@ class Terms:
             for iri, what in known.items()
             if iri != term.iri and (alone or what == term.what or iri in used)
         }
-        wanted = squeezed(text)
+        wanted = squeeze(text)
         if not slip:
             return not self._owners.get(wanted, set()) & others
-        mine = min(distance(wanted, squeezed(name), 4) for name in term.names())
+        mine = min(distance(wanted, squeeze(name), 4) for name in term.names())
         if mine == 0:
             return False
         return not any(
@@ -163,7 +163,7 @@ class Terms:
     def _add(self, engine: Engine, pattern: str, what: str, machinery: bool) -> None:
         for row in engine.query(f"SELECT DISTINCT ?x WHERE {{ {pattern} }}", limit=MOST_ROWS).rows:
             iri = row["x"]["v"]
-            if iri not in self.all and (machinery or not v.is_machinery(iri)):
+            if iri not in self.all and (machinery or not is_machinery(iri)):
                 self.all[iri] = Term(iri, what)
 
     @staticmethod

@@ -25,6 +25,7 @@ from rlm.learning.verify import Verify
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.terms import is_machinery
 from rlm.packs.curriculum import Task
 
 MOST_LISTED = 60
@@ -203,7 +204,7 @@ class Maker:
         """The classes that have instances, declared or not; sorts of properties where there are
         none."""
         types = self._ask("SELECT DISTINCT ?t WHERE { ?x a ?t FILTER(isIRI(?x) && isIRI(?t)) }")
-        own = [iri for iri in types if not v.is_machinery(iri)]
+        own = [iri for iri in types if not is_machinery(iri)]
         other = [
             iri for iri in types if iri != v.OWL + "Ontology"
         ]  # what a file is called is no term

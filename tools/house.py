@@ -233,17 +233,17 @@ def table(modules: Mapping[str, Module]) -> list[str]:
         lines[module.room or "rlm"] += module.lines
         count[module.room or "rlm"] += 1
     edges = edges_between(modules)
-    told = [f"{'lines':>7} {'modules':>8}  room"]
+    report = [f"{'lines':>7} {'modules':>8}  room"]
     for room, size in lines.most_common():
         uses = [f"{end} {n}" for (start, end), n in sorted(edges.items()) if start == room]
-        told.append(f"{size:7,} {count[room]:8}  {room:<10} {', '.join(uses)}".rstrip())
-    told.append(f"{lines.total():7,} {count.total():8}  in all")
+        report.append(f"{size:7,} {count[room]:8}  {room:<10} {', '.join(uses)}".rstrip())
+    report.append(f"{lines.total():7,} {count.total():8}  in all")
     circles = cycles(edges)
-    told += [f"cycle: {' - '.join(circle)}" for circle in circles] or ["no cycles between rooms"]
+    report += [f"cycle: {' - '.join(circle)}" for circle in circles] or ["no cycles between rooms"]
     for name, module in modules.items():
         wrong = wrong_imports(module.source, name, is_package=module.is_package)
-        told += [f"wrong: {module.path.relative_to(ROOT)}:{line}: {what}" for line, what in wrong]
-    return told
+        report += [f"wrong: {module.path.relative_to(ROOT)}:{line}: {what}" for line, what in wrong]
+    return report
 
 
 def mermaid(modules: Mapping[str, Module]) -> list[str]:

@@ -165,11 +165,8 @@ def with_client(stack: ExitStack, spec: RunSpec) -> RunSpec:
 
 
 def run_task(lesson: Curriculum, task: Task, spec: RunSpec) -> AgentResult:
-    """Ask one task as `agent.run` does, with its own check.
-
-    Raises KeyboardInterrupt and ModelError: then the run came to no end of its own, and says
-    nothing of the task.
-    """
+    """Ask one task as `agent.run` does, with its own check. Raises KeyboardInterrupt and
+    ModelError: then the run came to no end of its own, and says nothing of the task."""
     result = agent.run_spec(
         replace(
             spec,
@@ -205,11 +202,7 @@ def choose_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
 def check_lesson(
     lesson: Curriculum, log_dir: str | Path | None = None, client: Client | None = None
 ) -> str:
-    """The hash of the ontology, after every `verify` was asked of it and the folder for logs was
-    written to.
-
-    Every task must be in a language that the client reads.
-    """
+    """The hash of the ontology, after every check that can fail: languages, `verify`, logs."""
     for task in lesson.tasks:
         try:
             check_language(task.query, client, ontology=True)
@@ -229,8 +222,8 @@ def check_lesson(
 def task_hash(lesson: Curriculum, task: Task, content: str) -> str:
     """What a task asks, of which ontology, and how it is checked. Its tags do not matter."""
     verify = None if task.verify is None else [task.verify.sparql, task.verify.compare]
-    told = {"ontology": [lesson.ontology_name, content], "query": task.query, "verify": verify}
-    return hashlib.sha256(canonical_json(told).encode()).hexdigest()[:16]
+    fields = {"ontology": [lesson.ontology_name, content], "query": task.query, "verify": verify}
+    return hashlib.sha256(canonical_json(fields).encode()).hexdigest()[:16]
 
 
 # -- what was done before

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlm.context import format_memories_for_injection
-from rlm.context.l2_memories import BUDGET, EACH, bullets, pack
+from rlm.context import EACH, MEMORY_CHARS, bullets, format_memories_for_injection
+from rlm.context import pack_memories as pack
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.types import MemoryItem
 
@@ -59,7 +59,7 @@ def test_at_most_two_procedures_and_each_is_short():
     )
     text = pack([item(f"Way {n}", long, description="Why. " * 60) for n in range(1, 6)])
     assert "### 2. Way 2" in text and "Way 3" not in text
-    assert 500 < len(text) <= BUDGET == 600
+    assert 500 < len(text) <= MEMORY_CHARS == 600
     assert all(200 < len("###" + entry.strip()) <= EACH for entry in text.split("###")[1:])
 
 

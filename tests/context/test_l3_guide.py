@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlm.context.build import GUIDE_CHARS, parse_guide, read_guide
-from rlm.context.build import pack_guide as pack
+from rlm.context import GUIDE_CHARS, parse_guide, read_guide
+from rlm.context import pack_guide as pack
 from rlm.errors import OntologyError
 
 GUIDE = """# Harbour

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlm.context import is_shown_whole
 from rlm.learning import dedup
-from rlm.learning.compact import is_shown_whole
 from rlm.learning.dedup import content_similarity, decide, title_similarity
 from rlm.learning.gates import REPEATS
 from rlm.store.open import open_store

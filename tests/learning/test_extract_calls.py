@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from learnt_from import BAD, GOOD, artifact, call, learnt, query, search, traced
 
-from rlm.context.l2_memories import bullets, pack
+from rlm.context import bullets, pack_memories
 from rlm.learning.extract import extract_contrast, extract_memories
 from rlm.learning.kinds import NUMBER, kind_of
 from rlm.llm.types import OFFLINE_UNANSWERED
@@ -402,7 +402,7 @@ def test_a_wrong_answer_leaves_the_call_to_avoid(prov):
     item = one(agents(prov, judgment=BAD, task_type="all_subclasses"))
     assert (item.source_type, item.outcome, item.confidence) == ("failure", "failure", 0.5)
     assert not item.title.casefold().startswith("avoid")
-    assert "### 1. Avoid: this call for all subclasses questions" in pack([item])
+    assert "### 1. Avoid: this call for all subclasses questions" in pack_memories([item])
     assert bullets(item.content)[0].startswith(
         'wrong: `sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1'
     )
@@ -542,7 +542,9 @@ def test_contrast_wants_as_many_of_each():
 def _uncut(item):
     """Every call of the item stands whole in a prompt with two entries, and the queries in it can
     run."""
-    text = "\n".join(line for line in pack([item, item]).splitlines() if line.startswith("- "))
+    text = "\n".join(
+        line for line in pack_memories([item, item]).splitlines() if line.startswith("- ")
+    )
     calls = re.findall(r"`([^`]*\([^`]*\))`", text)
     for found in re.findall(r'sparql_query\("(.*?)"', text):
         check_query(found)

@@ -22,9 +22,8 @@ from learnt_from import (
 
 from rlm.learning.extract import extract_contrast, extract_memories
 from rlm.learning.extract_llm import read_items
-from rlm.learning.extract_prompts import CONTRAST, FAILURE, SCHEMA, SUCCESS
 from rlm.learning.gates import REPEATS
-from rlm.learning.prompts import JUDGE_SCHEMA
+from rlm.learning.prompts import CONTRAST, FAILURE, JUDGE_SCHEMA, LESSON_SCHEMA, SUCCESS
 from rlm.llm import Usage
 from rlm.llm.offline.client import OfflineClient
 from rlm.llm.schema import is_strict
@@ -92,7 +91,9 @@ def test_a_lesson_becomes_an_item(learn):
     )
     (body,) = bodies
     assert body["temperature"] == 1.0
-    assert body["response_format"]["json_schema"]["schema"] == SCHEMA and is_strict(SCHEMA)
+    assert body["response_format"]["json_schema"]["schema"] == LESSON_SCHEMA and is_strict(
+        LESSON_SCHEMA
+    )
     assert usage.calls == 1
 
 
@@ -194,7 +195,7 @@ def test_no_text_in_a_reply_is_without_bounds():
         inner = [*schema.get("properties", {}).values(), schema.get("items")]
         return [schema] * free + [found for part in inner for found in unbounded(part)]
 
-    assert unbounded(SCHEMA) == unbounded(JUDGE_SCHEMA) == []
+    assert unbounded(LESSON_SCHEMA) == unbounded(JUDGE_SCHEMA) == []
 
 
 @pytest.mark.parametrize("replies", [("no", "no"), (500,), (lessons(),), ("no", 401)])

@@ -8,10 +8,9 @@ from corpus_injected import INJECTED
 from corpus_poisoned import POISONED
 from corpus_procedures import GOOD, RETELLINGS
 
+from rlm.context import list_steps
 from rlm.handles import Meter, Store
-from rlm.learning.compact import list_steps
-from rlm.learning.gates import REPEATS, TOOLS, Gate
-from rlm.learning.suspicion import suspicious
+from rlm.learning.gates import REPEATS, TOOLS, Gate, suspicious
 from rlm.ontology.views.views import Views
 from rlm.packs import bootstrap_general_strategies
 from rlm.store.open import open_store

@@ -10,8 +10,8 @@ from rlm.handles import Meter, Store
 from rlm.learning.grounding import (
     FAILED_CALL,
     NO_EVIDENCE,
+    find_ungrounded,
     iris_in,
-    ungrounded,
 )
 from rlm.llm import ScriptedClient
 from rlm.loop import rlm_run
@@ -60,7 +60,7 @@ def test_what_a_dropped_call_returned_is_evidence_unless_it_was_a_memory():
             )
         )
     answer = f"ex:C{FIRST_CALLS}, ex:C{FIRST_CALLS + 1} and ex:C0"
-    assert ungrounded(answer, ["looked"], BOUND, trace) == [f"ex:C{FIRST_CALLS}"]
+    assert find_ungrounded(answer, ["looked"], BOUND, trace) == [f"ex:C{FIRST_CALLS}"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_both_ways_of_writing_are_the_same_term(name, frame):
     iri = PROV + name
     written = [frame.format(form) for form in (f"prov:{name}", f"<{iri}>", iri)]
     assert [iris_in(text, BOUND) for text in written] == [{iri}] * 3
-    assert all(ungrounded(one, [two], BOUND) == [] for one in written for two in written)
+    assert all(find_ungrounded(one, [two], BOUND) == [] for one in written for two in written)
 
 
 # -- evidence
@@ -129,19 +129,19 @@ def test_both_ways_of_writing_are_the_same_term(name, frame):
 
 def test_what_was_seen_grounds_an_answer_and_nothing_else_does():
     seen = ["{'uri': 'http://www.w3.org/ns/prov#Agent'}"]
-    assert ungrounded("prov:Agent", seen, BOUND) == []
-    assert ungrounded("prov:Agent and prov:Invented, ex:b", seen, BOUND) == [
+    assert find_ungrounded("prov:Agent", seen, BOUND) == []
+    assert find_ungrounded("prov:Agent and prov:Invented, ex:b", seen, BOUND) == [
         "ex:b",
         "prov:Invented",
     ]
-    assert ungrounded("three classes", seen, BOUND) == []
+    assert find_ungrounded("three classes", seen, BOUND) == []
 
 
 @pytest.mark.parametrize("answer", ["3", "There are three classes.", "prov:Agent", "Yes"])
 def test_an_answer_out_of_nothing_has_no_ground(answer):
-    assert ungrounded(answer, [], BOUND, Trace()) == [NO_EVIDENCE]
-    assert ungrounded(answer, ["  \n"], BOUND) == [NO_EVIDENCE]
-    assert ungrounded("", [], BOUND) == []
+    assert find_ungrounded(answer, [], BOUND, Trace()) == [NO_EVIDENCE]
+    assert find_ungrounded(answer, ["  \n"], BOUND) == [NO_EVIDENCE]
+    assert find_ungrounded("", [], BOUND) == []
 
 
 @pytest.mark.parametrize(
@@ -170,14 +170,14 @@ def test_an_error_is_no_ground_for_none(answer, error, good):
         ]
     )
     trace.note(ToolCall("mem_search", {"query": "x"}))
-    said = ungrounded(
+    said = find_ungrounded(
         answer, [], BOUND, trace, question="Which properties has Recipe, and is there ex:Glossary?"
     )
     assert (said == []) is good and (
         good or said == [FAILED_CALL.format(f"probe_relationships: {error}")]
     )
     trace.note(ToolCall("sparql_query", {}))
-    assert ungrounded(answer, [], BOUND, trace) == []  # another try, which worked
+    assert find_ungrounded(answer, [], BOUND, trace) == []  # another try, which worked
 
 
 def test_what_a_tool_returned_is_evidence_without_being_printed():
@@ -190,34 +190,38 @@ def test_what_a_tool_returned_is_evidence_without_being_printed():
             )
         ]
     )
-    assert ungrounded(f"{AGENT} and http://a.example/x/y_(z)", [], BOUND, trace) == []
-    assert ungrounded("prov:Other", [], BOUND, trace) == ["prov:Other"]
+    assert find_ungrounded(f"{AGENT} and http://a.example/x/y_(z)", [], BOUND, trace) == []
+    assert find_ungrounded("prov:Other", [], BOUND, trace) == ["prov:Other"]
 
 
 def test_what_only_a_memory_said_is_no_evidence():
     trace = Trace(calls=[ToolCall("mem_search", {"query": "x"}, iris=frozenset({"prov:Agent"}))])
-    assert ungrounded("prov:Agent", ["see prov:Agent"], BOUND, trace) == ["prov:Agent"]
+    assert find_ungrounded("prov:Agent", ["see prov:Agent"], BOUND, trace) == ["prov:Agent"]
     trace.note(ToolCall("search_entity", {"query": "x"}, iris=frozenset({AGENT})))
-    assert ungrounded("prov:Agent", ["see prov:Agent"], BOUND, trace) == []
+    assert find_ungrounded("prov:Agent", ["see prov:Agent"], BOUND, trace) == []
 
 
 def test_what_the_code_itself_spells_and_prints_is_no_evidence():
     code = ["search_entity('agent')\nprint('the answer is prov:Agent')"]
     trace = Trace(calls=[ToolCall("search_entity", {"query": "agent"}, rows=0)])
-    assert ungrounded("prov:Agent", ["the answer is prov:Agent"], BOUND, trace, code=code) == [
+    assert find_ungrounded("prov:Agent", ["the answer is prov:Agent"], BOUND, trace, code=code) == [
         "prov:Agent"
     ]
     trace.note(ToolCall("search_entity", {"query": "Agent"}, iris=frozenset({"prov:Agent"})))
-    assert ungrounded("prov:Agent", ["the answer is prov:Agent"], BOUND, trace, code=code) == []
+    assert (
+        find_ungrounded("prov:Agent", ["the answer is prov:Agent"], BOUND, trace, code=code) == []
+    )
 
 
 def test_printed_json_may_escape_its_letters():
-    assert ungrounded("ex:café", ['{"a": "http:\\/\\/a.example\\/x\\/caf\\u00e9"}'], BOUND) == []
+    assert (
+        find_ungrounded("ex:café", ['{"a": "http:\\/\\/a.example\\/x\\/caf\\u00e9"}'], BOUND) == []
+    )
 
 
 def test_a_bound_namespace_needs_one_of_its_terms():
-    assert ungrounded(f"The namespace is <{PROV}>.", ["prov:Agent"], BOUND) == []
-    assert ungrounded(f"The namespace is <{PROV}>.", ["nothing here"], BOUND) == [
+    assert find_ungrounded(f"The namespace is <{PROV}>.", ["prov:Agent"], BOUND) == []
+    assert find_ungrounded(f"The namespace is <{PROV}>.", ["nothing here"], BOUND) == [
         "<http://www.w3.org/ns/prov#>"
     ]
 
@@ -225,8 +229,8 @@ def test_a_bound_namespace_needs_one_of_its_terms():
 def test_prefixes_that_a_query_declared_are_known():
     query = "PREFIX mine: <http://m.example/> SELECT ?s { ?s a mine:T }"
     trace = Trace(calls=[ToolCall("sparql_query", {"query": query}, iris=frozenset({"mine:a"}))])
-    assert ungrounded("<http://m.example/a>", [], BOUND, trace) == []
-    assert ungrounded("mine:b", [], BOUND, trace) == ["mine:b"]
+    assert find_ungrounded("<http://m.example/a>", [], BOUND, trace) == []
+    assert find_ungrounded("mine:b", [], BOUND, trace) == ["mine:b"]
 
 
 # -- the question
@@ -234,7 +238,7 @@ def test_prefixes_that_a_query_declared_are_known():
 
 
 def asked(answer, *calls, question="How many subclasses has prov:Foo?", printed=("3",)):
-    return ungrounded(answer, printed, BOUND, Trace(calls=list(calls)), question=question)
+    return find_ungrounded(answer, printed, BOUND, Trace(calls=list(calls)), question=question)
 
 
 def test_the_question_is_no_evidence_by_itself():
@@ -246,7 +250,7 @@ def test_the_question_is_no_evidence_by_itself():
     assert asked(
         said, ToolCall("sparql_query", {"query": "… prov:Foo …"}, ok=False, error="no")
     ) == ["prov:Foo"]
-    assert ungrounded(said, ["3"], BOUND, question="prov:Foo?") == ["prov:Foo"]
+    assert find_ungrounded(said, ["3"], BOUND, question="prov:Foo?") == ["prov:Foo"]
 
 
 def test_a_term_of_the_question_counts_when_the_graph_was_asked_about_it():
@@ -297,7 +301,7 @@ def test_saying_that_it_is_not_there_needs_a_look():
         == []
     )
     assert asked(said, ToolCall("graph_stats", {})) == ["prov:Foo"]
-    assert ungrounded(said, ["not found"], BOUND, question="What is prov:Foo?") == []
+    assert find_ungrounded(said, ["not found"], BOUND, question="What is prov:Foo?") == []
 
 
 # -- whole runs
@@ -333,7 +337,7 @@ def test_a_run_over_an_ontology(harbour, answer, left):
     assert result.converged
     turns, bound = result.iterations, harbour.meta().namespaces
     assert (
-        ungrounded(
+        find_ungrounded(
             result.answer,
             printed_by(turns),
             bound,
@@ -342,4 +346,4 @@ def test_a_run_over_an_ontology(harbour, answer, left):
         )
         == left
     )
-    assert ungrounded(result.answer, printed_by(turns), Prefixes(bound), trace) == left
+    assert find_ungrounded(result.answer, printed_by(turns), Prefixes(bound), trace) == left

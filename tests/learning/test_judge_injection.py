@@ -16,7 +16,7 @@ import pytest
 from corpus_injected import INJECTED, VERDICT
 
 from rlm.learning.artifact import extract_trajectory_artifact
-from rlm.learning.grounding import ungrounded
+from rlm.learning.grounding import find_ungrounded
 from rlm.learning.judge import judge_trajectory
 from rlm.learning.prompts import CHECKED, DATA_CHARS, JUDGE_SYSTEM, judge_messages
 from rlm.learning.verify import Verdict, Verify, check_answer
@@ -221,7 +221,7 @@ def test_an_injected_answer_does_not_verify_itself(standins, prov, text):
     meta, client = prov.meta(), standins["gullible"].client
     query = Verify("SELECT ?x WHERE { ?x rdfs:subClassOf prov:Agent FILTER(isIRI(?x)) }", "set")
     verdict = check_answer(answer, query, prov, meta, "Subclasses of prov:Agent?")
-    left = ungrounded(
+    left = find_ungrounded(
         answer,
         [block.result.stdout for turn in turns for block in turn.code_blocks],
         meta.namespaces,

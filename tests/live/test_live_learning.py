@@ -20,10 +20,9 @@ from rlm import agent
 from rlm.errors import ModelError
 from rlm.learning import dedup
 from rlm.learning.extract import extract_memories
-from rlm.learning.extract_prompts import SCHEMA
 from rlm.learning.gates import Gate
 from rlm.learning.judge import judge_trajectory
-from rlm.learning.prompts import JUDGE_SCHEMA, JUDGE_SYSTEM
+from rlm.learning.prompts import JUDGE_SCHEMA, JUDGE_SYSTEM, LESSON_SCHEMA
 from rlm.learning.verify import Verdict
 from rlm.llm import Usage, open_client
 from rlm.loop import Limits
@@ -179,8 +178,8 @@ def test_lessons_pass_the_gates_or_are_kept_apart(live, is_success):
         )
     assert 1 <= len(asked.said) == usage.calls <= 2
     for _, reply in asked.said:
-        for lesson in fits(reply.text, SCHEMA)["items"]:
-            fits(lesson, SCHEMA["properties"]["items"]["items"])
+        for lesson in fits(reply.text, LESSON_SCHEMA)["items"]:
+            fits(lesson, LESSON_SCHEMA["properties"]["items"]["items"])
 
 
 def test_an_instruction_in_a_run_becomes_no_procedure(live, store):

@@ -49,7 +49,7 @@ def ask(
             told,
             client=OfflineClient(),
             tools=box.functions,
-            patient=box.patient,
+            untimed=box.untimed,
             store=handles,
             meter=meter,
             guidance=told,

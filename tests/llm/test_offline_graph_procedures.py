@@ -13,7 +13,7 @@ from graph_runs import FINDING, ask, procedure, query_step, uses
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlm.context.l2_memories import pack
+from rlm.context import pack_memories
 from rlm.llm.offline.asked import understand
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph.answers import query_for
@@ -37,7 +37,7 @@ def prov(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 def entry(item: MemoryItem) -> Entry:
     """A procedure as the prompt shows it."""
-    return entries_in(pack([item, item]))[0]
+    return entries_in(pack_memories([item, item]))[0]
 
 
 def asking(query: str, title: str = "Find all subclasses of a class") -> MemoryItem:
@@ -266,7 +266,7 @@ def test_the_name_of_nothing_is_said_to_be_none_with_a_procedure_too(prov: Any) 
 
 
 def test_tools_are_those_of_the_prompt_and_no_others() -> None:
-    memory = pack(
+    memory = pack_memories(
         [procedure("Search", "`search_entity(name)`", "`sparql_query('ASK {}')`", "`drop(x)`")]
     )
     tools = "In the REPL:\n- `llm_query(prompt)`: asks\n- `find_path(a, b)`: paths"
@@ -275,7 +275,7 @@ def test_tools_are_those_of_the_prompt_and_no_others() -> None:
 
 
 def test_entries_end_where_the_next_layer_begins() -> None:
-    memory = pack(
+    memory = pack_memories(
         [procedure("One", "`a()`", description="What it is for."), procedure("Two", "`b()`")]
     )
     read = entries_in(f"Before\n\n---\n\n{memory}\n\n---\n\n### 3. Three\n- `c()`")

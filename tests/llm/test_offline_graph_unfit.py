@@ -13,7 +13,7 @@ import pytest
 from corpus_unfit_queries import UNFIT
 from graph_runs import FINDING, ask, listed, opened, procedure, query_step, uses
 
-from rlm.context.l2_memories import pack
+from rlm.context import pack_memories
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph.prompt import Entry, entries_in, plan_of
 from rlm.ontology.open import open_engine
@@ -98,7 +98,7 @@ def test_what_a_pack_teaches_with_a_query_can_be_followed(root: Path) -> None:
         for row in map(json.loads, path.read_text("utf-8").splitlines()):
             if "sparql_query(" in row["content"]:
                 item = MemoryItem(row["title"], row["description"], row["content"])
-                shown = entries_in(pack([item, item]))[0]
+                shown = entries_in(pack_memories([item, item]))[0]
                 fits = {
                     at for at, asked in enumerate(kinds) if plan_of(asked, shown, TOOLS) is not None
                 }

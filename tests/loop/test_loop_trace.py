@@ -22,9 +22,9 @@ def trace():
 
 def watched(trace, function):
     box = Toolbox()
-    box.add(function, Meter(), patient=True)
+    box.add(function, Meter(), untimed=True)
     seen = trace.watch(box)
-    assert seen.patient == {function.__name__}
+    assert seen.untimed == {function.__name__}
     return seen.functions[function.__name__]
 
 
@@ -84,7 +84,7 @@ def test_of_very_many_calls_the_first_and_the_last_are_kept(trace):
     numbers = [call.args["n"] for call in trace.calls]
     assert len(numbers) == MOST_CALLS and trace.dropped == 50
     assert numbers[:FIRST_CALLS] == list(range(FIRST_CALLS)) and numbers[-1] == MOST_CALLS + 49
-    assert len(set().union(*(call.iris for call in trace.seen()))) == MOST_CALLS + 50
+    assert len(set().union(*(call.iris for call in trace.all_calls()))) == MOST_CALLS + 50
 
 
 def test_many_threads_lose_no_call(trace):

@@ -29,7 +29,7 @@ def in_the_repl(
             store=handles,
             meter=meter,
             tools=box.functions,
-            patient=box.patient,
+            untimed=box.untimed,
         )
     assert result.converged and len(result.iterations[0].code_blocks) == len(lines)
     return str(client.calls[-1][-1]["content"])

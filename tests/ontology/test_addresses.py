@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.errors import ConfigError, EndpointError
-from rlm.ontology.remote.addresses import checked_addresses, resolve, why_refused
+from rlm.ontology.remote.addresses import check_addresses, resolve, why_refused
 from rlm.urls import Address, parse_url
 
 INSIDE = [
@@ -200,7 +200,7 @@ def at(host="data.example.org"):
 
 
 def ask(ips, host="data.example.org", *, allow_private=False):
-    return checked_addresses(
+    return check_addresses(
         at(host), allow_private=allow_private, timeout_s=5.0, resolver=lambda *_: ips
     )
 
@@ -227,7 +227,7 @@ def test_the_refusal_says_what_to_set():
 
 def test_localhost_is_resolved_and_refused():
     with pytest.raises(EndpointError, match="this machine itself"):
-        checked_addresses(at("localhost"), allow_private=False, timeout_s=5.0)
+        check_addresses(at("localhost"), allow_private=False, timeout_s=5.0)
     assert set(resolve("localhost", 80)) <= {"127.0.0.1", "::1"}
 
 
@@ -236,7 +236,7 @@ def test_a_name_without_addresses():
         raise OSError("not known")
 
     with pytest.raises(EndpointError, match="no address is known"):
-        checked_addresses(at(), allow_private=False, timeout_s=5.0, resolver=unknown)
+        check_addresses(at(), allow_private=False, timeout_s=5.0, resolver=unknown)
     with pytest.raises(EndpointError, match="no address is known"):
         ask([])
 
@@ -249,5 +249,5 @@ def test_a_resolver_that_hangs_is_not_waited_for():
         return ["8.8.8.8"]
 
     with pytest.raises(EndpointError, match="could not be looked up"):
-        checked_addresses(at(), allow_private=False, timeout_s=0.05, resolver=slow)
+        check_addresses(at(), allow_private=False, timeout_s=0.05, resolver=slow)
     over.set()

@@ -12,11 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_graphs import meta_of_file
 
-from rlm.context import Guide, Recipe, build_context, l2_memories
-from rlm.context.build import MOST, SCHEMA_CHARS, SENSE_CHARS, SEPARATOR, pack_guide
+from rlm.context import (
+    MOST,
+    SCHEMA_CHARS,
+    SENSE_CHARS,
+    SEPARATOR,
+    Guide,
+    Recipe,
+    build_context,
+    pack_guide,
+    pack_memories,
+)
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.views.schema import schema_constraints
-from rlm.ontology.views.sense import sense_card
+from rlm.ontology.views.summary import schema_constraints, sense_card
 from rlm.store.types import MemoryItem
 
 pytestmark = pytest.mark.req("UT-08", "RB-21")
@@ -88,7 +96,7 @@ def keeps_its_budgets(meta: GraphMeta, examples: int) -> None:
     ) -> None:
         assert len(sense_card(meta, budget=budget, lang=lang)) <= budget
         assert len(schema_constraints(meta, budget=budget)) <= budget
-        assert len(l2_memories.pack(memories, budget)) <= budget
+        assert len(pack_memories(memories, budget)) <= budget
         assert len(pack_guide(guide, task, budget)) <= budget
         context_keeps_its_budgets(meta, lang, task, memories, guide)
 

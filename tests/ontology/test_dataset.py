@@ -13,8 +13,8 @@ import pytest
 from rlm import clock
 from rlm.errors import NotRDF, OntologyError, QueryRefused, QueryTimeout
 from rlm.ontology.datasets import dataset as dataset_module
+from rlm.ontology.datasets import dataset as datasets
 from rlm.ontology.datasets import graphs as graphs_module
-from rlm.ontology.datasets import handover
 from rlm.ontology.datasets.dataset import DatasetMeta
 from rlm.ontology.terms import iri, literal
 
@@ -334,10 +334,10 @@ def test_a_file_that_cannot_be_mounted_changes_nothing(data, tmp_path, monkeypat
     with pytest.raises(OntologyError, match="cannot be mounted"):
         data.onto_mount("x", tmp_path / "said.ttl")
     (tmp_path / "many.ttl").write_text("<http://e/a> <http://e/p> 1, 2, 3, 4 .")
-    monkeypatch.setattr(handover, "MAX_STATEMENTS", 3)
+    monkeypatch.setattr(datasets, "MAX_STATEMENTS", 3)
     with pytest.raises(OntologyError, match="has 4 statements"):
         data.onto_mount("x", tmp_path / "many.ttl")
-    monkeypatch.setattr(handover, "MAX_MOUNT_BYTES", 10)
+    monkeypatch.setattr(datasets, "MAX_MOUNT_BYTES", 10)
     with pytest.raises(OntologyError, match="at most 10 can be mounted"):
         data.onto_mount("x", tmp_path / "x.ttl")
     assert data.image() == before

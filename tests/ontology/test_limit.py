@@ -15,7 +15,7 @@ from rdflib.plugins.sparql.parser import parseQuery
 from rlm.errors import QueryRefused
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.worker import Worker
-from rlm.ontology.query.limit import enforce_limit
+from rlm.ontology.query.guard import enforce_limit
 
 LIMITS = (0, 1, 2, 3, 5, 1000)
 

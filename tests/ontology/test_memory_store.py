@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rlm.errors import NotRDF, OntologyError, QueryTimeout
-from rlm.ontology.engine import cache_writer, loader, parser
+from rlm.ontology.engine import cache, loader, parser
 from rlm.ontology.engine.cache import CacheEntry, hash_file
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import EngineLimits
@@ -55,13 +55,13 @@ def opening(tmp_path, folder) -> Iterator:
 @pytest.fixture
 def held(monkeypatch) -> Iterator[threading.Event]:
     """No background build begins before this is set."""
-    gate, before = threading.Event(), cache_writer.CacheWriter._build
+    gate, before = threading.Event(), cache.CacheWriter._build
 
     def build(self) -> None:
         gate.wait(WAIT_S)
         before(self)
 
-    monkeypatch.setattr(cache_writer.CacheWriter, "_build", build)
+    monkeypatch.setattr(cache.CacheWriter, "_build", build)
     yield gate
     gate.set()
 
@@ -314,7 +314,7 @@ def test_closing_early_leaves_nothing_half_and_nobody_behind(opening, folder, he
 
 def test_a_build_that_is_cut_short_is_begun_anew_next_time(opening, folder, monkeypatch):
     """The worker that builds is killed in the middle: nothing is kept, and the engine goes on."""
-    before = cache_writer.CacheWriter._start_worker
+    before = cache.CacheWriter._start_worker
 
     def begun(self):
         worker = before(self)
@@ -322,7 +322,7 @@ def test_a_build_that_is_cut_short_is_begun_anew_next_time(opening, folder, monk
         return worker
 
     with monkeypatch.context() as patched:
-        patched.setattr(cache_writer.CacheWriter, "_start_worker", begun)
+        patched.setattr(cache.CacheWriter, "_start_worker", begun)
         engine = opening()
         assert not engine._loader.settle(WAIT_S) and counted(engine) == 400
         assert entries(folder) == [] and leftovers(folder) == []

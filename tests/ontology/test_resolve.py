@@ -9,7 +9,7 @@ import pytest
 from rlm.errors import OntologyError
 from rlm.ontology.meta.graph_meta import Individuals
 from rlm.ontology.open import open_engine
-from rlm.ontology.views.resolve import MOST_CHARS, called, occurs, resolve
+from rlm.ontology.views.resolve import MOST_CHARS, find_named, occurs, resolve
 
 GRAPH = """
 @prefix ex: <http://example.org/yard#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -57,7 +57,7 @@ def test_a_name_of_several_is_told_and_of_none_too(yard):
         "x" * (MOST_CHARS + 1),
         "only object",
     ):
-        assert called(*yard, name) == []
+        assert find_named(*yard, name) == []
         with pytest.raises(OntologyError, match="there is no term"):
             resolve(*yard, name)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_graphs import meta_of, meta_of_file
 
-from rlm.ontology.views.schema import schema_constraints
+from rlm.ontology.views.summary import schema_constraints
 
 
 def lines(turtle: str, budget: int = 400) -> list[str]:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from small_graphs import EX, meta_of, meta_of_file
 
 from rlm.ontology.meta.graph_meta import GraphMeta, Individuals, IRISet
-from rlm.ontology.views.schema import schema_constraints
-from rlm.ontology.views.sense import sense_card
+from rlm.ontology.views.summary import schema_constraints, sense_card
 
 _WORDS = st.text(alphabet="abcdefXYZ_019-é ", min_size=1, max_size=40)
 _IRIS = st.builds(

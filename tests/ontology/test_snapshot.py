@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from rlm.errors import OntologyError
 from rlm.ontology.datasets import snapshot as snapshot_module
 from rlm.ontology.datasets.dataset import DatasetMeta
-from rlm.ontology.datasets.snapshot import load_snapshot, persisted, save_snapshot
-from rlm.ontology.terms import XSD, iri, literal
+from rlm.ontology.datasets.snapshot import load_snapshot, open_persistent, save_snapshot
+from rlm.ontology.terms import iri, literal
+from rlm.ontology.vocabulary import XSD
 
 A, P = "http://e/a", "http://e/p"
 
@@ -324,12 +325,12 @@ def test_the_fullest_dataset_fits_into_a_snapshot(tmp_path, monkeypatch):
 @pytest.mark.req("PM-09")
 def test_a_run_finds_what_the_last_one_left(tmp_path):
     path = tmp_path / "d.trig"
-    with persisted(path, "demo", session_id="s-1") as first:
+    with open_persistent(path, "demo", session_id="s-1") as first:
         assert first.snapshot_path is None
         first.mem_add(A, P, "learned")
     assert first.snapshot_path == str(path)
     assert not first.changed
-    with persisted(path, "demo", session_id="ignored") as second:
+    with open_persistent(path, "demo", session_id="ignored") as second:
         assert second.session_id == "s-1"
         assert second.snapshot_path == str(path)
         assert [fact.o["v"] for fact in second.quads("mem")] == ["learned"]
@@ -338,13 +339,13 @@ def test_a_run_finds_what_the_last_one_left(tmp_path):
 @pytest.mark.req("PM-09")
 def test_nothing_is_written_when_nothing_changed(tmp_path):
     path = tmp_path / "d.trig"
-    with persisted(path, "demo") as dataset:
+    with open_persistent(path, "demo") as dataset:
         dataset.quads("mem")
     assert not path.exists()
     assert dataset.snapshot_path is None
     save_snapshot(small(), path)
     before = path.stat()
-    with persisted(path, "demo") as dataset:
+    with open_persistent(path, "demo") as dataset:
         assert not dataset.work_add("t", A, P, "x")
         dataset.quads()
     after = path.stat()
@@ -355,7 +356,7 @@ def test_nothing_is_written_when_nothing_changed(tmp_path):
 def test_a_run_that_fails_saves_nothing(tmp_path):
     path = save_snapshot(small(), tmp_path / "d.trig")
     before = path.read_bytes()
-    with pytest.raises(ZeroDivisionError), persisted(path, "demo") as dataset:
+    with pytest.raises(ZeroDivisionError), open_persistent(path, "demo") as dataset:
         dataset.mem_add(A, P, "half")
         raise ZeroDivisionError
     assert path.read_bytes() == before
@@ -364,22 +365,22 @@ def test_a_run_that_fails_saves_nothing(tmp_path):
 def test_a_snapshot_that_cannot_be_loaded_is_left_alone(tmp_path):
     path = tmp_path / "d.trig"
     path.write_text("something else")
-    with pytest.raises(OntologyError, match="no snapshot"), persisted(path, "demo"):
+    with pytest.raises(OntologyError, match="no snapshot"), open_persistent(path, "demo"):
         pytest.fail("the block must not run")
     assert path.read_text() == "something else"
     save_snapshot(small(), path)
     with (
         pytest.raises(OntologyError, match="holds the dataset demo, not other"),
-        persisted(path, "other"),
+        open_persistent(path, "other"),
     ):
         pytest.fail("the block must not run")
 
 
 def test_another_run_is_not_undone(tmp_path):
     path = tmp_path / "d.trig"
-    with pytest.raises(OntologyError, match="another run"), persisted(path, "demo") as mine:
+    with pytest.raises(OntologyError, match="another run"), open_persistent(path, "demo") as mine:
         mine.mem_add(A, P, "mine")
-        with persisted(path, "demo") as theirs:
+        with open_persistent(path, "demo") as theirs:
             theirs.mem_add(A, P, "theirs")
     assert [fact.o["v"] for fact in load_snapshot(path).quads("mem")] == ["theirs"]
     assert mine.changed
@@ -388,12 +389,12 @@ def test_another_run_is_not_undone(tmp_path):
 
 def test_saving_in_the_middle_or_elsewhere_does_not_confuse_the_end(tmp_path):
     path = tmp_path / "d.trig"
-    with persisted(path, "demo") as dataset:
+    with open_persistent(path, "demo") as dataset:
         dataset.mem_add(A, P, 1)
         save_snapshot(dataset, path)
         dataset.mem_add(A, P, 2)
     assert len(load_snapshot(path).quads("mem")) == 2
-    with persisted(path, "demo") as dataset:
+    with open_persistent(path, "demo") as dataset:
         dataset.mem_add(A, P, 3)
         save_snapshot(dataset, tmp_path / "copy.trig")
     assert len(load_snapshot(path).quads("mem")) == 3

@@ -17,8 +17,7 @@ from rlm.errors import OntologyError
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.meta import graph_meta
 from rlm.ontology.meta.builder import build_meta
-from rlm.ontology.views.nearest import distance, nearest
-from rlm.ontology.views.search import NameIndex
+from rlm.ontology.views.search import NameIndex, distance, nearest
 from rlm.ontology.views.views import Views
 
 ZOO = """

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pack_making import store
 
-from rlm.learning.compact import is_shown_whole
+from rlm.context import is_shown_whole
 from rlm.packs import (
     bootstrap_general_strategies,
     export_pack,

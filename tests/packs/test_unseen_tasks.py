@@ -12,8 +12,8 @@ import pytest
 
 from rlm.learning.verify import check_verify
 from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.labels import squeeze
 from rlm.ontology.open import open_engine
-from rlm.ontology.views.nearest import squeezed
 
 SMALL = """\
 @prefix ex: <http://example.org/small#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -78,7 +78,7 @@ def test_a_name_that_two_terms_have_is_not_used(unseen, tmp_path):
         texts = [made.terms.written(term, made.rng) for term in made.classes for _ in range(20)]
     assert {way for way, _ in texts} <= {"curie", "local name"}
     said = " ".join(text for _, text in texts).replace("ex:Alone", "")
-    assert "alone" not in squeezed(said)  # as a local name it is also the other's label
+    assert "alone" not in squeeze(said)  # as a local name it is also the other's label
     assert "subclasses" in made.skipped
     assert {task.kind for task in found} >= {"namespaces", "describe", "roots", "absent", "count"}
 

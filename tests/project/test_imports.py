@@ -194,7 +194,7 @@ def test_no_module_is_too_long(modules, root):
         ("rlm.llm.cassette", "from .offline import client"),
         ("rlm.learning.gates", "from rlm.packs.select import hardcoded"),
         ("rlm.learning.artifact", "from rlm.tools.trace import Trace"),
-        ("rlm.context.build", "from rlm.learning import dedup"),
+        ("rlm.context", "from rlm.learning import dedup"),
         ("rlm.tools.memory", "from rlm.packs import import_pack"),
         ("rlm.agent.attempt", "from rlm.packs import list_packs"),
     ],
@@ -224,7 +224,7 @@ def test_an_import_that_goes_up_is_found(module, source):
         ("rlm.llm.open", "from rlm.llm.offline.client import OfflineClient"),
         ("rlm.llm.offline.graph.follow", "from rlm.llm.offline.asked.kinds import Asked"),
         ("rlm.tools.learned", "from rlm.learning import dedup"),
-        ("rlm.learning.dedup", "from rlm.context.l2_memories import bullets"),
+        ("rlm.learning.dedup", "from rlm.context import bullets"),
         ("rlm.train", "from rlm.packs.curriculum import Task"),
     ],
 )

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-MOST_FILES = 137
-MOST_MODULES = 220
+MOST_FILES = 120
+MOST_MODULES = 205
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def make_repl() -> Iterator[Maker]:
         given = Surroundings(
             tools=tools or {},
             hidden=words.pop("hidden", {}),
-            patient=frozenset(words.pop("patient", ())),
+            untimed=frozenset(words.pop("untimed", ())),
         )
         made.append(ProcessRepl(given, limits, **words))
         return made[-1]

@@ -156,7 +156,7 @@ def test_time_in_tools_counts_unless_they_are_patient(opened):
     # stopped one call later.
     assert opened({"slow": slow}, limits=limits).run(code.format(6)).error == "timeout"
     assert (
-        opened({"slow": slow}, limits=limits, patient=frozenset({"slow"}))
+        opened({"slow": slow}, limits=limits, untimed=frozenset({"slow"}))
         .run(code.format(2))
         .stdout
         == "done\n"

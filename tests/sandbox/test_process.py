@@ -213,7 +213,7 @@ def test_the_time_of_a_patient_tool_does_not_count_but_its_deadline_does(make_re
         threading.Event().wait(0.2)
         return "done"
 
-    repl = make_repl({"think": think}, patient=["think"], limits={"block_s": 0.15})
+    repl = make_repl({"think": think}, untimed=["think"], limits={"block_s": 0.15})
     assert repl.run("print(think(), think())").stdout == "done done\n"
     result = repl.run("while True:\n    think()", deadline=time.monotonic() + 0.5)
     assert result.error == "timeout" and result.calls < 8

@@ -12,8 +12,14 @@ from rlm.loop.trace import render_value
 from rlm.store.jsonfile import MemoryStore
 from rlm.store.types import MemoryItem
 from rlm.tools import RecalledTexts, memory_tools
-from rlm.tools.memory import ADDS_PER_RUN, GET_ITEMS, ITEM_CHARS, QUOTE_CHARS, SEARCH_CHARS
-from rlm.tools.recalled_texts import MOST_RECALLED
+from rlm.tools.memory import (
+    ADDS_PER_RUN,
+    GET_ITEMS,
+    ITEM_CHARS,
+    MOST_RECALLED,
+    QUOTE_CHARS,
+    SEARCH_CHARS,
+)
 
 pytestmark = pytest.mark.req("UT-02")
 

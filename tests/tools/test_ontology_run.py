@@ -44,7 +44,7 @@ def run(db, tmp_path):
                 store=handles,
                 meter=meter,
                 tools=box.functions,
-                patient=box.patient,
+                untimed=box.untimed,
                 logger=logger,
                 **options,
             )

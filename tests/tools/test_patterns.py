@@ -11,7 +11,7 @@ from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.query.lexer import tokenize
 from rlm.ontology.query.shape import PATTERN_CHARS, pattern_of
 from rlm.tools import RecalledTexts, sparql_tools
-from rlm.tools.patterns import PATTERNS_PER_RUN
+from rlm.tools.sparql import PATTERNS_PER_RUN
 
 pytestmark = pytest.mark.req("UT-05")
 

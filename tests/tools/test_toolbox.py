@@ -48,13 +48,13 @@ def test_a_tool_that_fails_is_not_measured(meter):
 
 def test_a_description_has_signature_and_first_lines(meter):
     box = Toolbox()
-    box.add(shout, meter, patient=True)
+    box.add(shout, meter, untimed=True)
     assert (
         box.describe()
         == "shout(text, times=2, *rest, loud=True)\n    Say it again.\n    Not shown: a third line"
         " is, a fourth is not."
     )
-    assert (set(box.functions), box.patient) == ({"shout"}, {"shout"})
+    assert (set(box.functions), box.untimed) == ({"shout"}, {"shout"})
 
 
 def test_boxes_are_joined_and_a_name_is_used_once(meter):
@@ -63,10 +63,10 @@ def test_boxes_are_joined_and_a_name_is_used_once(meter):
         return text
 
     one, two = Toolbox(), Toolbox()
-    one.add(shout, meter, patient=True)
+    one.add(shout, meter, untimed=True)
     two.add(whisper, meter)
     both = one | two
-    assert (set(both.functions), both.patient) == ({"shout", "whisper"}, {"shout"})
+    assert (set(both.functions), both.untimed) == ({"shout", "whisper"}, {"shout"})
     assert (len(one.functions), len(two.functions)) == (1, 1)
     for use in (lambda: both.add(shout, meter), lambda: both | one):
         with pytest.raises(ValidationError, match="there is a tool 'shout' already"):

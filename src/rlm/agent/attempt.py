@@ -16,7 +16,7 @@ from rlm.handles import Store as Handles
 from rlm.learning.artifact import extract_trajectory_artifact
 from rlm.learning.confidence import Uses, uses_in
 from rlm.learning.extract_calls import CallReading
-from rlm.learning.grounding import ungrounded
+from rlm.learning.grounding import find_ungrounded
 from rlm.learning.judge import judge_trajectory
 from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client, is_language_model
@@ -62,8 +62,8 @@ class Attempt:
         self.recalled = recalled
         self.meter, self.handles, self.trace = Meter(), stack.enter_context(Handles()), Trace()
         self.trajectory = Trajectory(task_query=self.query, run_id=run.run_id)
-        told = (recalled.built.text, spec.guidance, hint)
-        self.guidance = "\n\n".join(part for part in told if part)
+        guidance = (recalled.built.text, spec.guidance, hint)
+        self.guidance = "\n\n".join(part for part in guidance if part)
         self.meter.context_size = len(self.guidance)
         self.meter.memory_items_injected = len(recalled.injected)
         self.result = RLMResult("")
@@ -107,7 +107,7 @@ class Attempt:
                 ontology=self.graph.name,
             )
             box = box | view_tools(self.graph.views, self.meter)
-        own = Toolbox(dict(self.spec.tools), set(self.spec.patient))
+        own = Toolbox(dict(self.spec.tools), set(self.spec.untimed))
         return self.trace.watch(box | own)
 
     def _open_log(self, stack: ExitStack) -> RLMLogger | None:
@@ -124,7 +124,9 @@ class Attempt:
             "packs": sorted({p.name for p in self.store.packs() if p.rolled_back_at is None}),
         }
         folder = Path(self.spec.log_dir).expanduser()
-        logger = stack.enter_context(RLMLogger(folder, scrub=_scrub_text, extra=extra))
+        logger = stack.enter_context(
+            RLMLogger(folder, scrub=lambda text: scrub(text)[0], extra=extra)
+        )
         self.trajectory.rlm_log_path = str(logger.path.resolve())
         return logger
 
@@ -150,7 +152,7 @@ class Attempt:
             sub_client=self.models.sub,
             limits=self.spec.limits_over(ontology=self.graph is not None),
             tools=box.functions,
-            patient=box.patient,
+            untimed=box.untimed,
             guidance=self.guidance,
             on_step=step,
         )
@@ -196,7 +198,7 @@ class Attempt:
 
     def _find_ungrounded(self) -> list[str]:
         blocks = [block for turn in self.result.iterations for block in turn.code_blocks]
-        return ungrounded(
+        return find_ungrounded(
             self.result.answer,
             [block.result.stdout for block in blocks],
             {} if self.graph is None else self.graph.meta.prefixes,
@@ -266,7 +268,3 @@ class Attempt:
         if others:
             made.artifact["attempts"] = list(others)
         return made
-
-
-def _scrub_text(text: str) -> str:
-    return scrub(text)[0]

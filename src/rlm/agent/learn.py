@@ -31,11 +31,8 @@ class Learned:
 def learn(
     attempts: Sequence[Attempt], store: MemoryBackend, *, extract: bool, lineage: Mapping[str, Any]
 ) -> Learned:
-    """What the attempts at one question teach, the chosen attempt first. Writes nothing.
-
-    A run that a person, a limit or a dead model ended says nothing of its memories, and teaches
-    nothing.
-    """
+    """What the attempts at one question teach, the chosen attempt first. Writes nothing. A run that
+    a person, a limit or a dead model ended says nothing of its memories, and teaches nothing."""
     lessons = [_credit(attempt) if _own_end(attempt) else Lessons() for attempt in attempts]
     judged = [attempt for attempt in attempts if attempt.judgment is not None and _own_end(attempt)]
     if not extract or not judged or not _own_end(attempts[0]):
@@ -50,16 +47,14 @@ def learn(
 
 
 def _credit(attempt: Attempt) -> Lessons:
-    """What an attempt says of the memories in its prompt. What is no language model says what it
-    follows: its silence is no use."""
+    """What an attempt says of the memories in its prompt. An offline one says what it follows."""
     recalled = attempt.recalled
     signals = signals_for(recalled.injected, attempt.uses, attempt.judgment, reads=attempt.speaks)
     return Lessons(tuple(signals), followed=tuple(followed_of(recalled.ids, attempt.uses)))
 
 
 def _own_end(attempt: Attempt) -> bool:
-    """Whether it ended by itself: with an answer, in circles, or without one after a fair number of
-    turns."""
+    """Whether it ended by itself: with an answer, in circles, or after a fair number of turns."""
     result = attempt.result
     if result.converged:
         return True
@@ -68,8 +63,7 @@ def _own_end(attempt: Attempt) -> bool:
 
 
 def _found_again(best: Attempt, outcomes: Sequence[Mapping[str, Any]]) -> Iterator[Signal]:
-    """A success that leads to a memory which is there, and was not followed, speaks for that
-    memory."""
+    """A success that leads to a stored memory which it did not follow speaks for that memory."""
     followed = followed_of(best.recalled.ids, best.uses)
     for outcome in outcomes:
         known = outcome["action"] == "skip" and outcome["why"] == dedup.THERE_ALREADY

@@ -15,15 +15,15 @@ from rlm.agent.spec import Context, RunSpec
 from rlm.errors import ConfigError
 from rlm.handles import Meter
 from rlm.loop import RLMIteration
-from rlm.ontology.datasets.snapshot import persisted
+from rlm.ontology.datasets.snapshot import open_persistent
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.views.sense import sense_card
+from rlm.ontology.views.summary import sense_card
 from rlm.ontology.views.views import Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 from rlm.tools import Toolbox
-from rlm.tools.dataset import dataset_tools
-from rlm.tools.mount import VIEWS
+from rlm.tools.notebook import VIEWS
+from rlm.tools.views import dataset_tools
 
 Answered = tuple[str, list[RLMIteration], dict[str, Any], list[MemoryItem]]
 SENSE_CHARS = 600
@@ -83,9 +83,9 @@ def rlm_run_with_memory(
         check_language(query, models.root, ontology=graph is not None, context=context)
         dataset = None
         if persist_dataset and dataset_path is not None:
-            dataset = stack.enter_context(persisted(dataset_path, DATASET_NAME))
+            dataset = stack.enter_context(open_persistent(dataset_path, DATASET_NAME))
             tools = tools | dataset_tools(dataset, Meter())
-        spec = replace(spec, tools=tools.functions, patient=tools.patient)
+        spec = replace(spec, tools=tools.functions, untimed=tools.untimed)
         job = AgentRun(stack, spec, RunParts(models, memory_store, graph, context))
         if dataset is not None and dataset_path is not None:
             path = str(Path(dataset_path).expanduser().absolute())
@@ -108,24 +108,22 @@ def rlm_run_enhanced(
     ns: Mapping[str, Any] | None = None,
     **kwargs: Any,
 ) -> tuple[str, list[RLMIteration], dict[str, Any]]:
-    """The same with every layer of context: `sense` is a sense card, or the GraphMeta that it is
-    made from."""
+    """The same with every layer of context: `sense` is a sense card, or the GraphMeta of one."""
     card = (
         sense_card(sense, budget=SENSE_CHARS)
         if isinstance(sense, GraphMeta)
         else str(sense)[:SENSE_CHARS]
     )
     graph, _, _ = _split_namespace(ns or {})
-    told = "" if graph is not None else card  # a graph brings its own
+    guidance = "" if graph is not None else card  # a graph brings its own
     answer, iterations, made, _ = rlm_run_with_memory(
-        query, context, memory_store, ns, guidance=told, **kwargs
+        query, context, memory_store, ns, guidance=guidance, **kwargs
     )
     return answer, iterations, made
 
 
 def _split_namespace(ns: Mapping[str, Any]) -> tuple[Graph | None, Toolbox, dict[str, Any]]:
-    """What of a namespace the REPL can have: the ontology that is mounted in it, functions, plain
-    values."""
+    """What of a namespace the REPL can have: its mounted ontology, functions, plain values."""
     name, engine = next(
         ((name, value) for name, value in ns.items() if _is_engine(value)), ("", None)
     )

@@ -109,11 +109,8 @@ class RunParts:
 
     @classmethod
     def open(cls, stack: ExitStack, spec: RunSpec) -> RunParts:
-        """Open everything that a spec names; closed with the stack.
-
-        What can be known to be wrong raises, and then nothing was spent; the store comes last,
-        because opening it may make it.
-        """
+        """Open everything that a spec names; closed with the stack. What can be known to be wrong
+        raises, and then nothing was spent; the store comes last, because opening it may make it."""
         models = stack.enter_context(Models(spec))
         asked = None if spec.replay is not None else models.root
         if spec.context is None:
@@ -162,7 +159,7 @@ def load_context(context: Context) -> Any:
 
 
 def check_question(query: str) -> None:
-    """ConfigError for a question that is none, or too long."""
+    """ConfigError for a question that is empty or too long."""
     if not isinstance(query, str) or not query.strip():
         raise ConfigError("the question is empty: say what you want to know")
     if len(query) > MAX_QUESTION_CHARS:
@@ -181,8 +178,7 @@ def check_lang(tag: str | None) -> None:
 def check_language(
     query: str, client: Client | None, *, ontology: bool, context: Any = None
 ) -> None:
-    """ConfigError for a question in a language that a client cannot read; language models read
-    any."""
+    """ConfigError for a question in a language that a client cannot read."""
     if client is None:
         return
     texts = None if context is None else _texts(context)

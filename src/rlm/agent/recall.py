@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.agent.parts import Graph
-from rlm.context import BuiltContext, build_context
-from rlm.context.l2_memories import AT_MOST
+from rlm.context import AT_MOST, BuiltContext, build_context
 from rlm.learning.confidence import RECALL_FLOOR
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Hit, MemoryItem, Scope
@@ -45,8 +44,7 @@ class RecalledContext:
         ]
 
     def to_dicts(self, followed: Sequence[int]) -> list[dict[str, Any]]:
-        """The retrieved memories for people and for JSON; `followed` are numbers of the prompt,
-        from 1."""
+        """The retrieved memories as JSON; `followed` are numbers of the prompt, from 1."""
         used = {memory_id for number, memory_id in enumerate(self.ids, 1) if number in followed}
         return [
             {
@@ -112,8 +110,7 @@ def _kinds_shared(item: MemoryItem, task_types: Sequence[str]) -> set[str]:
 
 
 def _choose(items: list[MemoryItem]) -> list[MemoryItem]:
-    """The best that the prompt has room for. Things to avoid say what not to do: beside one, a way
-    that worked."""
+    """The best that the prompt has room for; beside things to avoid, a way that worked."""
     best = items[:AT_MOST]
     if best and all(item.outcome == "failure" for item in best):
         worked = next((item for item in items if item.outcome != "failure"), None)

@@ -58,12 +58,8 @@ class TaskRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec(LoopSpec):
-    """Everything that a caller can choose about a run. It goes from the command line to the loop.
-
-    `rlm.agent.run` takes these fields as keywords. Training and evaluation get one without a
-    question and make one for each task with `dataclasses.replace`. Fields that the loop reads too
-    are in `LoopSpec`.
-    """
+    """Everything that a caller can choose about a run, beyond `LoopSpec`. Training and evaluation
+    get one without a question and make one for each task with `dataclasses.replace`."""
 
     query: str = ""
     ontology_path: str | Path | None = None

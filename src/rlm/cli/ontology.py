@@ -70,13 +70,13 @@ def _resolve(views: Views, name: str, *, predicate: bool = False) -> str:
 
 def _is_well_formed(views: Views, name: str) -> bool:
     """Whether a name is an IRI, a name with a prefix that is bound, or words that fit nothing."""
-    from rlm.ontology.views.resolve import called
+    from rlm.ontology.views.resolve import find_named
 
     if re.search("[:<>]", name):
         with suppress(OntologyError):
             return bool(views.meta.prefixes.expand(name))
         return False
-    return bool(name.strip()) and not called(views.engine, views.meta, name.strip())
+    return bool(name.strip()) and not find_named(views.engine, views.meta, name.strip())
 
 
 def _and_more(number: int) -> str:
@@ -312,8 +312,7 @@ def _label(views: Views, name: str) -> str:
 @ASKED
 def card(session: Session, **given: Any) -> None:
     """Show what a prompt contains of SOURCE: the sense card, and the schema's constraints."""
-    from rlm.ontology.views.schema import schema_constraints
-    from rlm.ontology.views.sense import sense_card
+    from rlm.ontology.views.summary import schema_constraints, sense_card
 
     with _views(session, given) as views:
         sense = sense_card(views.meta, lang=given["lang"])

@@ -214,7 +214,7 @@ def _logs_on_stderr(session: Session) -> Iterator[None]:
 
 @contextmanager
 def _wait_for(session: Session, source: str | None) -> Iterator[Callable[[str], None]]:
-    """A bar while an ontology loads; yields what is told the model once all is accepted."""
+    """A bar while an ontology loads; yields the callback for the model's name."""
     with ExitStack() as waits:
         if source is not None:
             waits.enter_context(output.opening(source))
@@ -227,7 +227,7 @@ def _wait_for(session: Session, source: str | None) -> Iterator[Callable[[str], 
 
 
 def _read(session: Session, names: tuple[str, ...]) -> str | dict[str, str]:
-    """One text, or several by name. What is not plain UTF-8 is told."""
+    """One text, or several by name, with a notice for what is not plain UTF-8."""
     from rlm.handles import decode
 
     texts: dict[str, str] = {}

@@ -90,10 +90,10 @@ def _progress(session: Session, what: str, total: int) -> Iterator[OnTask | None
 def print_task(session: Session, outcome: TaskOutcome, done: int, of: int) -> None:
     """One line for a task that was run, where no bar shows it."""
     if not sys.stderr.isatty() and not outcome.earlier:
-        session.talk(f"{done}/{of} {one_line(outcome.task_id)}: {_said(outcome)}")
+        session.talk(f"{done}/{of} {one_line(outcome.task_id)}: {_describe(outcome)}")
 
 
-def _said(outcome: TaskOutcome) -> str:
+def _describe(outcome: TaskOutcome) -> str:
     new = f", {outcome.new_memories} new" if outcome.new_memories else ""
     return (
         f"{'right' if outcome.success else 'wrong'} in {outcome.steps}"

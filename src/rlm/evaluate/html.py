@@ -84,8 +84,8 @@ def _number_heads(texts: Iterable[str]) -> list[str]:
 
 
 def _number(text: object, title: str = "") -> str:
-    told = f' title="{title}"' if title else ""
-    return f'<td class="n"{told}>{text}</td>'
+    tip = f' title="{title}"' if title else ""
+    return f'<td class="n"{tip}>{text}</td>'
 
 
 # -- the head
@@ -103,10 +103,10 @@ def _head(made: Evaluation) -> str:
         f"<h1>Evaluation of {safe(made.curriculum_id)}</h1>",
         f'<p class="soft">{asked}: {tasks} {which}; {trials}. {when} UTC</p>',
     ]
-    if (told := made.trained) is not None:
+    if (training := made.trained) is not None:
         lines.append(
-            f'<p class="soft">Training: {told["tasks"]} tasks, {told["successes"]} solved, '
-            f"{told['new_memories']} memories.</p>"
+            f'<p class="soft">Training: {training["tasks"]} tasks, {training["successes"]} solved, '
+            f"{training['new_memories']} memories.</p>"
         )
     if made.stopped:
         lines.append(f"<p><strong>It ended early: {safe(made.stopped, 300)}.</strong></p>")
@@ -169,8 +169,8 @@ def _kinds(made: Evaluation, names: Sequence[str]) -> str:
         cells = ""
         for each in (made.summary(arm, kind) for arm in made.arms):
             low, high = map(percent, each.success_interval)
-            told = f"{each.successes}/{each.runs} in {each.steps:.1f}" if each.runs else ""
-            cells += _number(told, f"success, 95 %: {low} to {high}")
+            rate = f"{each.successes}/{each.runs} in {each.steps:.1f}" if each.runs else ""
+            cells += _number(rate, f"success, 95 %: {low} to {high}")
         rows.append(f"<tr><td>{safe(kind)}</td>{cells}</tr>")
     return _table(["<th>kind</th>", *_number_heads(names)], rows)
 

@@ -64,7 +64,7 @@ def evaluate(
 
     `spec` holds for every run, training included, and so do `choices`, which are fields of
     `RunSpec`: `model`, `client`, `scaling`, `log_dir`, `limits`, … `store_dir` keeps the stores of
-    the arms; a training that is in there already is not done again. `on_task` is told of training,
+    the arms; a training that is in there already is not done again. `on_task` hears of training,
     `on_run` of measuring. Ctrl-C, or a model that fails, ends it with what there is. Raises
     RLMError before anything is asked when something is wrong.
     """
@@ -123,7 +123,7 @@ def _folder(stack: ExitStack, store_dir: str | Path | None) -> Path:
 
 
 def _summarize(report: TrainReport) -> dict[str, Any]:
-    """What is told of the training that came before."""
+    """The training that came before, as the report has it."""
     whole = asdict(summary("all", report.outcomes))
     del whole["kind"]
     return whole
@@ -136,15 +136,13 @@ class _Stores:
         self.folder, self.lesson, self.arms = folder, lesson, arms
         self.embedder: Embedder | None = None
         for arm in arms:
-            if arm != "trained":
-                self._make(arm)
-
-    def _make(self, arm: str) -> None:
-        with open_store(self._path(arm), origin="evaluation") as store:
-            self.embedder = self.embedder or store.embedder
-            for name in shipped_packs() if arm == "packs" else ():
-                import_pack(name, store)
-            self._freeze(arm, store)
+            if arm == "trained":
+                continue
+            with open_store(self._path(arm), origin="evaluation") as store:
+                self.embedder = self.embedder or store.embedder
+                for name in shipped_packs() if arm == "packs" else ():
+                    import_pack(name, store)
+                self._freeze(arm, store)
 
     def train(self, spec: RunSpec, on_task: OnTask | None) -> TrainReport | None:
         """Fill the store of the arm `trained`. What ends a training early ends the evaluation."""

@@ -68,7 +68,9 @@ def success_plot(names: Sequence[str], summaries: Sequence[Summary]) -> str:
     for place, (name, each) in enumerate(zip(names, summaries, strict=True)):
         y = top + row * place + 28
         low, high = each.success_interval
-        told = f"{name}: {percent(each.success)}, 95 % interval {percent(low)} to {percent(high)}"
+        caption = (
+            f"{name}: {percent(each.success)}, 95 % interval {percent(low)} to {percent(high)}"
+        )
         parts += [
             _label(name, y - 14),
             (
@@ -76,13 +78,13 @@ def success_plot(names: Sequence[str], summaries: Sequence[Summary]) -> str:
                 f' y1="{y}" y2="{y}"/>'
             ),
             *(_stroke("end", place, end, 1.0, y) for end in (low, high)),
-            _mark(place, each.success, 1.0, y, 7, told),
+            _mark(place, each.success, 1.0, y, 7, caption),
             _value(percent(each.success), y),
         ]
-    told = "; ".join(
+    caption = "; ".join(
         f"{name} {percent(each.success)}" for name, each in zip(names, summaries, strict=True)
     )
-    return _svg(bottom + FOOT, f"Success rate by arm, with 95 % intervals: {told}", parts)
+    return _svg(bottom + FOOT, f"Success rate by arm, with 95 % intervals: {caption}", parts)
 
 
 def steps_plot(made: Evaluation, names: Sequence[str]) -> str:
@@ -143,8 +145,8 @@ def _x(value: float, most: float) -> str:
     return f"{LEFT + (RIGHT - LEFT) * value / most:.2f}%"
 
 
-def _mark(place: int, value: float, most: float, y: float, size: float, told: str) -> str:
-    shape = f"<g>{marker(place, 0, 0, size)}<title>{safe(told)}</title></g>"
+def _mark(place: int, value: float, most: float, y: float, size: float, caption: str) -> str:
+    shape = f"<g>{marker(place, 0, 0, size)}<title>{safe(caption)}</title></g>"
     return f'<svg x="{_x(value, most)}" y="{y}" overflow="visible">{shape}</svg>'
 
 
@@ -177,8 +179,8 @@ def _axis(
     )
 
 
-def _svg(height: float, told: str, parts: Sequence[str]) -> str:
+def _svg(height: float, caption: str, parts: Sequence[str]) -> str:
     return (
-        f'<svg class="plot" width="100%" height="{height:.0f}" role="img" aria-label="{safe(told)}"'
-        f' xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
+        f'<svg class="plot" width="100%" height="{height:.0f}" role="img"'
+        f' aria-label="{safe(caption)}" xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
     )

@@ -89,10 +89,7 @@ class ArmDifference:
 @dataclass(frozen=True, slots=True)
 class MemoryEffect:
     """One memory: in how many runs it stood in the prompt, how many used it, and what the same
-    tasks are without.
-
-    Runs that used another one instead say nothing of it and are not compared.
-    """
+    tasks are without. Runs that used another one instead say nothing of it and are not compared."""
 
     memory_id: str
     title: str
@@ -150,11 +147,9 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON types: summaries, differences, kinds, memories and single runs."""
-        told = {
-            name: getattr(self, name) for name in self.__slots__ if name not in ("runs", "arms")
-        }
+        plain = [name for name in self.__slots__ if name not in ("runs", "arms")]
         return {
-            **told,
+            **{name: getattr(self, name) for name in plain},
             "arms": {arm: asdict(self.summary(arm)) for arm in self.arms},
             "differences": [asdict(each) for each in self.differences()],
             "kinds": {

@@ -28,12 +28,8 @@ def wilson(successes: float, count: int) -> Interval:
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> Interval:
-    """Newcombe's interval of the difference `first` − `second` of two success rates over the same
-    tasks.
-
-    Unlike a bootstrap it is not empty where all tasks agree: ten tasks that all succeed twice prove
-    no equality.
-    """
+    """Newcombe's interval of the difference of two success rates over the same tasks. Unlike a
+    bootstrap it is not empty where all tasks agree."""
     count = len(first)
     if count == 0:
         return -1.0, 1.0

@@ -3,10 +3,9 @@
 The leakage meter lives here too, because it counts what gets past the handles.
 """
 
-from rlm.handles.meter import Meter
 from rlm.handles.payload import Payload, decode
 from rlm.handles.store import Ref, Store, View
-from rlm.handles.wire import expand, from_wire, mark, reader, to_wire
+from rlm.handles.wire import Meter, expand, from_wire, mark, reader, to_wire
 
 __all__ = [
     "Meter",

@@ -188,9 +188,7 @@ def find_folded(
 
 def fold(text: str) -> str:
     """The text in lower case, character for character, so that positions stay what they were.
-
-    `casefold` makes two characters of ß, and `lower` two of İ, and one of two letters of Σ.
-    """
+    `casefold` makes two characters of ß, and `lower` two of İ, and one of two letters of Σ."""
     if text.isascii():
         return text.lower()
     return text.replace("İ", "i").lower().replace("ς", "σ")

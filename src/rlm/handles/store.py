@@ -140,9 +140,7 @@ class Store:
         `ref(key)` gives its handle.
         """
         if not isinstance(dtype, str) or not _DTYPE.fullmatch(dtype):
-            raise HandleError(
-                f"dtype is {_brief(dtype)}: use a short name, such as text or results"
-            )
+            raise HandleError(f"dtype is {dtype!r:.80}: use a short name, such as text or results")
         text, lossy = render(payload)
         kind = dtype + LOSSY if lossy else dtype
         with self._lock:
@@ -297,7 +295,7 @@ class Store:
     def _free_key(self, key: str) -> str:
         if not is_key(key):
             raise HandleError(
-                f"key is {_brief(key)}: use 1 to {KEY_CHARS} printable characters, without \u27e6"
+                f"key is {key!r:.80}: use 1 to {KEY_CHARS} printable characters, without \u27e6"
                 " and \u27e7"
             )
         if key in self._entries:
@@ -310,7 +308,7 @@ class Store:
             self._check_open()
             entry = self._entries.get(key) if isinstance(key, str) else None
             if entry is None:
-                raise self._unknown(key)
+                raise self._unknown_handle(key)
             if key in self._resident:
                 self._resident.move_to_end(key)
             return entry
@@ -323,7 +321,7 @@ class Store:
         begin, end, _ = slice(max(0, target.start), max(0, target.stop)).indices(entry.body.chars)
         return entry, begin, max(begin, end)
 
-    def _unknown(self, key: object) -> HandleError:
+    def _unknown_handle(self, key: object) -> HandleError:
         if not isinstance(key, str):
             return HandleError(
                 f"expected a handle or its key, got {type(key).__name__}: pass the variable itself"
@@ -381,7 +379,3 @@ def _remove(folder: Path, pid: int) -> None:
     """Remove the folder, unless this is a forked child: the files are its parent's."""
     if os.getpid() == pid:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _brief(value: object) -> str:
-    return repr(value)[:80]

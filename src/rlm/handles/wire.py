@@ -17,11 +17,11 @@ an answer is bounded.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from rlm.errors import HandleError
-from rlm.handles.meter import Meter
 from rlm.handles.store import DTYPE_CHARS, KEY_CHARS, PREVIEW_CHARS, Ref, Store, View, is_key
 
 TAG = "$ref"
@@ -36,6 +36,9 @@ _MARK = re.compile(
     rf"\u27e6([^\u27e6\u27e7\n]{{1,{KEY_CHARS}}}):(\d{{1,15}}):(\d{{1,15}}):([0-9a-f]{{12}})\u27e7",
     re.ASCII,
 )
+MAX_SINGLE_RETURN = 1000
+MAX_MEMORY_ITEMS = 3
+MAX_CONTEXT_SIZE = 4000
 
 
 def to_wire(value: Any) -> Any:
@@ -108,12 +111,8 @@ def _is_line(value: Any, limit: int) -> bool:
 
 
 def expand(store: Store, text: str, *, max_chars: int = EXPAND_CHARS) -> str:
-    """A prompt with the passages in place of their marks. A mark of an unknown key, or a wrong one,
-    is left as it is.
-
-    HandleError when the passages together have more than `max_chars` characters; nothing is read
-    then.
-    """
+    """A prompt with passages in place of their marks; other marks stay. HandleError, and nothing
+    read, when the passages have more than `max_chars` characters."""
     total = sum(
         store.size(_view(found)) for found in _MARK.finditer(text) if _is_ours(store, found)
     )
@@ -190,3 +189,51 @@ def _check_needle(needle: Any) -> None:
         raise HandleError(
             f"the text to look for has {len(needle):,} characters, at most {NEEDLE_CHARS:,}"
         )
+
+
+# -- the leakage meter: how much got past the handles in one run (seed 002)
+
+
+class Meter:
+    """Counts for one run. Who builds the prompt sets `memory_items_injected`, `context_size`."""
+
+    def __init__(self) -> None:
+        self.memory_items_injected = 0
+        self.context_size = 0
+        self._lock = threading.Lock()
+        self._tools: dict[str, tuple[int, int]] = {}
+        self._largest = (0, "")
+
+    def note(self, tool: str, chars: int, *, to_prompt: bool = True) -> None:
+        """A tool returned so many characters. Not `to_prompt`: to the sandbox only, no leak."""
+        with self._lock:
+            calls, total = self._tools.get(tool, (0, 0))
+            self._tools[tool] = (calls + 1, total + chars)
+            if to_prompt and chars > self._largest[0]:
+                self._largest = (chars, tool)
+
+    def report(self) -> dict[str, Any]:
+        """The four metrics, the red flags, and calls and characters by tool; all JSON types."""
+        with self._lock:
+            largest, tool = self._largest
+            by_tool = {
+                name: {"calls": calls, "chars": chars}
+                for name, (calls, chars) in sorted(self._tools.items())
+            }
+        flags = [
+            f"{name}: {value:,} > {most:,}{where}"
+            for name, value, most, where in (
+                ("max_single_return", largest, MAX_SINGLE_RETURN, f" ({tool})"),
+                ("memory_items_injected", self.memory_items_injected, MAX_MEMORY_ITEMS, ""),
+                ("context_size", self.context_size, MAX_CONTEXT_SIZE, ""),
+            )
+            if value > most
+        ]
+        return {
+            "total_chars_returned": sum(entry["chars"] for entry in by_tool.values()),
+            "max_single_return": largest,
+            "memory_items_injected": self.memory_items_injected,
+            "context_size": self.context_size,
+            "flags": flags,
+            "by_tool": by_tool,
+        }

@@ -51,12 +51,9 @@ def extract_trajectory_artifact(
     trace: Trace | None = None,
     reason: str = "",
 ) -> dict[str, Any]:
-    """The artifact of a run, as JSON types.
-
-    `converged` is the run's own word: a run that hit a limit is not converged, whatever text it has
-    left. Where nobody says, it is whether there is an answer. `reason` says in words how the run
-    ended.
-    """
+    """The artifact of a run, as JSON types. `converged` is the run's own word: a run that hit a
+    limit is not converged, whatever text it has left. Where nobody says, it is whether there is an
+    answer. `reason` says in words how the run ended."""
     blocks = [(turn.number, block) for turn in iterations for block in turn.code_blocks]
     calls = _calls_by_block([block for _, block in blocks], trace)
     steps = [_step(*block, made) for block, made in zip(blocks, calls, strict=True)]
@@ -161,17 +158,17 @@ def _write_calls(calls: Sequence[ToolCall]) -> str:
     """Calls on one line: whole, else without pages, else cut and how many there are beyond."""
     asking = [call for call in calls if call.tool != PAGING] or calls
     share = (ACTION_CHARS - 2) // max(1, min(len(asking), 3)) - 2
-    told: list[str] = []
+    texts: list[str] = []
     for some, most in ((calls, ACTION_CHARS), (asking, ACTION_CHARS), (asking, share)):
-        told = list(dict.fromkeys(_write_call(call, most) for call in some))
-        if len("; ".join(told)) <= ACTION_CHARS:
-            return "; ".join(told)
-    shown = told[:1]
-    for text in told[1:]:
+        texts = list(dict.fromkeys(_write_call(call, most) for call in some))
+        if len("; ".join(texts)) <= ACTION_CHARS:
+            return "; ".join(texts)
+    shown = texts[:1]
+    for text in texts[1:]:
         if len("; ".join((*shown, text))) > ACTION_CHARS - len(" (+99)"):
             break
         shown.append(text)
-    left = len(told) - len(shown)
+    left = len(texts) - len(shown)
     return "; ".join(shown) + (f" (+{left})" if left else "")
 
 
@@ -235,8 +232,7 @@ def _choose_calls(body: Sequence[ast.stmt], most: int) -> str:
 
 
 def _calls(node: ast.AST, passed: Collection[str] = _BUILTIN) -> Iterator[ast.Call]:
-    """The calls by name in a statement, in order. Those in `passed` are looked into, any other is
-    taken whole."""
+    """The calls by name in a statement, in order; only those in `passed` are looked into."""
     if isinstance(node, ast.Call) and _name(node) not in {"", *passed}:
         yield node
         return
@@ -254,8 +250,7 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def _join_parts(parts: Sequence[str], most: int) -> str:
-    """The parts on one line. Where they are too many the last ones stay: they are what a block
-    comes to."""
+    """The parts on one line; where they are too many the last ones stay, which are the result."""
     parts = [" ".join(part.split()) for part in dict.fromkeys(parts)]
     while len(parts) > 1 and len("; ".join(parts)) > most:
         parts = parts[1:]

@@ -13,9 +13,9 @@ from typing import Any
 
 from rlm.errors import RLMError
 from rlm.loop.trace import ToolCall
-from rlm.ontology.query.template import names_of, template_of
-from rlm.ontology.terms import XSD, Prefixes, local_name
-from rlm.ontology.vocabulary import SKOS, is_machinery
+from rlm.ontology.query.shape import names_of, template_of
+from rlm.ontology.terms import Prefixes, is_machinery, local_name
+from rlm.ontology.vocabulary import SKOS, XSD
 
 LINKING = {"search_entity": "query", "search_by_label": "text"}
 """Tools that find an IRI for a name, and the parameter that holds the name."""
@@ -117,7 +117,7 @@ def _names(call: ToolCall, prefixes: Prefixes) -> list[str]:
 
 
 def expand_name(name: str, prefixes: Prefixes) -> str:
-    """A name as an IRI; '' when it is none."""
+    """A name as an IRI; '' for anything else."""
     with suppress(RLMError):
         return prefixes.expand(name)
     return ""
@@ -149,9 +149,7 @@ def entities_in(
     steps: Sequence[Step], about: Sequence[Step], question: str, prefixes: Prefixes
 ) -> dict[str, str]:
     """The terms that steps `about` something name because the question does → their placeholders.
-
-    They are numbered as the question has them; those of an ASK as the query has them.
-    """
+    They are numbered as the question has them; those of an ASK as the query has them."""
     terms = dict.fromkeys(name for step in about for name in step.names)
     words = _looked_up(steps)
     places = {term: _place(term, words.get(term, ()), question, prefixes) for term in terms}

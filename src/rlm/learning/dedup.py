@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from rlm.context.l2_memories import bullets
-from rlm.learning.compact import STEPS, is_shown_whole, list_steps
+from rlm.context import STEPS, bullets, is_shown_whole, list_steps
 from rlm.learning.gates import REPEATS
 from rlm.learning.kinds import COUNTED
 from rlm.store.backend import MemoryBackend
@@ -37,12 +36,8 @@ Kind = Literal["add", "merge", "skip", "replace"]
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What to do with a new memory. `target` is the one that is there; `merged` what that one
-    becomes.
-
-    To add with a target: they have the same words for different calls, and the new one is to say
-    so.
-    """
+    """What to do with a new memory; `merged` is what `target`, a stored one, becomes. To add with a
+    target: both have the same words for different calls, and the new one is to say so."""
 
     action: Kind
     target: MemoryItem | None = None
@@ -91,15 +86,11 @@ def decide(new: MemoryItem, existing: Iterable[MemoryItem]) -> Action:
         found = _against(new, old)
         if found is not None:
             return found
-    twin = next((old for old in near if _same_words(new, old)), None)
-    return Action("add", twin, "one does it by other calls" if twin else "nothing like it is there")
-
-
-def _same_words(new: MemoryItem, old: MemoryItem) -> bool:
-    return all(
-        normalize(getattr(new, name)) == normalize(getattr(old, name))
-        for name in ("title", "description")
+    words = normalize(new.title), normalize(new.description)
+    twin = next(
+        (old for old in near if (normalize(old.title), normalize(old.description)) == words), None
     )
+    return Action("add", twin, "one does it by other calls" if twin else "nothing like it is there")
 
 
 def _distinguish(new: MemoryItem, old: MemoryItem) -> MemoryItem:
@@ -183,11 +174,8 @@ def _both(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
 def apply(
     store: MemoryBackend, items: Sequence[MemoryItem], used: Collection[str] = ()
 ) -> DedupPlan:
-    """The plan for these items beside what a store holds, and beside one another. Writes nothing.
-
-    `used` are ids that a run has just been given: they are in use, whether or not the store has
-    counted it yet.
-    """
+    """The plan for these items beside a store and beside one another. Writes nothing. `used` are
+    ids that a run has just been given, whether or not the store has counted it yet."""
     plan = DedupPlan()
     changed: dict[str, MemoryItem] = {}
     for item in items:

@@ -106,12 +106,8 @@ def extract_contrast(
     traces: Sequence[Trace | None],
     **known: Any,
 ) -> list[MemoryItem]:
-    """What several runs of one task taught (MaTTS): what the successful ones did and the failed
-    ones did not.
-
-    Without a model, or where nothing that it says passes: the procedure of the success with the
-    fewest calls, and a lesson of a failure whose way no success took.
-    """
+    """What several runs of one task taught (MaTTS): what successes did and failures did not.
+    Without a model: the procedure of the shortest success, and a lesson of a failure."""
     if not artifacts or not len(artifacts) == len(judgments) == len(traces):
         raise ValueError("as many artifacts as judgments and traces are needed, and at least one")
     return Extraction(**known).lessons(artifacts, judgments, traces)
@@ -136,7 +132,7 @@ def _lessons_of_calls(
 
 
 def _took(success: MemoryItem, failure: MemoryItem) -> bool:
-    """Whether a success did what a failure says to avoid, or that cannot be told."""
+    """Whether a success did what a failure says to avoid, or that is unclear."""
     calls = [span for span in _CALL.findall(failure.content) if "(" in span]
     if not calls:
         return set(failure.scope.tools) <= set(success.scope.tools)

@@ -11,21 +11,21 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rlm.context import TITLE_WORDS, list_steps
 from rlm.errors import RLMError
-from rlm.learning.compact import TITLE_WORDS, list_steps
 from rlm.learning.confidence import START
 from rlm.learning.extract_calls import TASK_CHARS, CallReading
-from rlm.learning.extract_prompts import (
-    MOST_ITEMS,
-    MOST_STEPS,
-    REPAIR,
-    SCHEMA,
-    contrast_messages,
-    extract_messages,
-)
 from rlm.learning.gates import TOOLS
 from rlm.learning.json_request import Build, ask_json, parse_json
 from rlm.learning.kinds import TaskKind
+from rlm.learning.prompts import (
+    EXTRACT_REPAIR,
+    LESSON_SCHEMA,
+    LESSON_STEPS,
+    MOST_ITEMS,
+    contrast_messages,
+    extract_messages,
+)
 from rlm.llm import Client, Message, Usage
 from rlm.store.generality import hardcoded_term
 from rlm.store.types import ONTOLOGY_TOOLS, Judgment, MemoryItem, Scope
@@ -34,6 +34,7 @@ log = logging.getLogger("rlm.learning")
 
 TEMPERATURE = 1.0
 READ_CHARS = 40_000
+_MARK = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 TITLE_CHARS, DESCRIPTION_CHARS, STEP_CHARS = 120, 300, 600
 
 
@@ -70,9 +71,9 @@ def ask_for_items(
             client,
             build,
             read_items,
-            schema=SCHEMA,
+            schema=LESSON_SCHEMA,
             temperature=TEMPERATURE,
-            repair=REPAIR,
+            repair=EXTRACT_REPAIR,
             usage=usage,
         )
     except (RLMError, ValueError) as exc:
@@ -130,7 +131,9 @@ def _item(
     """An item as it would be stored. What is hidden in it stays in it: the gates are to see it."""
     title = " ".join(" ".join(found["title"].split()).split(" ")[:TITLE_WORDS])[:TITLE_CHARS]
     description = " ".join(found["description"].split())[:DESCRIPTION_CHARS]
-    content = list_steps([_step(step) for step in found["steps"][:MOST_STEPS]])
+    content = list_steps(
+        [_MARK.sub("", step)[:STEP_CHARS] for step in found["steps"][:LESSON_STEPS]]
+    )
     text = f"{title}\n{description}\n{content}"
     own = reading.ontology if found.get("general") is False or hardcoded_term(text) else None
     tools = tuple(sorted(tool for tool in TOOLS if re.search(rf"(?<!\w){tool}(?!\w)", content)))
@@ -147,7 +150,3 @@ def _item(
         outcome="success" if success else "failure",
         confidence=START["distilled" if success else "failure"],
     )
-
-
-def _step(step: str) -> str:
-    return re.sub(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+", "", step)[:STEP_CHARS]

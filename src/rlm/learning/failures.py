@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlm.learning.compact import is_shown_whole, list_steps, short_title
+from rlm.context import is_shown_whole, list_steps, short_title
 from rlm.learning.confidence import START
 from rlm.loop.trace import ToolCall
 from rlm.store.types import Judgment, MemoryItem, Scope

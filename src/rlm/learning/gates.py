@@ -7,16 +7,19 @@ reason in its provenance: a person can look at it and approve it, and no prompt 
 from __future__ import annotations
 
 import re
+import tomllib
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
-from rlm.context.l2_memories import bullets
+from rlm.context import bullets
 from rlm.errors import RLMError, ValidationError
-from rlm.learning.suspicion import suspicious
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.terms import Prefixes
 from rlm.store.generality import hardcoded_name, score_generalization
+from rlm.store.sanitize import clean_text
 from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
 GENERAL_ENOUGH = 0.5
@@ -27,41 +30,6 @@ LONG_CALL = 50
 CONTENT_CHARS = 4_000
 DESCRIPTION_CHARS = 400
 TAG_WORDS = 3
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-TOOLS = _words("""
-    search_entity search_by_label describe_entity probe_relationships find_path predicate_frequency
-    graph_stats sparql_schema sparql_peek sparql_query sparql_slice ctx_peek ctx_slice ctx_find
-    ctx_stats mem_search mem_get mem_quote memory_query memory_get_context llm_query
-    llm_query_batched rlm_query SHOW_VARS
-    """)
-"""Tools that read: a procedure that calls others, or what is not there, is none of ours."""
-PLAIN = _words("""
-    FINAL FINAL_VAR abs all any dict enumerate filter float int isinstance iter len list map max
-    min next print range reversed round set sorted str sum tuple zip
-    """)
-METHODS = _words("""
-    add append by_label count curie difference endswith extend get index intersection items join
-    keys label lower pop replace sort split startswith strip union update upper values
-    """)
-IMPERATIVES = _words("""
-    add after always analyse analyze answer apply as ask avoid batch before begin bind break
-    build call cap check choose climb collect combine compare compute confirm connect convert
-    count cross deduplicate describe determine distinguish do don't drop ensure enumerate
-    estimate examine exclude expand explore extract fall fetch fill filter find finish first
-    follow for format gather get give go group hold identify if ignore include inspect instead
-    intersect issue iterate join keep leave let limit link list locate look loop make map match
-    merge move name narrow never no not note nothing on once only open order page parse peek
-    pick prefer present print probe put query quote read record reduce refine reject relax
-    remove repeat report request resolve restrict retrieve retry return reuse review run say
-    scan search see select separate show skip sort split start state step stop store take tell
-    test then to too trace translate traverse treat try turn union use validate verify visit
-    wait walk when where widen with work write
-    """)
 _CALL = re.compile(r"(?<![\w$?])(?:(?<=(\.)))?([A-Za-z_]\w*)\(")
 _SPAN = re.compile(r"`([^`]*)`")
 _FENCED = re.compile(r"^[ \t]*```([^\n`]*)\n(.*?)^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -88,6 +56,53 @@ _TOLD = re.compile(
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _TAG = re.compile(r"[\w.:/-][\w .:/-]{0,39}")
 _STRONG = re.compile(r"[a-z0-9][A-Z]|[_\d]|\s\S")
+OTHER_LETTERS = 6
+"""So many letters of another script are a sentence, and no look-alikes any more."""
+_LOOKALIKES = str.maketrans(
+    "абвгеёзиіїјкмнорстухѕԁԛԝɡοαβεικνρτυχςσıłøđħ", "abbreezniijkmhopctyxsdqwgoabeikvptuxssilodh"
+)
+_LEET = str.maketrans("013457@$!|", "oieastasil")
+_SPELLED = re.compile(r"(?<![^\W_])(?:[^\W_][\s.,_*·•|/\\-]{1,3}){4,}[^\W_](?![^\W_])")
+_BLANK = re.compile(r"\s{2,}")
+_NO_LETTERS = re.compile(r"[\W_]+")
+_EITHER = re.compile(r"\byes (?:\w+ ){0,4}or no\b|\btrue or false\b|\byes no\b")
+"""What asks for one of two gives neither away."""
+_SUSPICION = tomllib.loads(Path(__file__).with_name("suspicion.toml").read_text("utf-8"))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+TOOLS = _words("""
+    search_entity search_by_label describe_entity probe_relationships find_path predicate_frequency
+    graph_stats sparql_schema sparql_peek sparql_query sparql_slice ctx_peek ctx_slice ctx_find
+    ctx_stats mem_search mem_get mem_quote memory_query memory_get_context llm_query
+    llm_query_batched rlm_query SHOW_VARS
+    """)
+"""Tools that read: a procedure that calls others, or what is not there, does not pass."""
+PLAIN = _words("""
+    FINAL FINAL_VAR abs all any dict enumerate filter float int isinstance iter len list map max
+    min next print range reversed round set sorted str sum tuple zip
+    """)
+METHODS = _words("""
+    add append by_label count curie difference endswith extend get index intersection items join
+    keys label lower pop replace sort split startswith strip union update upper values
+    """)
+IMPERATIVES = _words("""
+    add after always analyse analyze answer apply as ask avoid batch before begin bind break
+    build call cap check choose climb collect combine compare compute confirm connect convert
+    count cross deduplicate describe determine distinguish do don't drop ensure enumerate
+    estimate examine exclude expand explore extract fall fetch fill filter find finish first
+    follow for format gather get give go group hold identify if ignore include inspect instead
+    intersect issue iterate join keep leave let limit link list locate look loop make map match
+    merge move name narrow never no not note nothing on once only open order page parse peek
+    pick prefer present print probe put query quote read record reduce refine reject relax
+    remove repeat report request resolve restrict retrieve retry return reuse review run say
+    scan search see select separate show skip sort split start state step stop store take tell
+    test then to too trace translate traverse treat try turn union use validate verify visit
+    wait walk when where widen with work write
+    """)
 
 
 class RecalledLike(Protocol):
@@ -247,9 +262,9 @@ def _refuse_query(query: str) -> str:
 def _find_retelling(item: MemoryItem) -> str:
     steps = bullets(item.content)
     past = sum(bool(_PAST.match(step)) for step in steps)
-    told = _NARRATION.search(_SPAN.sub(" ", item.content)) or _TOLD.search(item.content)
+    story = _NARRATION.search(_SPAN.sub(" ", item.content)) or _TOLD.search(item.content)
     if (
-        told
+        story
         or _NARRATION.search(item.description)
         or 2 * past > len(steps)
         or (past and past == len(steps))
@@ -271,3 +286,74 @@ def _procedural(item: MemoryItem, tools: frozenset[str]) -> str:
     if 2 * good < len(steps) or not good:
         return "is no procedure: its steps do not say what to do"
     return ""
+
+
+# -- texts that sound like instructions for whoever reads them
+#
+# A procedure has no business with the prompt it stands in, with roles, secrets, other servers, with
+# what is stored or how a run is judged. The list is long rather than clever: a good procedure that
+# is caught costs a look by a person, a bad one that is not steers every run that recalls it. Width,
+# case, accents, look-alikes, digits for letters and hidden characters do not count.
+
+
+def _compile(patterns: Iterable[str], flags: str = "") -> re.Pattern[str]:
+    text = "|".join(patterns)
+    for name, words in _SUSPICION["words"].items():
+        text = text.replace(f"<{name}>", words)
+    return re.compile(f"(?{flags}){text}" if flags else text)
+
+
+_PHRASES: dict[str, re.Pattern[str]] = {
+    why: _compile(patterns) for why, patterns in _SUSPICION["phrases"].items()
+}
+_SIGNS: list[tuple[str, re.Pattern[str]]] = [
+    (sign["why"], _compile(sign["patterns"], sign["flags"])) for sign in _SUSPICION["signs"]
+]
+_SPACELESS = _compile(_SUSPICION["spaceless"]["patterns"])
+
+
+def suspicious(text: str) -> str:
+    """What in a text sounds like an instruction for its reader; '' when nothing does."""
+    if clean_text(text) != unicodedata.normalize("NFC", text).replace("\r\n", "\n"):
+        return "holds characters that cannot be seen"
+    # The patterns are quadratic in the length of a gap.
+    tidy = _BLANK.sub(lambda gap: "\n" if "\n" in gap[0] else " ", text)
+    for reason, pattern in _SIGNS:
+        if pattern.search(tidy):
+            return reason
+    if not text.isascii() and sum(map(_is_foreign, text)) >= OTHER_LETTERS:
+        return "is in a script that nobody here has read"
+    folded = _fold(text)
+    for form in dict.fromkeys(
+        (
+            _split_words(folded),
+            _split_words(_SPELLED.sub(lambda spelled: _NO_LETTERS.sub("", spelled[0]), folded)),
+            _split_words(folded.translate(_LEET)),
+        )
+    ):
+        for reason, pattern in _PHRASES.items():
+            if pattern.search(form):
+                return reason
+    letters = _NO_LETTERS.sub("", folded.translate(_LEET))
+    if _SPACELESS.search(letters) or _SPACELESS.search(_NO_LETTERS.sub("", folded)):
+        return "tells the reader to ignore its instructions"
+    if _SPACELESS.search(letters[::-1]):
+        return "holds coded text"
+    return ""
+
+
+def _is_foreign(char: str) -> bool:
+    return char.isalpha() and not unicodedata.name(char, "").startswith("LATIN")
+
+
+def _fold(text: str) -> str:
+    """Small letters without accents, look-alikes as what they look like."""
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text)).casefold()
+    return "".join(char for char in parts if not unicodedata.combining(char)).translate(_LOOKALIKES)
+
+
+def _split_words(text: str) -> str:
+    """Words one space apart; quotes stay, because they show where a fixed text begins."""
+    return _EITHER.sub("either", " ".join(re.sub(r"[^\w\s\"'“‘«`]|_", " ", text).split()))

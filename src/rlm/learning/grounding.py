@@ -58,16 +58,16 @@ def iris_in(text: str, namespaces: Mapping[str, str]) -> set[str]:
     prefixes = namespaces if isinstance(namespaces, Prefixes) else Prefixes(namespaces)
     found: set[str] = set()
 
-    def angled(match: re.Match[str]) -> str:
+    def take_angled(match: re.Match[str]) -> str:
         found.add(_expand(match[1], prefixes))
         return " "
 
-    def bare(match: re.Match[str]) -> str:
+    def take_bare(match: re.Match[str]) -> str:
         parts = _JOINED.split(match[0])
         found.update(part for part in map(_trim, parts) if not part.endswith("://"))
         return " "
 
-    rest = _BARE.sub(bare, _ANGLED.sub(angled, text))
+    rest = _BARE.sub(take_bare, _ANGLED.sub(take_angled, text))
     for match in _CURIE.finditer(rest):
         if match[1] in prefixes:
             found.add(_expand(f"{match[1]}:{_local(match[2])}", prefixes))
@@ -106,7 +106,7 @@ def _trim(iri: str) -> str:
 # -- evidence
 
 
-def ungrounded(
+def find_ungrounded(
     answer: str,
     evidence_texts: Iterable[str],
     namespaces: Mapping[str, str],
@@ -125,7 +125,7 @@ def ungrounded(
     it, from which a term could come.
     """
     texts = [text for text in evidence_texts if text.strip()]
-    calls = trace.seen() if trace is not None else []
+    calls = trace.all_calls() if trace is not None else []
     if not texts and not calls:
         return [NO_EVIDENCE] * bool(re.search(r"\w", answer))
     prefixes = _bind_prefixes(namespaces, [*code, *_asked_texts(calls)])
@@ -139,7 +139,7 @@ def ungrounded(
     if engine is not None and trace is not None:
         spaces = tuple(filter(None, namespaces.values()))
         own = {iri for iri in named - left if iri.startswith(spaces) and iri not in spaces}
-        left |= _unknown(_own_words(own, calls, prefixes, code, bare=bare), engine)
+        left |= _find_unknown(_own_words(own, calls, prefixes, code, bare=bare), engine)
     asked = iris_in(question, prefixes) if left else set[str]()
     left -= _excused_terms(answer, asked, calls, prefixes, traced=trace is not None)
     return sorted(map(prefixes.shrink, left))
@@ -166,10 +166,10 @@ def _bind_prefixes(namespaces: Mapping[str, str], texts: Iterable[str]) -> Prefi
 def _collect_seen(
     texts: Iterable[str], calls: Iterable[ToolCall], prefixes: Prefixes, code: Iterable[str]
 ) -> set[str]:
-    told: set[str] = set()
+    returned: set[str] = set()
     remembered: set[str] = set()
     for call in calls:
-        (remembered if call.tool.startswith(_MEMORY) else told).update(
+        (remembered if call.tool.startswith(_MEMORY) else returned).update(
             _traced_iris(call.iris, prefixes)
         )
     printed: set[str] = set()
@@ -179,7 +179,7 @@ def _collect_seen(
             printed |= iris_in(_ESCAPE.sub(_unescape, text), prefixes)
     for text in code:
         printed -= iris_in(text, prefixes)
-    return told | (printed - remembered)
+    return returned | (printed - remembered)
 
 
 def _own_words(
@@ -191,11 +191,11 @@ def _own_words(
     bare: bool,
 ) -> set[str]:
     """Those that a run may have made up: spelt out, or printed and returned by no tool."""
-    told: set[str] = set()
+    returned: set[str] = set()
     queried: set[str] = set()
     for call in calls:
         if not call.tool.startswith(_MEMORY):
-            (queried if call.tool.startswith(_QUERIES) else told).update(
+            (queried if call.tool.startswith(_QUERIES) else returned).update(
                 _traced_iris(call.iris, prefixes)
             )
     spelt = "\n".join([*code, *_asked_texts(calls)])
@@ -205,10 +205,10 @@ def _own_words(
             re.search(rf"(?<!\w){re.escape(re.split('[/#:]', iri)[-1])}(?!\w)", spelt) is not None
         )
 
-    return {iri for iri in named - told if (bare and iri not in queried) or is_spelt(iri)}
+    return {iri for iri in named - returned if (bare and iri not in queried) or is_spelt(iri)}
 
 
-def _unknown(iris: set[str], engine: Engine) -> set[str]:
+def _find_unknown(iris: set[str], engine: Engine) -> set[str]:
     """Those that are nowhere in a graph; none where it cannot be asked."""
     asked = [iri for iri in sorted(iris) if _ANGLED.fullmatch(f"<{iri}>")][:LOOKED_UP]
     if not asked:

@@ -133,7 +133,7 @@ def insights(store: MemoryBackend, *, limit: int = MOST_TRAJECTORIES) -> Insight
         success=whole.rate,
         memories=tuple(found),
         fewer_steps=_fewer(found),
-        failing=_failing(found),
+        failing=_list_failing(found),
         unused=tuple(each for each in found if each.verdict == "unused"),
         tasks=_tasks(store, counts),
     )
@@ -146,7 +146,7 @@ def _fewer(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
     return tuple(sorted(kept, key=lambda m: (-m.saved, m.memory_id)))
 
 
-def _failing(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
+def _list_failing(found: Iterable[MemoryInsight]) -> tuple[MemoryInsight, ...]:
     """Memories whose runs failed more than others: those that cost most runs first."""
     kept = [m for m in found if m.failures and m.lost >= LEAST_LOST]
     return tuple(sorted(kept, key=lambda m: (-m.lost, m.memory_id)))

@@ -54,13 +54,9 @@ def ask_json(
     repair: str,
     usage: Usage | None = None,
 ) -> T:
-    """What `read` makes of a reply to the prompt that `build` makes with a share of the data, 1.0
-    for all of it.
-
-    `read` raises ValueError with what is wrong; `repair` tells the model, with `{problem}` in it.
-    Raises RLMError when the model cannot be asked, ValueError when two of its replies could not be
-    read.
-    """
+    """What `read` makes of a reply to the prompt that `build` makes with a share of the data.
+    `read` raises ValueError; `repair` tells the model, with `{problem}` in it. Raises RLMError when
+    the model cannot be asked, ValueError when two replies could not be read."""
 
     def twice(share: float, tokens: int) -> T:
         messages = build(share)
@@ -101,7 +97,7 @@ def _is_too_long(exc: ModelError) -> bool:
     return type(exc) is ModelError and _TOO_LONG.search(str(exc)) is not None
 
 
-def _repair(before: Sequence[Message], reply: str, told: str) -> list[Message]:
+def _repair(before: Sequence[Message], reply: str, request: str) -> list[Message]:
     """The same prompt, what was replied, and what was wrong with it."""
     said = clean_text(reply)[:REPLY_CHARS] or "(empty)"
-    return [*before, {"role": "assistant", "content": said}, {"role": "user", "content": told}]
+    return [*before, {"role": "assistant", "content": said}, {"role": "user", "content": request}]

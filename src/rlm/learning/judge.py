@@ -1,7 +1,7 @@
 """Success or failure of one run. Deterministic checks first; a model is asked only about what they
 leave open.
 
-In this order: a run that did not converge fails; an answer that says it is none fails; the task's
+In this order: a run that did not converge fails; an answer that says it has none fails; the task's
 own verdict decides, either way; an answer with something that the evidence does not have fails.
 What is left, a model judges: JSON by schema, temperature 0, one more try when its reply cannot be
 read, and a failure of low confidence when that fails too, or the model cannot be reached. In doubt
@@ -36,12 +36,9 @@ def judge_trajectory(
     verdict: Verdict | None = None,
     usage: Usage | None = None,
 ) -> Judgment:
-    """Judge a run by its artifact.
-
-    `grounding` is what `ungrounded` gave: [] when all is grounded, None when nobody looked.
-    `verdict` is that of the task's own check, if it has one. What the judge's model used is added
-    to `usage`. Never raises for what a model does.
-    """
+    """Judge a run by its artifact. `grounding` is what `find_ungrounded` gave: [] when all is
+    grounded, None when nobody looked. `verdict` is that of the task's own check, if it has one.
+    What the judge's model used is added to `usage`. Never raises for what a model does."""
     found = _by_rule(artifact, grounding, verdict)
     if found is not None:
         return found

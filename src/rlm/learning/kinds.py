@@ -160,10 +160,8 @@ class TaskKind:
 
 def kind_of(calls: Sequence[str], form: str = "") -> TaskKind:
     """The kind of task that these calls answer, as a procedure writes them (`calls.written`).
-
     `form` is that of the answer where it tells more than the call: YES_NO, NUMBER or NAMESPACES.
-    One search may say what there is, or whether it is there.
-    """
+    One search may say what there is, or whether it is there."""
     kinds = [_of_call(call, form) for call in calls]
     if len({(kind.name, kind.of, kind.only) for kind in kinds}) != 1:
         return TaskKind()

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from rlm.ontology.labels import Label, name_of, plain
+from rlm.ontology.labels import Label, name_of, plain, squeeze
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import local_name
-from rlm.ontology.views.nearest import distance, squeezed, tolerance
+from rlm.ontology.views.search import distance, tolerance
 
 MOST_NAMES = 5_000
 NAME_CHARS = 200
@@ -68,7 +68,7 @@ class TermNames(NamedTuple):
 
 def _forms(name: str) -> tuple[str, str, str, str]:
     written = " ".join(name.split())
-    return written, written.casefold(), plain(written).replace(" ", ""), squeezed(written)
+    return written, written.casefold(), plain(written).replace(" ", ""), squeeze(written)
 
 
 def names_of(meta: GraphMeta, iri: str, more: Sequence[Label] = ()) -> Iterator[str]:
@@ -123,7 +123,7 @@ def _readings(*texts: str) -> list[str]:
 def asked_in(question: str, names: TermNames) -> tuple[set[str], set[str]]:
     """The terms that a question names, longest names first, and the runs of words left over."""
     words = [
-        squeezed(word.rstrip(".:").rpartition(":")[2])
+        squeeze(word.rstrip(".:").rpartition(":")[2])
         for word in _WORD.findall(question)[:QUESTION_WORDS]
     ]
     found: set[str] = set()
@@ -151,7 +151,7 @@ def _runs(words: Sequence[str]) -> Iterator[str]:
 def nearly(runs: Collection[str], names: Iterator[str]) -> bool:
     """Whether one of the names is a slip or two away from a run of words."""
     for name in names:
-        short = squeezed(name)
+        short = squeeze(name)
         most = min(tolerance(short), 2)
         if len(short) >= FUZZY_CHARS and any(
             len(run) >= FUZZY_CHARS and distance(short, run, most) <= most for run in runs

@@ -27,10 +27,8 @@ class Values:
 
     def compare(self, answer: str, question: str, *, exactly: bool) -> tuple[list[str], list[str]]:
         """The texts that the answer does not have and, when it should have no others, the others.
-
         Others are items of a list that hold none of the texts and, where all texts are numbers,
-        other numbers.
-        """
+        other numbers."""
         if not self.texts:
             return [], []
         said = _fold(answer)

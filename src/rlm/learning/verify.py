@@ -28,8 +28,8 @@ from rlm.learning.words import number_in, says_absent, says_none, truth_of
 from rlm.llm.types import is_unanswered
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.terms import XSD
 from rlm.ontology.views.links import labels_of
+from rlm.ontology.vocabulary import XSD
 
 COMPARES = ("set", "contains_all", "count", "boolean", "absent")
 ROWS = 10_000

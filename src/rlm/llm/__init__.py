@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from rlm.llm.scripted import ScriptedClient
 
 __getattr__ = lazy_names(
-    __name__,
-    {"cassette": ("RecordingClient", "ReplayClient"), "scripted": ("ScriptedClient",)},
+    __name__, {"cassette": ("RecordingClient", "ReplayClient"), "scripted": ("ScriptedClient",)}
 )[0]
 
 __all__ = [

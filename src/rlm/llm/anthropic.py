@@ -128,10 +128,8 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
 
 
 def conversation(sent: Sequence[Message]) -> tuple[str, list[Message]]:
-    """The system prompt, and alternating turns, none empty, the user's first and last.
-
-    A system message after the first turn joins the system prompt and loses its place.
-    """
+    """The system prompt, and alternating turns, none empty, the user's first and last. A system
+    message after the first turn joins the system prompt and loses its place."""
     systems = [message["content"] for message in sent if message["role"] == "system"]
     system = "\n\n".join(text for text in systems if text.strip())
     turns: list[Message] = []

@@ -22,15 +22,16 @@ from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
 from rlm import errors
 from rlm.errors import CassetteDiverged, ModelError, ModelRateLimited, RLMError
-from rlm.llm import diverged
-from rlm.llm.types import Client, Message, Reply, copy_messages
+from rlm.llm.types import Client, Message, Reply, copy_messages, is_language_model
 
 PARAMS = ("max_tokens", "temperature", "json_schema")
+AROUND_CHARS = 30
 
 
 def request_key(request: Mapping[str, Any]) -> str:
@@ -46,20 +47,18 @@ def _request(messages: Sequence[Message], *params: Any) -> dict[str, Any]:
 
 class RecordingClient:
     """Another client, every call of which is written to a cassette. Safe to share between threads.
-
     `beside(client)` records a second model into the same cassette. The file gets mode 0600; one
-    that is there already is not overwritten unless `overwrite` says so.
-    """
+    that is there already is not overwritten unless `overwrite` says so."""
 
     def __init__(self, client: Client, path: str | Path, *, overwrite: bool = False) -> None:
         """Raises ModelError when the file cannot be created or has something in it."""
-        self.model, self.is_language_model = client.model, _is_language_model(client)
+        self.model, self.is_language_model = client.model, is_language_model(client)
         self._client, self._tape, self._owner = client, _Tape(Path(path), overwrite=overwrite), True
 
     def beside(self, client: Client) -> RecordingClient:
         """A second model on the same cassette. Close it before this one."""
         other = object.__new__(RecordingClient)
-        other.model, other.is_language_model = client.model, _is_language_model(client)
+        other.model, other.is_language_model = client.model, is_language_model(client)
         other._client, other._tape, other._owner = client, self._tape, False
         return other
 
@@ -102,12 +101,6 @@ class RecordingClient:
 
     def __repr__(self) -> str:
         return f"RecordingClient({self._client!r}, {str(self._tape.path)!r})"
-
-
-def _is_language_model(client: Client) -> bool:
-    return bool(
-        getattr(client, "is_language_model", True)
-    )  # a client of somebody else's may lack it
 
 
 class _Tape:
@@ -169,11 +162,9 @@ class Recorded:
 
 
 class ReplayClient:
-    """Answers from a cassette, and from nothing else. Safe to share between threads.
-
-    `notice` is None, or says that the last line was torn and left out. `left` counts the answers
-    not yet given.
-    """
+    """Answers from a cassette, and from nothing else. Safe to share between threads. `notice` is
+    None, or says that the last line was torn and left out. `left` counts the answers not yet
+    given."""
 
     def __init__(self, path: str | Path) -> None:
         """Raises ModelError when the file cannot be read or is damaged, with the line."""
@@ -228,7 +219,7 @@ class ReplayClient:
             problem = f"the request was recorded {times}, and this is one more"
         else:
             known = [(line.call, line.request) for line in self._recorded]
-            problem = diverged.explain(request, known, call)
+            problem = explain_divergence(request, known, call)
         torn = f"\n{self.notice}" if self.notice else ""
         return (
             f"call {call} of the replay is not on the cassette {self.path}: {problem}{torn}\n"
@@ -300,3 +291,75 @@ def _error(found: dict[str, Any]) -> RLMError:
         return ModelRateLimited(message, retry_after_s=found.get("retry_after_s"))
     known = isinstance(kind, type) and issubclass(kind, RLMError)
     return kind(message) if known else ModelError(message)  # type: ignore[misc]
+
+
+# -- where two requests part
+
+
+def likeness(one: Mapping[str, Any], two: Mapping[str, Any]) -> tuple[int, int]:
+    """How far two requests agree: whole messages from the first, then characters of the next."""
+    equal = 0
+    for left, right in zip(one["messages"], two["messages"], strict=False):
+        if left != right:
+            if left["role"] != right["role"]:
+                return equal, 0
+            texts = [left["content"], right["content"]]
+            return equal, len(commonprefix(texts))  # noqa: RUF071 - characters are meant
+        equal += 1
+    return equal, 0
+
+
+def explain_divergence(
+    request: Mapping[str, Any], recorded: Sequence[tuple[int, Mapping[str, Any]]], call: int
+) -> str:
+    """Where `request` parts from the nearest of the recorded ones (call, request)."""
+    if not recorded:
+        return "nothing is recorded on it"
+    nearest, other = max(
+        recorded, key=lambda line: (*likeness(request, line[1]), -abs(line[0] - call), -line[0])
+    )
+    return f"the nearest is recorded call {nearest}, and {_find_difference(request, other)}"
+
+
+def _find_difference(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
+    ours, theirs = asked["messages"], recorded["messages"]
+    place, chars = likeness(asked, recorded)
+    if place < min(len(ours), len(theirs)):
+        one, two = theirs[place], ours[place]
+        if one["role"] != two["role"]:
+            return f"message {place + 1} is by {one['role']} there and by {two['role']} here"
+        return (
+            f"message {place + 1} ({two['role']}) differs at character {chars + 1}:\n"
+            f"  recorded: {_around(one['content'], chars)}\n"
+            f"  asked:    {_around(two['content'], chars)}"
+        )
+    if len(ours) != len(theirs):
+        here = len(ours) > len(theirs)
+        extra, where = (ours[place], "here") if here else (theirs[place], "there")
+        return (
+            f"it has {len(theirs)} messages there and {len(ours)} here; message {place + 1} is only"
+            f" {where} ({extra['role']}: {_around(extra['content'], 0)})"
+        )
+    names = sorted({*asked["params"], *recorded["params"]})
+    parts = []
+    for name in names:
+        there, here = recorded["params"].get(name), asked["params"].get(name)
+        if there != here:
+            parts.append(f"{name} is {_value(there)} there and {_value(here)} here")
+    return "its messages are the same, but " + ", ".join(parts)
+
+
+def _around(text: str, place: int) -> str:
+    """The text around a place, as one line, with a mark where it was cut."""
+    if place >= len(text):
+        return f"{_cut_text(text, max(0, place - AROUND_CHARS), place)} and there it ends"
+    return _cut_text(text, max(0, place - AROUND_CHARS), place + AROUND_CHARS)
+
+
+def _cut_text(text: str, start: int, stop: int) -> str:
+    return f"{'…' * (start > 0)}{text[start:stop]!r}{'…' * (stop < len(text))}"
+
+
+def _value(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else text[:79] + "…"

@@ -61,11 +61,9 @@ class Wire:
 
 
 class ChatClient(ABC, Generic[H]):
-    """A model behind one HTTP address. Safe to share between threads.
-
-    Prices are known for the provider's own server only (`home`); elsewhere the cost is what the
-    server says it is, or what `prices` says, or None.
-    """
+    """A model behind one HTTP address. Safe to share between threads. Prices are known for the
+    provider's own server only (`home`); elsewhere the cost is what the server says it is, or what
+    `prices` says, or None."""
 
     path: str
     home: str
@@ -143,8 +141,7 @@ class ChatClient(ABC, Generic[H]):
 
     @abstractmethod
     def _read(self, found: Mapping[str, Any]) -> ChatAnswer:
-        """The answer as this protocol writes it. Raises `self._bad(…)` for what it does not
-        promise."""
+        """The answer as this protocol writes it. Raises `self._bad(…)` for what it is not."""
 
     def _bad(self, problem: str) -> ModelError:
         return self._server.error(ExchangeFailed(problem))

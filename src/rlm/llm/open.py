@@ -36,10 +36,8 @@ KNOWN = "openai/NAME, anthropic/NAME, NAME (with RLM_BASE_URL set), scripted:FIL
 def open_client(
     spec: str | None = None, *, settings: config.Settings | None = None, base_url: str | None = None
 ) -> Client:
-    """The client that `spec` names. `base_url` beats RLM_BASE_URL, for `anthropic/…` too.
-
-    Raises ConfigError for a name that means nothing, ModelAuthError when its key is missing.
-    """
+    """The client that `spec` names. `base_url` beats RLM_BASE_URL, for `anthropic/…` too. Raises
+    ConfigError for a name that means nothing, ModelAuthError when its key is missing."""
     settings = settings or config.load()
     named = (spec or settings.model or _default_model(settings, base_url)).strip()
     provider, slash, name = named.partition("/")
@@ -48,7 +46,7 @@ def open_client(
 
         return OfflineClient()
     if named.partition(":")[0] == "scripted":
-        return _scripted(named)
+        return _open_scripted(named)
     if slash and not name and provider in ("openai", "anthropic"):
         raise ConfigError(f"{named!r} names no model: write {provider}/NAME")
     if slash and provider == "openai":
@@ -84,11 +82,9 @@ def _default_model(settings: config.Settings, base_url: str | None) -> str:
 def language_refusal(
     client: Client, question: str, texts: Iterable[str] | None = None, *, ontology: bool
 ) -> str:
-    """Why a client cannot read the language of a question; '' when it may be asked.
-
-    Over `texts`, `offline` looks for the words of a question in any language, so one of them must
-    be there. Language models read all of them.
-    """
+    """Why a client cannot read the language of a question; '' when it may be asked. Over `texts`,
+    `offline` looks for the words of a question in any language, so one of them must be there.
+    Language models read all of them."""
     if is_language_model(client) or client.model != OFFLINE:
         return ""
     from rlm.llm.offline.language import unreadable
@@ -151,7 +147,7 @@ def _own_key(
     )
 
 
-def _scripted(named: str) -> Client:
+def _open_scripted(named: str) -> Client:
     path = named.partition(":")[2]
     if not path:
         raise ConfigError(

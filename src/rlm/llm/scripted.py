@@ -1,4 +1,4 @@
-"""A model that says what it was told to say: for tests, demonstrations and examples."""
+"""A model that gives the replies it was made with: for tests, demonstrations and examples."""
 
 from __future__ import annotations
 

@@ -67,8 +67,7 @@ class Refusal(ExchangeFailed):
 
 
 class ModelServer:
-    """A server at `base_url`. Safe to share between threads; `key_name` is the variable that holds
-    the key."""
+    """A server at `base_url`, for any threads; `key_name` is the variable that holds the key."""
 
     def __init__(
         self,
@@ -101,9 +100,8 @@ class ModelServer:
         self, path: str, body: Mapping[str, Any], *, deadline: Deadline, mend: Mend | None = None
     ) -> Any:
         """The parsed object of a good answer; None when the server refused and `mend` said True.
-
-        Raises ModelError or one of its children. What may pass is tried again within the deadline.
-        """
+        Raises ModelError or one of its children. What may pass is tried again within the
+        deadline."""
         # A lone surrogate cannot be sent: it becomes a question mark.
         raw = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         address = replace(self._address, target=self._path + path)
@@ -231,8 +229,7 @@ def message_of_body(body: bytes) -> str:
 
 
 def message_of(error: Any) -> str:
-    """The sentence in an error object of OpenAI's, Anthropic's or FastAPI's form, with its
-    parameter and code."""
+    """The sentence in an error object of OpenAI, Anthropic or FastAPI, with parameter and code."""
     if isinstance(error, str):
         return error
     message = (error.get("message") or error.get("detail")) if isinstance(error, dict) else None

@@ -26,11 +26,9 @@ OFFLINE_UNANSWERED = "Not answered:"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered. `cost_usd` is None when nobody knows the price.
-
-    `stop_reason` is `stop`, `length` (cut at the token limit), `refusal`, or the server's own word.
-    `estimated`: the server counted no tokens, so they were taken as one per four characters.
-    """
+    """What a model answered. `cost_usd` is None when nobody knows the price. `stop_reason` is
+    `stop`, `length` (cut at the token limit), `refusal`, or the server's own word. `estimated`: the
+    server counted no tokens, so they were taken as one per four characters."""
 
     text: str
     model: str
@@ -70,17 +68,14 @@ def is_language_model(client: Client) -> bool:
 
 
 def is_unanswered(answer: str) -> bool:
-    """Whether an answer says that it is none, as a client does that could not answer."""
+    """Whether this is the text that a client gives when it could not answer."""
     return answer.lstrip().startswith(OFFLINE_UNANSWERED)
 
 
 class Usage:
-    """Calls, tokens and cost, added up. Safe to share between threads.
-
-    `cost_usd` is the sum of what is known: None when calls were made and none had a price.
-    `unpriced_calls` says how many are missing from it, `estimated_calls` how many were not counted
-    by the server.
-    """
+    """Calls, tokens and cost, added up. Safe to share between threads. `cost_usd` is the sum of
+    what is known: None when calls were made and none had a price. `unpriced_calls` says how many
+    are missing from it, `estimated_calls` how many were not counted by the server."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -34,18 +34,14 @@ PADDING = 1_200
 REASON_CHARS = (400, 100, 20)
 """How much of the reason is kept: as much as fits."""
 TEXT_CHARS = 200_000
-"""What is kept of one output; what a block may print is bounded by the sandbox, at a larger size.
-"""
+"""What is kept of one output; the sandbox's own bound is larger."""
 
 Scrub = Callable[[str], str]
 
 
 class RLMLogger:
-    """Writes one run to a file of its own in `log_dir`: `path`.
-
-    `scrub` takes secrets out of a text; `extra` goes into the metadata line (the ontology, the
-    packs, …).
-    """
+    """Writes one run to a file of its own in `log_dir`: `path`. `scrub` takes secrets out of a
+    text; `extra` goes into the metadata line (the ontology, the packs, …)."""
 
     def __init__(
         self,
@@ -202,11 +198,8 @@ def _scrub_all(value: Any, scrub: Scrub) -> Any:
 
 def read_log(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The metadata and the iterations of a log. A last line that was torn off is left out and said
-    so (`torn`).
-
-    Logs without a metadata line, as older tools write them, give an empty one. Lines of other types
-    are passed over. Raises RLMError, naming the line, for what is no log.
-    """
+    so (`torn`). Logs without a metadata line, as older tools write them, give an empty one. Lines
+    of other types are passed over. Raises RLMError, naming the line, for what is no log."""
     try:
         content = Path(path).read_bytes()
     except OSError as exc:

@@ -53,7 +53,7 @@ class Block:
 
 @dataclass(slots=True)
 class Parsed:
-    """What a reply says. `notes` are told to the model."""
+    """What a reply says. `notes` go to the model."""
 
     blocks: list[Block] = field(default_factory=list)
     final: Final | None = None
@@ -113,7 +113,7 @@ class _Reader:
     def read(self) -> None:
         while self.at < len(self.lines):
             line = self.lines[self.at]
-            fence = _opening(line)
+            fence = _read_fence(line)
             if fence is None:
                 if self.final is None and (match := FINAL_CALL.match(line)):
                     self._read_final(match)
@@ -142,7 +142,7 @@ class _Reader:
     def _next_code(self, line: int) -> int:
         """Where the next code block begins, or the text ends."""
         for number in range(line, len(self.lines)):
-            fence = _opening(self.lines[number])
+            fence = _read_fence(self.lines[number])
             if fence is not None and fence.language in REPL | PYTHON:
                 return max(0, self.starts[number] - 1)
         return len(self.text)
@@ -153,7 +153,7 @@ class _Reader:
         candidate: int | None = None  # a closing fence that was passed over, being inside a string
         for number in range(begin, len(self.lines)):
             line = self.lines[number]
-            other = _opening(line)
+            other = _read_fence(line)
             if inside and other is not None and inside not in line:
                 if _closes(line, fence) and depth == 0:
                     candidate = number if candidate is None else candidate
@@ -188,7 +188,7 @@ class _Reader:
             if _closes(line, fence):
                 self.at += 1
                 return
-            other = _opening(line)
+            other = _read_fence(line)
             if other is not None and other.language in REPL and other.mark == fence.mark:
                 return  # the model forgot to close this one
             if not self.fenced_tried and not fence.language and (match := FINAL_CALL.match(line)):
@@ -209,7 +209,7 @@ def _offsets(lines: list[str]) -> list[int]:
     return offsets
 
 
-def _opening(line: str) -> _Fence | None:
+def _read_fence(line: str) -> _Fence | None:
     """The fence that this line opens (or, bare, closes)."""
     if "```" not in line and "~~~" not in line:
         return None

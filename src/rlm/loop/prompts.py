@@ -47,17 +47,17 @@ NEWEST = 4
 DROPPED = "[dropped to save room: the message"
 
 SYSTEM = """\
-You answer a question about a text that may be far too long to read. It is a variable in a \
-Python REPL. You work in turns: write code in ```repl blocks, see what it printed, go on, and \
-give the answer once you know it.
+You answer a question about a text that may be far too long to read. It is a variable in a Python \
+REPL. You work in turns: write code in ```repl blocks, see what it printed, go on, and give the \
+answer once you know it.
 
 In the REPL, variables stay from block to block:
 - `context`: the text, behind a handle. `len(context)`, `context[a:b]`, `.find`, `.count`, `in`, \
-`.split`, `.splitlines()` and `re.finditer(p, context)` work as on a str. A slice of up to \
-20,000 characters is a str, a longer one a view (again a handle). Printed, a handle shows its \
-name and size only. `question` is the question.
-- `llm_query(prompt)`: asks a language model, which sees the prompt alone. A handle or view in \
-an f-string is a passage that it reads and you need not.
+`.split`, `.splitlines()` and `re.finditer(p, context)` work as on a str. A slice of up to 20,000 \
+characters is a str, a longer one a view (again a handle). Printed, a handle shows its name and \
+size only. `question` is the question.
+- `llm_query(prompt)`: asks a language model, which sees the prompt alone. A handle or view in an \
+f-string is a passage that it reads and you need not.
 - `llm_query_batched(prompts)`: many at once, answers in order; one that failed begins with \
 `[error]`.
 - `rlm_query(question, context)`: a helper with a REPL of its own, over a part of the text; for \
@@ -65,9 +65,9 @@ work of several steps.
 - `SHOW_VARS()`: your variables."""
 
 RULES = """\
-You see only what you print, at most {output_chars} characters of a block. Print counts and \
-short excerpts; keep what is long in variables. Count, search and compute in code; let llm_query \
-read and judge. There are no files, no network.
+You see only what you print, at most {output_chars} characters of a block. Print counts and short \
+excerpts; keep what is long in variables. Count, search and compute in code; let llm_query read \
+and judge. There are no files, no network.
 
 ```repl
 import re
@@ -80,8 +80,8 @@ for i in hits[:3]:
 To finish, do one of these, and only when what you saw in the REPL supports the answer:
 - FINAL(the answer) at the start of a line, outside of code
 - FINAL_VAR(name) for the value of a variable
-- in code: `answer["content"] = text; answer["ready"] = True`, or `SUBMIT(answer=text, ...)` \
-with named fields"""
+- in code: `answer["content"] = text; answer["ready"] = True`, or `SUBMIT(answer=text, ...)` with \
+named fields"""
 
 LOOK_FIRST = (
     "You have not seen the context yet. Look at it in the REPL first (its size, how it begins, how"
@@ -94,9 +94,9 @@ NO_CODE = (
     " a line."
 )
 LAST_CALL = """\
-This is the last turn. No more code is run. Reply with your best answer to the question now, \
-from what you have seen, as FINAL(the answer), or FINAL_VAR(name) for a variable. If what you \
-have seen does not settle it, say what is known."""
+This is the last turn. No more code is run. Reply with your best answer to the question now, from \
+what you have seen, as FINAL(the answer), or FINAL_VAR(name) for a variable. If what you have \
+seen does not settle it, say what is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def _context_lines(card: ContextCard) -> list[str]:
         return [f"Context: {card.key} {size}"]
     lines = [f"Context: {card.key} {size} in {len(card.parts)} texts, a {card.shape}"]
     lines += [
-        f"- context[{_short(index, 60)}]: {key} ({chars} characters)"
+        f"- context[{index if len(index) <= 60 else index[:59] + '…'}]: {key} ({chars} characters)"
         for index, key, chars in card.parts[:LISTED_TEXTS]
     ]
     if len(card.parts) > LISTED_TEXTS:
@@ -178,7 +178,7 @@ def turn_message(
     turn: int,
     limits: Limits,
 ) -> str:
-    """What the model is told after its blocks were run. `turn` is the one that comes now."""
+    """The message to the model after its blocks were run. `turn` is the one that comes now."""
     share = min(
         limits.max_output_chars, limits.max_output_chars * TURN_BLOCKS // max(1, len(blocks))
     )
@@ -214,10 +214,7 @@ def _block_text(number: int, result: REPLResult, share: int) -> str:
 
 def cut(text: str, limit: int, *, already: int = 0) -> str:
     """At most `limit` characters, three quarters of them from the start, and a line that says what
-    is missing.
-
-    `already` characters had been dropped at the end before.
-    """
+    is missing. `already` characters had been dropped at the end before."""
     if len(text) <= limit:
         return text + (f"\n[… {already} characters cut …]" if already else "")
     head, tail = limit - limit // 4, limit // 4
@@ -225,17 +222,10 @@ def cut(text: str, limit: int, *, already: int = 0) -> str:
     return f"{text[:head]}\n[… {missing} characters cut …]\n{text[len(text) - tail :]}"
 
 
-def _short(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
 class History:
-    """The messages of one run, kept from growing without bound.
-
-    The system message, the first user turn and the newest turns always stay. Beyond the budget,
-    outputs of older turns give way first, then older replies; each leaves a line that says so. The
-    trajectory keeps all of them.
-    """
+    """The messages of one run, kept from growing without bound. The system message, the first user
+    turn and the newest turns always stay. Beyond the budget, outputs of older turns give way first,
+    then older replies; each leaves a line that says so. The trajectory keeps all of them."""
 
     def __init__(self, system: str, first: str, *, budget_chars: int = HISTORY_CHARS) -> None:
         self.head: list[Message] = [
@@ -250,12 +240,12 @@ class History:
         """The size of what every prompt begins with."""
         return sum(len(message["content"]) for message in self.head)
 
-    def add(self, reply: str, told: str) -> None:
-        """A reply, and what the model was told after it."""
+    def add(self, reply: str, outcome: str) -> None:
+        """A reply, and the message that answers it."""
         self.turns.append(
             {"role": "assistant", "content": cut(reply, REPLY_CHARS) or "(empty reply)"}
         )
-        self.turns.append({"role": "user", "content": told})
+        self.turns.append({"role": "user", "content": outcome})
         self._shrink()
 
     def messages(self, *, last: str | None = None) -> list[Message]:

@@ -221,10 +221,8 @@ def _in_parallel(
     ask: Callable[[object], str], prompts: Sequence[object], workers: int
 ) -> list[str]:
     """Every prompt's answer, in order. Ctrl-C leaves at once: daemon threads end with the process.
-
     concurrent.futures would be shorter, but it joins its threads at exit, and a server that hangs
-    would then hold the terminal of someone who wanted out.
-    """
+    would then hold the terminal of someone who wanted out."""
     answers: list[str] = [""] * len(prompts)
     faults: list[BaseException] = []
     todo: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -239,11 +237,9 @@ def _in_parallel(
                 return
             try:
                 answers[number] = ask(prompts[number])
-            except (RLMError, TypeError, ValueError) as exc:  # the last two: a prompt that is none
+            except (RLMError, TypeError, ValueError) as exc:  # the last two: an invalid prompt
                 answers[number] = f"{ERROR}{exc}"
-            except (
-                BaseException
-            ) as exc:  # a fault of ours, or of a client: raised in the caller's thread
+            except BaseException as exc:  # ours or a client's: raised in the caller's thread
                 faults.append(exc)
 
     threads = [

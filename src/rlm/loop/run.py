@@ -6,8 +6,8 @@ the result says so. The loop knows nothing of memory, stores or ontologies: it i
 tools and callbacks.
 
 Blame decides what happens to a fault: what the model does wrong (no code, code that fails, a
-variable that is not there) it is told, and the loop goes on; a limit or a model that cannot be
-reached ends the run with what there is; a fault of ours raises.
+variable that is not there) is reported to it, and the loop goes on; a limit or an unreachable model
+ends the run with what there is; a fault of ours raises.
 """
 
 from __future__ import annotations
@@ -284,10 +284,10 @@ class LoopRun:
             self._partial = iteration.response.strip()
         worked = any(block.result.error is None for block in blocks)
         self._errors = 0 if worked else self._errors + 1
-        told = turn_message(
+        message = turn_message(
             blocks, iteration.notes, session.names, turn=iteration.number + 1, limits=self.limits
         )
-        self.history.add(iteration.response, told)
+        self.history.add(iteration.response, message)
         if self._errors >= self.limits.max_errors:
             self.stop(
                 f"{self._errors} turns in a row had no code that worked and no answer (max_errors)"

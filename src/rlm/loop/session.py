@@ -18,7 +18,7 @@ from rlm.loop.types import LoopSpec
 from rlm.loop.values import as_text, namespace, resolve
 from rlm.sandbox import Repl, REPLResult, open_repl
 
-PATIENT = ("llm_query", "llm_query_batched", "rlm_query")
+UNTIMED = ("llm_query", "llm_query_batched", "rlm_query")
 
 _FINAL_VAR = re.compile(r"\bFINAL_VAR\(\s*([A-Za-z_]\w*)\s*\)")
 _NOTHING = object()
@@ -55,7 +55,7 @@ class ReplSession:
         spec = self.spec
         self._repl = open_repl(
             {**self._tools, **spec.tools},
-            patient=[*PATIENT, *spec.patient],
+            untimed=[*UNTIMED, *spec.untimed],
             hidden=reader(self.store, self.queries.meter),
             limits=spec.sandbox,
             engine=spec.engine,

@@ -1,7 +1,7 @@
 """The calls of a run's tools: evidence for the judge, steps for the extractor.
 
 Kept on the host's side, whatever the code printed. Of a value only the names in it are kept (IRIs,
-`prefix:name`) and how many rows it told of; of arguments their first characters.
+`prefix:name`) and how many rows it returned; of arguments their first characters.
 """
 
 from __future__ import annotations
@@ -79,9 +79,8 @@ class Trace:
                     self._lost.setdefault(lost.tool, set()).update(lost.iris)
             self.calls.append(call)
 
-    def seen(self) -> list[ToolCall]:
-        """The calls; of those that were dropped, what each tool returned is in one call without
-        arguments."""
+    def all_calls(self) -> list[ToolCall]:
+        """The calls; of dropped ones, what each tool returned is in one call without arguments."""
         with self._lock:
             return [
                 *self.calls,
@@ -91,14 +90,16 @@ class Trace:
     def watch(self, box: B) -> B:
         """The same tools, each noted here when it is called."""
         seen = copy.copy(box)
-        seen.functions = {name: self._watched(name, tool) for name, tool in box.functions.items()}
+        seen.functions = {
+            name: self._watch_tool(name, tool) for name, tool in box.functions.items()
+        }
         return seen
 
-    def _watched(self, name: str, tool: Callable[..., Any]) -> Callable[..., Any]:
+    def _watch_tool(self, name: str, tool: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(tool)
 
         @functools.wraps(tool)
-        def watched(*args: Any, **kwargs: Any) -> Any:
+        def call_and_note(*args: Any, **kwargs: Any) -> Any:
             try:
                 bound: Mapping[str, Any] = signature.bind(*args, **kwargs).arguments
             except TypeError:  # the tool itself says what is wrong
@@ -116,7 +117,7 @@ class Trace:
             self.note(_summarize(name, given, value))
             return value
 
-        return watched
+        return call_and_note
 
 
 def render_value(value: Any) -> str:

@@ -36,14 +36,8 @@ class Limits:
     """Every model call: turns, sub-calls and the turns of recursive runs."""
 
     def __post_init__(self) -> None:
-        for name in (
-            "max_iters",
-            "max_errors",
-            "max_output_chars",
-            "max_blocks",
-            "batch_workers",
-            "max_llm_calls",
-        ):
+        counts = "max_iters max_errors max_output_chars max_blocks batch_workers max_llm_calls"
+        for name in counts.split():
             _check(name, getattr(self, name), least=1)
         _check("max_depth", self.max_depth, least=0)
         for name in ("wall_s", "max_tokens", "max_cost_usd"):
@@ -85,10 +79,8 @@ class CodeBlock:
 
 @dataclass(slots=True)
 class RLMIteration:
-    """One turn: the messages that the model got, its reply, and what its code did.
-
-    A prompt that is plain text stands for one message of the user.
-    """
+    """One turn: the messages that the model got, its reply, and what its code did. A prompt that is
+    plain text stands for one message of the user."""
 
     number: int = 1
     prompt: list[Message] = field(default_factory=list)
@@ -97,7 +89,7 @@ class RLMIteration:
     final_answer: str | None = None
     iteration_time: float = 0.0
     notes: list[str] = field(default_factory=list)
-    """What was odd about the reply, as the model was told."""
+    """What was odd about the reply, as the model reads it."""
     attempt: int = 0
     """Which of several attempts at one question, from 1; 0 for the only one."""
 
@@ -143,9 +135,7 @@ class RLMResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopSpec:
     """What a caller can choose about a run of the loop, shared by its recursive runs.
-
-    `rlm.agent.RunSpec` adds what the loop does not know: memory, ontologies, names of models.
-    """
+    `rlm.agent.RunSpec` adds what the loop does not know: memory, ontologies, names of models."""
 
     client: Client | None = None
     sub_client: Client | None = None
@@ -156,7 +146,7 @@ class LoopSpec:
     ns: Mapping[str, Any] = field(default_factory=dict)
     """Further variables of the REPL."""
     tools: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    patient: Collection[str] = ()
+    untimed: Collection[str] = ()
     """Tools whose time does not count against a block."""
     tools_text: str | None = None
     """How the prompt describes the tools; None takes their signatures and docstrings."""

@@ -122,6 +122,11 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("e") else word
 
 
+def squeeze(text: str) -> str:
+    """A text for comparing as one word: plural endings and spaces gone."""
+    return "".join(map(stem, plain(text).split()))
+
+
 def first_sentence(text: str, max_chars: int = 160) -> str:
     """The first sentence in one line, cut at a word when it is too long."""
     line = " ".join(text.split())

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from rlm.errors import OntologyError
+from rlm.ontology.vocabulary import MACHINERY, XSD
 
 Term: TypeAlias = dict[str, Any]
 
-XSD = "http://www.w3.org/2001/XMLSchema#"
 WELL_KNOWN: dict[str, str] = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
@@ -62,11 +62,9 @@ _FIRM = frozenset(("rdf", "rdfs", "owl", "xsd"))
 
 
 class Prefixes(dict[str, str]):
-    """Prefix to namespace: those given, then the well-known ones that are free, `:` last.
-
-    Of two prefixes for one namespace `shrink` takes the first, but rdf, rdfs, owl and xsd before
-    any other: procedures and queries call them so.
-    """
+    """Prefix to namespace: those given, then the well-known ones that are free, `:` last. Of two
+    prefixes for one namespace `shrink` takes the first, but rdf, rdfs, owl and xsd before any
+    other: procedures and queries call them so."""
 
     _by_namespace: dict[str, str] | None = None
     _lengths: tuple[int, ...] = ()
@@ -213,3 +211,14 @@ def _whole(iri: str, given: str) -> str:
 
 _DEFAULT = Prefixes()
 _NONE = Prefixes(well_known=False)
+
+
+def is_machinery(iri: str) -> bool:
+    """Whether this is a term of RDF, RDFS or OWL themselves."""
+    return iri.startswith(MACHINERY)
+
+
+def namespace(iri: str) -> str:
+    """What comes before the local name; empty when the IRI has no such part."""
+    cut = max(iri.rfind("#"), iri.rfind("/"))
+    return iri[: cut + 1] if cut > 7 else ""

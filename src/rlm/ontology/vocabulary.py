@@ -75,14 +75,3 @@ COMMENTS = (
     *(base + "description" for base in SCHEMA),
 )
 REPLACED_BY = (DCTERMS + "isReplacedBy", OBO + "IAO_0100001")
-
-
-def is_machinery(iri: str) -> bool:
-    """Whether this is a term of RDF, RDFS or OWL themselves."""
-    return iri.startswith(MACHINERY)
-
-
-def namespace(iri: str) -> str:
-    """What comes before the local name; empty when the IRI has no such part."""
-    cut = max(iri.rfind("#"), iri.rfind("/"))
-    return iri[: cut + 1] if cut > 7 else ""

@@ -16,8 +16,8 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.query.lexer import IRI, PNAME, Token
 from rlm.ontology.terms import Prefixes
-from rlm.ontology.views.nearest import nearest
 from rlm.ontology.views.resolve import occurs
+from rlm.ontology.views.search import nearest
 from rlm.ontology.vocabulary import ALTERNATIVES, COMMENTS, DEFINITIONS, LABELS, OWL, RDF, RDFS, XSD
 from rlm.packs.curriculum import KINDS, Curriculum
 

@@ -5,8 +5,6 @@ without files or network, a kernel that refuses it nearly everything, and a host
 message and keeps the clock. `SECURITY.md` says what this contains and what it does not.
 """
 
-from rlm.sandbox.engine import Repl
-from rlm.sandbox.open import ENGINES, open_repl
-from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings
+from rlm.sandbox.engine import ENGINES, Repl, REPLResult, SandboxLimits, Surroundings, open_repl
 
 __all__ = ["ENGINES", "REPLResult", "Repl", "SandboxLimits", "Surroundings", "open_repl"]

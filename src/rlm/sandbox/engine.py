@@ -1,23 +1,86 @@
-"""What every engine of the sealed REPL promises, and what both do in the same way."""
+"""What an engine of the sealed REPL is given, returns and promises, and what both do alike."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from rlm.errors import RLMError, SandboxError
+from rlm.errors import ConfigError, RLMError, SandboxError, SandboxUnfit
 from rlm.frames import plain_text
-from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings
 
+Tool = Callable[..., Any]
+Wire = Callable[[Any], Any]
 MAX_LOCALS = 400
 LOST = "the REPL was started anew and its variables are lost"
 TOOL_FAULTS = (RLMError, ValueError, TypeError, LookupError, ArithmeticError, OSError)
-"""What a tool may raise to speak to the code that called it. Anything else is a fault of ours, and
-masked."""
+"""What a tool may raise to speak to the code that called it; anything else is ours, and masked."""
+ENGINES = ("auto", "process", "monty")
+
+
+def same(value: Any) -> Any:
+    """The value itself."""
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxLimits:
+    """What one block may use. The host keeps count; the worker is not asked."""
+
+    block_s: float = 30.0
+    """Seconds of a block, tools included, but for untimed ones (a model that thinks)."""
+    memory_mb: int = 512
+    output_chars: int = 1_000_000
+    """What a block may print and keep; the rest is counted and dropped."""
+    calls: int = 10_000
+    """Tool calls in one block."""
+    code_chars: int = 200_000
+    frame_bytes: int = 4 << 20
+    """The largest message that crosses the pipe, either way."""
+
+    def __post_init__(self) -> None:
+        for name in ("block_s", "memory_mb", "output_chars", "calls", "code_chars", "frame_bytes"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, not {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class REPLResult:
+    """What one block did. `error` is None, or: `error` (the code raised), `refused` (against the
+    rules of the language, or too large), `timeout`, `memory`, `output`, `calls` (a limit), `died`
+    (the worker broke down or broke the protocol)."""
+
+    stdout: str = ""
+    stderr: str = ""
+    locals: dict[str, str] = field(default_factory=dict)
+    execution_time: float = 0.0
+    error: str | None = None
+    calls: int = 0
+    cut_chars: int = 0
+    """How many printed characters were dropped."""
+    restarted: bool = False
+    """The worker was killed: what the code had defined is lost, what the host had set is not."""
+
+    def __post_init__(self) -> None:
+        if self.stderr is None:  # as seed 001 writes a block without errors
+            object.__setattr__(self, "stderr", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a REPL is given by the host."""
+
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    hidden: Mapping[str, Tool] = field(default_factory=dict)
+    """Functions that the worker's own objects call and model-written code cannot name."""
+    untimed: frozenset[str] = frozenset()
+    """Tools whose time does not count against a block."""
+    to_wire: Wire = same
+    """Turns a value of the host's into JSON-like data; other values stay as they are."""
+    from_wire: Wire = same
 
 
 class Stopped(Exception):
@@ -46,10 +109,8 @@ class RunningBlock:
 
 
 class Repl(ABC):
-    """Code runs in a worker; state stays from block to block. Not for two threads at once.
-
-    A worker that is lost is replaced, and what the host had set is set again.
-    """
+    """Code runs in a worker; state stays from block to block. Not for two threads at once. A worker
+    that is lost is replaced, and what the host had set is set again."""
 
     engine: str
 
@@ -63,9 +124,7 @@ class Repl(ABC):
     @abstractmethod
     def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
         """Run one block. What the code does wrong is in the result; only faults of ours raise.
-
-        `deadline` is a time of `time.monotonic()` that also spans patient tools.
-        """
+        `deadline` is a time of `time.monotonic()` that also spans untimed tools."""
 
     @abstractmethod
     def set(self, name: str, value: Any) -> None:
@@ -134,7 +193,7 @@ class Repl(ABC):
         except Exception as exc:
             return None, f"{name} failed inside ({type(exc).__name__}); try another way"
         finally:
-            if name in self._given.patient and name not in self._given.hidden:
+            if name in self._given.untimed and name not in self._given.hidden:
                 block.ends += time.monotonic() - before
 
     def _run_tool(self, tool: Callable[..., Any], args: Any, words: Any) -> Any:
@@ -143,7 +202,7 @@ class Repl(ABC):
         named = {key: from_plain(value, self._given.from_wire) for key, value in words.items()}
         return to_plain(tool(*made, **named), self._given.to_wire)
 
-    def _missing(self, name: object, known: dict[str, str]) -> SandboxError:
+    def _missing_variable(self, name: object, known: dict[str, str]) -> SandboxError:
         listed = ", ".join(list(known)[:20]) or "none"
         return SandboxError(f"there is no variable {str(name)[:80]!r}; there are: {listed}")
 
@@ -182,3 +241,46 @@ def from_plain(value: Any, from_wire: Callable[[Any], Any]) -> Any:
     if isinstance(value, list):
         return [from_plain(part, from_wire) for part in value]
     return value
+
+
+def open_repl(
+    tools: Mapping[str, Tool] | None = None,
+    *,
+    hidden: Mapping[str, Tool] | None = None,
+    untimed: Collection[str] = (),
+    limits: SandboxLimits | None = None,
+    engine: str = "auto",
+    unsafe: bool = False,
+    to_wire: Wire | None = None,
+    from_wire: Wire | None = None,
+) -> Repl:
+    """A REPL that is ready to run code. `auto` is the confined process, and `monty` where the
+    kernel cannot confine and that package is there. With `unsafe` the process runs even where it
+    cannot be confined."""
+    if engine not in ENGINES:
+        raise ConfigError(f"unknown engine {engine!r}; use one of: {', '.join(ENGINES)}")
+    given = Surroundings(
+        tools=dict(tools or {}),
+        hidden=dict(hidden or {}),
+        untimed=frozenset(untimed),
+        to_wire=to_wire or same,
+        from_wire=from_wire or same,
+    )
+    if engine == "monty":
+        return _monty(given, limits)
+    from rlm.sandbox.process import ProcessRepl
+
+    try:
+        return ProcessRepl(given, limits, unsafe=unsafe)
+    except SandboxUnfit:
+        if engine != "auto":
+            raise
+        with contextlib.suppress(SandboxError):  # not installed: say what the first one lacks
+            return _monty(given, limits)
+        raise
+
+
+def _monty(given: Surroundings, limits: SandboxLimits | None) -> Repl:
+    from rlm.sandbox.monty import MontyRepl
+
+    return MontyRepl(given, limits)

@@ -37,14 +37,17 @@ from rlm.sandbox.engine import (
     LOST,
     MAX_LOCALS,
     Repl,
+    REPLResult,
     RunningBlock,
+    SandboxLimits,
     Stopped,
+    Surroundings,
     check_variable_name,
     from_plain,
+    same,
     to_plain,
 )
 from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, TOOL, Handles, prepare_block
-from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings, same
 
 ASIDE_S = 20.0
 """How long a question outside of any block may take."""
@@ -116,7 +119,7 @@ class MontyRepl(Repl):
                 f"{code}\n_rlm_given = {{{', '.join(f'{name!r}: {name}' for name in names)}}}"
             )
             for name, data in self._set.items():
-                self._aside(*self._setting(name, data))
+                self._aside(*self._write_setter(name, data))
         except (Stopped, self._monty.MontyError) as exc:
             self._kill()
             raise SandboxError(f"the sandbox's worker (monty) did not start: {exc}") from exc
@@ -154,8 +157,7 @@ class MontyRepl(Repl):
     # -- turns -------------------------------------------------------------------------------------
 
     def _turn(self, step: Callable[[], Any], until: float) -> Any:
-        """What the worker answers. Late, or gone: Stopped. What the code raised is raised as
-        monty's error."""
+        """What the worker answers; Stopped when it is late or gone, else what the code raised."""
         future: Future[Any] = self._thread.submit(step)
         try:
             wait([future], max(0.0, until - time.monotonic()))
@@ -325,10 +327,10 @@ class MontyRepl(Repl):
     def set(self, name: str, value: Any) -> None:
         check_variable_name(name)
         data = self._check_size(to_plain(value, self._given.to_wire))
-        self._ask(*self._setting(name, data))
+        self._ask(*self._write_setter(name, data))
         self._set[name] = data
 
-    def _setting(self, name: str, data: Any) -> tuple[str, dict[str, Any]]:
+    def _write_setter(self, name: str, data: Any) -> tuple[str, dict[str, Any]]:
         """Code that gives the variable its value, and its input."""
         value, handles = self._handles.with_text(data)
         return (f"{name} = _rlm_made({name})\npass" if handles else "pass"), {name: value}
@@ -339,7 +341,7 @@ class MontyRepl(Repl):
             {"_rlm_name": plain_text(str(name))[:500]},
         )
         if not isinstance(found, list) or len(found) != 1:
-            raise self._missing(name, self.variables())
+            raise self._missing_variable(name, self.variables())
         return from_plain(self._check_size(to_plain(found[0], same)), self._given.from_wire)
 
     def variables(self) -> dict[str, str]:

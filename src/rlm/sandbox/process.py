@@ -25,19 +25,20 @@ from rlm.sandbox.engine import (
     LOST,
     MAX_LOCALS,
     Repl,
+    REPLResult,
     RunningBlock,
+    SandboxLimits,
     Stopped,
+    Surroundings,
     check_variable_name,
     from_plain,
     to_plain,
 )
-from rlm.sandbox.types import REPLResult, SandboxLimits, Surroundings
 from rlm.worker import Gone, WorkerProcess, package_folder, parse_message
 
 ALL_LAYERS = ("rlimits", "uid", "no_new_privs", "landlock", "seccomp")
 NEEDED = frozenset({"rlimits", "no_new_privs", "seccomp"})
-"""Without these a worker is not confined. Landlock is asked for too, and missing only on old
-kernels."""
+"""Without these a worker is not confined. Landlock is missing only on old kernels."""
 BOOT_S = 20.0
 PROTOCOL_BROKEN = "it broke the protocol"
 GRACE_S = 0.12
@@ -83,8 +84,7 @@ class ProcessRepl(Repl):
         language: bool = True,
         unsafe: bool = False,
     ) -> None:
-        """`layers` and `language` are for tests of a single layer; `unsafe` accepts a machine that
-        cannot confine."""
+        """`layers` and `language` are for tests; `unsafe` accepts a machine that cannot confine."""
         super().__init__(surroundings, limits)
         self._wanted, self._language, self._unsafe = tuple(layers), language, unsafe
         self._worker: WorkerProcess | None = None
@@ -240,7 +240,7 @@ class ProcessRepl(Repl):
     def get(self, name: str) -> Any:
         answer = self._ask({"op": "get", "name": plain_text(str(name))[:500]}, "value", "missing")
         if answer["op"] == "missing":
-            raise self._missing(name, self.variables())
+            raise self._missing_variable(name, self.variables())
         return from_plain(answer["value"], self._given.from_wire)
 
     def variables(self) -> dict[str, str]:

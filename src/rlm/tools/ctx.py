@@ -41,10 +41,7 @@ _HEADING = re.compile(r"#{1,6}[ \t]+\S")
 def ctx_tools(store: Store, meter: Meter) -> Toolbox:
     """The tools that look at payloads of one store."""
     tools = _Context(store)
-    box = Toolbox()
-    for function in (tools.ctx_peek, tools.ctx_slice, tools.ctx_find, tools.ctx_stats):
-        box.add(function, meter)
-    return box
+    return Toolbox.of(meter, tools.ctx_peek, tools.ctx_slice, tools.ctx_find, tools.ctx_stats)
 
 
 class _Context:
@@ -157,7 +154,9 @@ def _common_shape(samples: list[str], *, whole: bool) -> tuple[str, float] | Non
         lines = sample.split("\n")
         for line in lines if whole else lines[1:-1]:  # a sample begins and ends inside a line
             if line.strip():
-                shapes[_shape(line)] += 1
+                # `2026-01-02 GET /index` is `9-9-9 A /A`.
+                words = re.sub(r"[^\W\d_]+", "A", line[:PART_CHARS])
+                shapes[re.sub(r"\d+", "9", words)] += 1
     if shapes.total() < 2:
         return None
     shape, times = shapes.most_common(1)[0]
@@ -165,8 +164,3 @@ def _common_shape(samples: list[str], *, whole: bool) -> tuple[str, float] | Non
     return (
         (clip(one_line(shape), SHAPE_CHARS), share) if times > 1 and share >= SHAPE_SHARE else None
     )
-
-
-def _shape(line: str) -> str:
-    """`2026-01-02 GET /index` is `9-9-9 A /A`: runs of letters and of digits, the rest as it is."""
-    return re.sub(r"\d+", "9", re.sub(r"[^\W\d_]+", "A", line[:PART_CHARS]))

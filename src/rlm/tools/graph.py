@@ -13,7 +13,7 @@ from rlm.errors import LimitExceeded, ValidationError
 from rlm.handles import Meter
 from rlm.store.backend import MemoryBackend
 from rlm.store.graph import GraphStore, Node
-from rlm.tools.recalled_texts import RecalledTexts
+from rlm.tools.memory import RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip
 
 NODE_HITS = 20
@@ -35,16 +35,14 @@ def graph_tools(
 ) -> Toolbox:
     """The hypergraph tools of one run. A store without a graph says so when one is called."""
     tools = _GraphTools(backend, recalled or RecalledTexts())
-    box = Toolbox()
-    for function in (
+    return Toolbox.of(
+        meter,
         tools.memory_query,
         tools.memory_add_fact,
         tools.memory_add_experience,
         tools.memory_get_context,
         tools.memory_relate,
-    ):
-        box.add(function, meter)
-    return box
+    )
 
 
 class _GraphTools:

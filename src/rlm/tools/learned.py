@@ -20,8 +20,7 @@ from rlm.learning.gates import Gate
 from rlm.loop.trace import ToolCall, Trace
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import QUARANTINE_REASON, Judgment, MemoryItem
-from rlm.tools.memory import ORIGIN
-from rlm.tools.recalled_texts import RecalledTexts
+from rlm.tools.memory import ORIGIN, RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_text, clip, result_handle
 
 LEARNT_PER_RUN = 5
@@ -46,10 +45,7 @@ def learned_tools(
 ) -> Toolbox:
     """The tools of one run; `trace` has the calls that made its results."""
     tools = _Learned(store, handles, session, recalled, ontology, trace, prefixes or {})
-    box = Toolbox()
-    for function in (tools.mem_extract, tools.mem_learn_from_failure):
-        box.add(function, meter)
-    return box
+    return Toolbox.of(meter, tools.mem_extract, tools.mem_learn_from_failure)
 
 
 class _Learned:

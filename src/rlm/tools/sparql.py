@@ -6,29 +6,29 @@ once, as `{"boolean": True}`. Values stand in Turtle's notation (`prov:Entity`, 
 so that they can be put into the next query as they are; a variable that is not bound in a row is
 not in it. The triples of a CONSTRUCT or DESCRIBE are rows of s, p and o.
 
-A query that found something leaves its pattern in memory, where there is a memory (`patterns.py`).
+A query that found something leaves its pattern in memory, where there is a memory: the query
+without its specifics (`rlm.ontology.query.shape`), unverified, for this ontology.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from rlm.errors import HandleError, OntologyError
+from rlm.errors import HandleError, OntologyError, RLMError, ValidationError
 from rlm.handles import Meter, Ref, Store, View
 from rlm.loop.trace import render_value
 from rlm.ontology.engine.protocol import Answer, Engine
-from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query
+from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query, enforce_limit
 from rlm.ontology.query.lexer import IRI, PNAME
-from rlm.ontology.query.limit import enforce_limit
-from rlm.ontology.query.shape import declared_prefixes
+from rlm.ontology.query.shape import QueryPattern, declared_prefixes, pattern_of
 from rlm.ontology.terms import Prefixes
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import Scope
-from rlm.tools.patterns import Patterns
-from rlm.tools.recalled_texts import RecalledTexts
+from rlm.store.types import MemoryItem, Scope
+from rlm.tools.memory import ORIGIN, RecalledTexts
 from rlm.tools.sparql_peek import find_misnamed, peek
 from rlm.tools.sparql_schema import SchemaCache, SchemaReader
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, result_handle
@@ -52,6 +52,12 @@ CHECKED_NAMES = 20
 DTYPE = "results"
 
 Handle = Ref | View | str | Mapping[str, Any]
+PATTERNS_PER_RUN = 5
+WORDS_CHARS = 200
+TITLE_TERMS = 3
+TITLE_TERM_CHARS = 40
+TAGS = ("sparql", "pattern")
+_VERBS = {"SELECT": "Query", "ASK": "Check", "CONSTRUCT": "Construct", "DESCRIBE": "Describe"}
 
 
 def sparql_tools(
@@ -79,15 +85,14 @@ def sparql_tools(
         else Patterns(memory, engine, recalled, session=session, ontology=name)
     )
     tools = _SPARQL(engine, handles, SchemaReader(engine, cache, name), memory, patterns, name)
-    box = Toolbox()
-    for function in (
+    return Toolbox.of(
+        meter,
         tools.sparql_schema,
         tools.sparql_peek,
         tools.sparql_query,
         tools.sparql_slice,
-    ):
-        box.add(function, meter, patient=True)
-    return box
+        untimed=True,
+    )
 
 
 class _SPARQL:
@@ -277,3 +282,86 @@ def _fit_rows(rows: list[dict[str, str]]) -> Iterator[dict[str, str]]:
                 islice(made.items(), SLICE_CHARS // (COLUMN_CHARS + LEAST_VALUE_CHARS + 10))
             )
         yield made
+
+
+# -- patterns: a procedure for the next question
+
+
+def procedure(
+    pattern: QueryPattern, ontology: str, *, words: str = "", session: str | None = None
+) -> MemoryItem:
+    """The procedure that a pattern makes; `words` say what it is about."""
+    named = ", ".join(clip(term, TITLE_TERM_CHARS) for term in pattern.terms[:TITLE_TERMS])
+    verb = "Count" if pattern.counts else _VERBS[pattern.kind]
+    steps = [f"Run with sparql_query: {pattern.text}"]
+    if pattern.slots:
+        given = ", ".join(f"{name} ({what})" for name, what in pattern.slots.items())
+        steps.append(f"Put your own values in place of {given}.")
+    steps.append(
+        "Read a few rows with sparql_slice. No rows: look the names up with search_entity."
+    )
+    return MemoryItem(
+        f"{verb} with {named}",
+        f"{pattern.kind} query over {ontology} that found something"
+        + (f" about {clip(words, WORDS_CHARS)}" if words else "")
+        + "; use it for a question of the same shape.",
+        "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1)),
+        source_type="success",
+        tags=list(TAGS),
+        scope=Scope(ontology=ontology),
+        session_id=session,
+        trust="unverified",
+        origin=ORIGIN,
+    )
+
+
+class Patterns:
+    """The patterns of one run on their way into memory. Thread-safe."""
+
+    def __init__(
+        self,
+        memory: MemoryBackend,
+        engine: Engine,
+        recalled: RecalledTexts | None = None,
+        *,
+        session: str | None = None,
+        ontology: str | None = None,
+    ) -> None:
+        """`ontology` is what memories call the graph; the engine's name where none is given."""
+        self._memory = memory
+        self._engine = engine
+        self._ontology = ontology or engine.name
+        self._recalled = recalled or RecalledTexts()
+        self._session = session
+        self._lock = threading.Lock()
+        self._stored = 0
+
+    def keep(self, query: str, answer: Answer) -> str:
+        """Store the pattern of an answered query; says what became of it, raises no RLMError."""
+        if not answer:
+            return "not stored: the query found nothing"
+        try:
+            return self._keep(query)
+        except ValidationError as exc:
+            return f"not stored: {exc}"
+        except RLMError as exc:
+            return f"not stored: {type(exc).__name__}: {exc}"
+
+    def _keep(self, query: str) -> str:
+        meta = self._engine.meta()
+        terms = {*meta.classes, *meta.properties, *meta.pred_freq}
+        pattern = pattern_of(query, meta.prefixes, terms=terms, by_place=meta.sampled)
+        if pattern is None:
+            return "not stored: the query is no pattern that could be used again"
+        self._recalled.check(pattern.text, "the pattern")
+        words = ", ".join(meta.label(meta.prefixes.expand(term)) for term in pattern.terms)
+        item = procedure(pattern, self._ontology, words=words, session=self._session)
+        with self._lock:
+            if self._memory.get(item.memory_id) is not None:
+                return f"known as {item.memory_id}"
+            if self._stored >= PATTERNS_PER_RUN:
+                full = f"{PATTERNS_PER_RUN} patterns were stored in this run, which is the most"
+                return f"not stored: {full}"
+            memory_id = self._memory.add(item)
+            self._stored += 1
+        return f"stored as {memory_id}"

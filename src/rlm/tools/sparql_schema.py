@@ -12,9 +12,8 @@ from rlm.errors import ValidationError
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.remote.sample import sample_meta
-from rlm.ontology.terms import local_name
-from rlm.ontology.views.ranking import key_classes, key_properties
-from rlm.ontology.vocabulary import namespace
+from rlm.ontology.terms import local_name, namespace
+from rlm.ontology.views.summary import key_classes, key_properties
 from rlm.tools.toolbox import check_count, check_text, clip
 from rlm.tools.views import fit, take
 
@@ -131,9 +130,7 @@ class _Chosen:
         if wanted and not any(
             self.has(iri) for iri in (*meta.classes, *meta.properties, *meta.namespaces.values())
         ):
-            meta.prefixes.expand(
-                self._short
-            )  # says which prefixes there are when it is none of them
+            meta.prefixes.expand(self._short)  # its error lists the prefixes that there are
 
     def has(self, iri: str) -> bool:
         return (
@@ -163,8 +160,8 @@ class _Chosen:
 
     def describe(self, iri: str) -> dict[str, Any]:
         label = self.meta.label(iri)
-        told = label.replace(" ", "").lower() == local_name(iri).lower()
-        return {"uri": self.short(iri)} | ({} if told else {"label": clip(label, LABEL_CHARS)})
+        same = label.replace(" ", "").lower() == local_name(iri).lower()
+        return {"uri": self.short(iri)} | ({} if same else {"label": clip(label, LABEL_CHARS)})
 
     def shorts(self, iris: Any) -> list[str]:
         return [self.short(iri) for iri in iris[:COMMON]]

@@ -1,6 +1,6 @@
 """A set of tools for one REPL, each measured on its way out.
 
-The sandbox gets `functions` by name, and the names in `patient`, whose time does not count against
+The sandbox gets `functions` by name, and the names in `untimed`, whose time does not count against
 a block. The prompt gets `describe()`.
 """
 
@@ -27,15 +27,22 @@ class Toolbox:
     """Tools by name. Boxes are joined with `|`; a name that is in both is a mistake and raises."""
 
     functions: dict[str, Tool] = field(default_factory=dict)
-    patient: set[str] = field(default_factory=set)
+    untimed: set[str] = field(default_factory=set)
 
-    def add(self, function: Tool, meter: Meter, *, patient: bool = False) -> None:
-        """Show a function to the model under its own name; what it returns is measured."""
+    @classmethod
+    def of(cls, meter: Meter, *functions: Tool, untimed: bool = False) -> Toolbox:
+        box = cls()
+        for function in functions:
+            box.add(function, meter, untimed=untimed)
+        return box
+
+    def add(self, function: Tool, meter: Meter, *, untimed: bool = False) -> None:
+        """Show a function to the model under its own name; the meter counts what it returns."""
         name = function.__name__
         self._check_new(name)
         self.functions[name] = _meter_calls(function, name, meter)
-        if patient:
-            self.patient.add(name)
+        if untimed:
+            self.untimed.add(name)
 
     def _check_new(self, name: str) -> None:
         if name in self.functions:
@@ -46,7 +53,7 @@ class Toolbox:
     def __or__(self, other: Toolbox) -> Toolbox:
         for name in other.functions:
             self._check_new(name)
-        return Toolbox(self.functions | other.functions, self.patient | other.patient)
+        return Toolbox(self.functions | other.functions, self.untimed | other.untimed)
 
     def describe(self) -> str:
         """The signature and the docstring of each tool, for the system prompt."""
@@ -55,12 +62,12 @@ class Toolbox:
 
 def _meter_calls(function: Tool, name: str, meter: Meter) -> Tool:
     @functools.wraps(function)
-    def measured(*args: Any, **kwargs: Any) -> Any:
+    def call_and_count(*args: Any, **kwargs: Any) -> Any:
         value = function(*args, **kwargs)
         meter.note(name, len(render_value(value)))
         return value
 
-    return measured
+    return call_and_count
 
 
 def _describe(name: str, function: Tool) -> str:

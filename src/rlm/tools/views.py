@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm.handles import Meter
 from rlm.loop.trace import render_value
 from rlm.ontology.views.views import Views
-from rlm.tools.toolbox import Toolbox, clip
+from rlm.tools.toolbox import Toolbox, check_count, check_text, clip
+
+if TYPE_CHECKING:
+    from rlm.ontology.datasets.dataset import DatasetMeta  # a run without one does not load it
 
 VIEW_CHARS = 1000
 """The most that a view returns, as JSON: what is longer would count as leakage."""
@@ -23,13 +26,16 @@ LONG_CHARS = 300
 SHORTER_CHARS = (120, 60, 30)
 
 T = TypeVar("T")
+FACT_CHARS = 2_000
+QUERY_CHARS = 20_000
+QUERY_ROWS = 25
 
 
 def view_tools(views: Views, meter: Meter) -> Toolbox:
     """The views of one graph. Their time is the engine's, which has limits of its own."""
     tools = _Views(views)
-    box = Toolbox()
-    for function in (
+    return Toolbox.of(
+        meter,
         tools.search_entity,
         tools.search_by_label,
         tools.describe_entity,
@@ -37,9 +43,8 @@ def view_tools(views: Views, meter: Meter) -> Toolbox:
         tools.find_path,
         tools.predicate_frequency,
         tools.graph_stats,
-    ):
-        box.add(function, meter, patient=True)
-    return box
+        untimed=True,
+    )
 
 
 class _Views:
@@ -89,12 +94,9 @@ class _Views:
 
 
 def fit(value: T, most: int) -> T:
-    """A list or an object in at most `most` characters of JSON; as it is when it fits.
-
-    Long texts are cut first, then the longest lists lose their last parts; an object says in
-    `left_out` how many. What still does not fit loses more of its texts, and in the end its last
-    parts.
-    """
+    """A list or an object in at most `most` characters of JSON; as it is when it fits. Long texts
+    are cut first, then the longest lists lose their last parts; an object says in `left_out` how
+    many. What still does not fit loses more of its texts, and in the end its last parts."""
     if len(render_value(value)) <= most:
         return value
     made: Any = _clip_texts(value, LONG_CHARS)
@@ -164,3 +166,40 @@ def _clip_texts(value: Any, chars: int) -> Any:
     if isinstance(value, list | tuple):
         return [_clip_texts(part, chars) for part in value]
     return value
+
+
+# -- the dataset of a session
+
+
+def dataset_tools(dataset: DatasetMeta, meter: Meter) -> Toolbox:
+    """Tools over one dataset. Their time is the engine's, which has limits of its own."""
+    tools = _Dataset(dataset)
+    return Toolbox.of(
+        meter, tools.dataset_add, tools.dataset_query, tools.dataset_stats, untimed=True
+    )
+
+
+class _Dataset:
+    def __init__(self, dataset: DatasetMeta) -> None:
+        self._dataset = dataset
+
+    def dataset_add(self, subject: str, predicate: str, value: Any) -> bool:
+        """Note a fact in the session's dataset; kept for later runs. subject, predicate:
+        prefix:name or IRI. value: text, number or True/False; {'t': 'iri', 'v': IRI} for a thing.
+        False: it was there already."""
+        check_text(subject, "subject", FACT_CHARS)
+        check_text(predicate, "predicate", FACT_CHARS)
+        return self._dataset.mem_add(subject, predicate, value, who="model")
+
+    def dataset_query(self, query: str, limit: int = 10) -> list[dict[str, str]]:
+        """SPARQL over the facts of the session's dataset; limit up to 25 rows, fewer when they are
+        long. Who said them: GRAPH <urn:rlm:NAME:prov>, with the name from dataset_stats."""
+        check_count(limit, "limit", QUERY_ROWS)
+        answer = self._dataset.query(check_text(query, "query", QUERY_CHARS), limit=limit)
+        if answer.kind == "ask":
+            return [{"boolean": str(bool(answer.boolean)).lower()}]
+        return fit(answer.text_rows(self._dataset.prefixes), VIEW_CHARS)
+
+    def dataset_stats(self) -> dict[str, Any]:
+        """The graphs of the session's dataset and their sizes."""
+        return fit(self._dataset.stats(), VIEW_CHARS)

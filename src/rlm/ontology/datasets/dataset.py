@@ -15,7 +15,11 @@ has them: "01" is 1. A language tag is in lower case.
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+import tempfile
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -26,18 +30,35 @@ import pyoxigraph as ox
 
 from rlm import clock
 from rlm.errors import OntologyError
-from rlm.ontology.datasets.graphs import Fact, Graphs, graph_of
-from rlm.ontology.datasets.handover import MAX_ROWS, QUERY_S, HandedDataset, read_file
-from rlm.ontology.datasets.statements import Value, line_of, object_of, predicate_of, subject_of
-from rlm.ontology.engine.protocol import Answer
+from rlm.ontology.datasets.graphs import (
+    MAX_STATEMENTS,
+    Fact,
+    Graphs,
+    Value,
+    graph_of,
+    line_of,
+    object_of,
+    predicate_of,
+    subject_of,
+)
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.engine.protocol import Answer, EngineLimits
 from rlm.ontology.query.guard import check_query
-from rlm.ontology.terms import WELL_KNOWN, XSD, Prefixes, Term
+from rlm.ontology.terms import WELL_KNOWN, Prefixes, Term
+from rlm.ontology.vocabulary import XSD
 
 MAX_ID_CHARS = 200
 """Of a session id, and of the name of who said something."""
 OURS = "urn:rlm:vocab#"
 _PROV, _RDF = WELL_KNOWN["prov"], WELL_KNOWN["rdf"]
 _DATE_TIME = ox.NamedNode(XSD + "dateTime")
+MAX_ROWS = 1000
+MAX_MOUNT_BYTES = 32 << 20
+QUERY_S = 30.0
+LIMITS = EngineLimits(timeout_s=QUERY_S, load_timeout_s=60.0, memory_mb=1024, rows=MAX_ROWS)
+MOUNT_LIMITS = EngineLimits(
+    timeout_s=60.0, load_timeout_s=60.0, memory_mb=1024, answer_bytes=64 << 20, rows=MAX_STATEMENTS
+)
 
 
 class SavedSnapshot(NamedTuple):
@@ -49,11 +70,9 @@ class SavedSnapshot(NamedTuple):
 
 
 class DatasetMeta:
-    """One dataset, safe to share between threads. Each change happens whole or not at all.
-
-    Subjects and predicates are IRIs, `prefix:name` or terms; a blank node comes from `blank()`. An
-    object that is a str is a text; for an IRI give the term `iri(…)`.
-    """
+    """One dataset, safe to share between threads. Each change happens whole or not at all. Subjects
+    and predicates are IRIs, `prefix:name` or terms; a blank node comes from `blank()`. An object
+    that is a str is a text; for an IRI give the term `iri(…)`."""
 
     def __init__(self, name: str, *, session_id: str | None = None) -> None:
         """An empty dataset, with a fresh session id. OntologyError for an unusable name."""
@@ -152,10 +171,7 @@ class DatasetMeta:
             return {"t": "bnode", "v": f"n{self._blanks}"}
 
     def mem_add(self, s: str | Term, p: str | Term, o: Value, *, who: str = "rlm") -> bool:
-        """Add a fact, and to `prov` who said it, when, in which session. False when it was known.
-
-        A fact that is known keeps its first provenance.
-        """
+        """Add a fact and its provenance to `prov`; False when it was known: the first one stays."""
         with self._lock:
             quad = self._quad(s, p, o, "mem")
             if quad in self._graphs.store:
@@ -195,11 +211,9 @@ class DatasetMeta:
     def onto_mount(
         self, name: str, path: str | Path, *, format: str | None = None, who: str = "rlm"
     ) -> int:
-        """Copy an RDF file into `onto/<name>`, in place of what was there; its size.
-
-        The graphs of a TriG or N-Quads file become one. Raises NotRDF, QueryTimeout or
-        OntologyError, also when the file is too large; then nothing has changed.
-        """
+        """Copy an RDF file into `onto/<name>`, in place of what was there; its size. The graphs of
+        a TriG or N-Quads file become one. Raises NotRDF, QueryTimeout or OntologyError, also when
+        the file is too large; then nothing has changed."""
         label = f"onto/{name}"
         about = self._graphs.node(label)
         rows, digest = read_file(Path(path).expanduser(), format)
@@ -282,11 +296,9 @@ class DatasetMeta:
         timeout_s: float = QUERY_S,
         bindings: Mapping[str, Term] | None = None,
     ) -> Answer:
-        """A query over all graphs but `prov` as one, or over any by GRAPH <urn:rlm:{name}:prov>.
-
-        At most MAX_ROWS rows and QUERY_S seconds. The labels of blank nodes hold for this answer
-        only. Raises QueryRefused, QueryTimeout or OntologyError.
-        """
+        """A query over all graphs but `prov` as one, or over any by GRAPH <urn:rlm:{name}:prov>. At
+        most MAX_ROWS rows and QUERY_S seconds. The labels of blank nodes hold for this answer only.
+        Raises QueryRefused, QueryTimeout or OntologyError."""
         check_query(sparql)  # no worker is started for what is refused anyway
         with self._lock:
             if self._handed is None or self._handed.version != self.version:
@@ -316,3 +328,49 @@ def _check_id(text: str, what: str) -> str:
         todo = f"use 1 to {MAX_ID_CHARS} characters that can be shown"
         raise OntologyError(f"{str(text)[:80]!a} is no {what}: {todo}")
     return text
+
+
+# -- to and from a worker that can be killed
+
+
+class HandedDataset:
+    """One TriG text in a private file that goes with this object, and the engine over it."""
+
+    def __init__(self, text: str, name: str, version: int) -> None:
+        self.version = version
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="rlm-dataset-"))  # only its owner may enter it
+        except OSError as exc:
+            raise OntologyError(f"there is no place for temporary files: {exc}") from exc
+        self._forget = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        path = folder / f"{name}.trig"
+        try:
+            path.write_text(f"# {name}\n{text}", "utf-8")
+            self.engine = LocalEngine(path, format="trig", cache_dir=path, limits=LIMITS)
+        except BaseException as exc:
+            self._forget()
+            if isinstance(exc, OSError):
+                what = f"the dataset {name} cannot be handed to a worker: {exc}"
+                raise OntologyError(what) from exc
+            raise
+
+    def close(self) -> None:
+        self.engine.close()
+        self._forget()
+
+
+def read_file(path: Path, format: str | None) -> tuple[list[dict[str, Term]], str]:
+    """All statements of an RDF file, as rows with s, p and o, and the hash of the file. Raises
+    NotRDF, QueryTimeout or OntologyError, also for more than a dataset holds."""
+    size = 0  # what cannot be read, the engine says better
+    with contextlib.suppress(OSError, ValueError):
+        size = path.stat().st_size if path.is_file() else 0
+    if size > MAX_MOUNT_BYTES:
+        most = f"at most {MAX_MOUNT_BYTES:,} can be mounted: query it instead"
+        raise OntologyError(f"{path} has {size:,} bytes, {most}")
+    with LocalEngine(path, format=format, cache_dir=path, limits=MOUNT_LIMITS) as engine:
+        answer = engine.query("SELECT ?s ?p ?o { ?s ?p ?o }", limit=MAX_STATEMENTS)
+        if answer.truncated:
+            most = f"which is too much for a dataset (at most {MAX_STATEMENTS:,}): query it instead"
+            raise OntologyError(f"{path} has {engine.triples:,} statements, {most}")
+        return answer.rows, engine.content_hash

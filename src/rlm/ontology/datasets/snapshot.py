@@ -27,9 +27,8 @@ import pyoxigraph as ox
 
 from rlm.errors import OntologyError
 from rlm.ontology.datasets.dataset import OURS, DatasetMeta, SavedSnapshot
-from rlm.ontology.datasets.graphs import MAX_BYTES, MAX_GRAPHS, MAX_STATEMENTS, graph_of
-from rlm.ontology.datasets.statements import check
-from rlm.ontology.terms import XSD
+from rlm.ontology.datasets.graphs import MAX_BYTES, MAX_GRAPHS, MAX_STATEMENTS, check, graph_of
+from rlm.ontology.vocabulary import XSD
 
 FORMAT = 1
 MAX_SNAPSHOT_BYTES = MAX_BYTES + (1 << 20)
@@ -69,16 +68,12 @@ def load_snapshot(path: str | Path) -> DatasetMeta:
 
 
 @contextlib.contextmanager
-def persisted(
+def open_persistent(
     path: str | Path, name: str, *, session_id: str | None = None
 ) -> Iterator[DatasetMeta]:
-    """A dataset for one run: loaded from its snapshot, if any, and saved if it was changed.
-
-    Nothing is saved when the block raises. A snapshot that cannot be loaded, or is of another
-    dataset, raises before the block. `session_id` is for a new dataset: a loaded one has its own.
-    When another run saved to the same path meanwhile, this raises instead of undoing its work.
-    Afterwards `dataset.snapshot_path` is what to keep in a memory's lineage.
-    """
+    """A dataset for one run: loaded from its snapshot, if any, and saved if it was changed. Nothing
+    is saved when the block raises, or when another run saved to the same path meanwhile: then this
+    raises. `session_id` is for a new dataset: a loaded one has its own."""
     target = Path(path).expanduser().absolute()
     dataset = load_snapshot(target) if target.exists() else DatasetMeta(name, session_id=session_id)
     if dataset.name != name:

@@ -8,17 +8,21 @@ whole, and the time of `entry.json`, which says when it was last used.
 
 An entry is built in a folder beside and renamed into place. Of two processes that build the same
 one the first wins and the other throws its own away. Everything here may be deleted at any time: it
-is built again.
+is built again. `CacheWriter` builds one in a worker while another worker answers from memory;
+whatever goes wrong there costs the entry and nothing else.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
 import shutil
 import tempfile
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -27,6 +31,7 @@ from typing import Any
 import orjson
 
 from rlm._version import __version__
+from rlm.ontology.engine.worker import Gone, Worker
 
 CACHE_VERSION = 7
 """Raise it when what is stored, or how a file is read, changes."""
@@ -34,6 +39,9 @@ MAX_BYTES = 8 << 30
 STALE_S = 24 * 3600.0
 """A building folder that is older was left by a process that died."""
 _BUILDING, _DROPPED = ".building-", ".dropped-"
+FRAME_BYTES = 1 << 20
+DELAY_S = 1.0
+"""The cache gives way to the first questions, unless somebody waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +200,75 @@ def _write_json(path: Path, value: dict[str, Any]) -> bool:
     except OSError:
         return False
     return True
+
+
+class CacheWriter:
+    """One build. `ended` is called once, in the thread: with the entry, or None and the reason."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        building: Path,
+        order: dict[str, Any],
+        key: str,
+        ended: Callable[[CacheEntry | None, str], None],
+    ) -> None:
+        """Takes over the folder `building`, which is removed when it was not kept."""
+        self._cache, self._building, self._order = cache, building, order
+        self._key, self._ended = key, ended
+        self._worker: Worker | None = None
+        self._stopped, self._wanted = False, threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"rlm-cache-{key[:8]}", daemon=True)
+        atexit.register(self.stop)
+        self._thread.start()
+
+    def wait(self, wait_s: float) -> bool:
+        """Whether it has ended, after at most so long."""
+        self._wanted.set()
+        self._thread.join(wait_s)
+        return not self._thread.is_alive()
+
+    def stop(self, wait_s: float = 0.0) -> None:
+        """Let it end within `wait_s`, else end it: no process and no half an entry is left."""
+        if threading.current_thread() is self._thread:
+            return
+        self._stopped = wait_s <= 0
+        if self.wait(wait_s):
+            return
+        self._stopped = True
+        if self._worker is not None:
+            self._worker.interrupt()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._build()
+        finally:
+            self._cache.discard(self._building)
+            atexit.unregister(self.stop)
+
+    def _build(self) -> None:
+        entry, why = None, ""
+        try:
+            self._wanted.wait(DELAY_S)
+            if self._stopped:
+                return
+            worker = self._start_worker()
+            try:
+                answer = worker.receive(time.monotonic() + float(self._order["timeout_s"]))
+            finally:
+                worker.kill()
+            if answer["op"] != "built":
+                why = str(answer.get("message", answer["op"]))
+            elif not self._stopped and answer["facts"]["sha256"] == self._order["sha256"]:
+                entry = self._cache.keep(self._building, self._key, answer["facts"])
+        except (Gone, OSError) as exc:
+            why = "" if self._stopped else str(exc)
+        finally:
+            self._ended(entry, why)
+
+    def _start_worker(self) -> Worker:
+        self._worker = Worker(self._order, frame_bytes=FRAME_BYTES)
+        if self._stopped:  # it may have been said before there was anybody to end
+            self._worker.interrupt()
+        return self._worker

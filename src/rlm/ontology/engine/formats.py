@@ -100,10 +100,7 @@ def find_format(name: str) -> str:
 
 
 def detect(path: str | Path, format: str | None = None) -> RDFFile:
-    """How to read a file. NotRDF when it is plainly something else, OntologyError without a file.
-
-    A format that is given is believed; the parser will object if it is wrong.
-    """
+    """How to read a file; a given format is believed. NotRDF when it is plainly something else."""
     path = Path(path)
     wanted = None if format is None else find_format(format)
     raw = _first_bytes(path)

@@ -1,7 +1,7 @@
 """From a file to a worker that can be asked.
 
 What the cache has is served from there, read-only, at once. What it does not have is parsed into
-memory and served, and written to the cache beside that (`cache_writer`). A graph that is too large
+memory and served, and written to the cache beside that (`CacheWriter`). A graph that is too large
 for memory is parsed into the cache first. A worker that parses to disk may write its folder and
 nothing else, one that serves from it may only read it; one that serves from memory may touch no
 file at all.
@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm.errors import NotRDF, OntologyError, QueryTimeout
-from rlm.ontology.engine.cache import Cache, CacheEntry, hash_file
-from rlm.ontology.engine.cache_writer import CacheWriter
+from rlm.ontology.engine.cache import Cache, CacheEntry, CacheWriter, hash_file
 from rlm.ontology.engine.formats import RDFFile
 from rlm.ontology.engine.protocol import EngineLimits
 from rlm.ontology.engine.worker import Gone, Worker
@@ -28,9 +27,7 @@ CLOSE_S = 2.0
 
 class Loader:
     """One file and its place in the cache; `entry` is None while the cache does not have it.
-
-    `from_cache`: what is served was there before and did not have to be parsed.
-    """
+    `from_cache`: what is served was there before and did not have to be parsed."""
 
     def __init__(self, file: RDFFile, cache: Cache, limits: EngineLimits) -> None:
         """Looks into the cache; parses nothing yet. OntologyError when the file cannot be read."""

@@ -24,15 +24,13 @@ import orjson
 from rlm import config
 from rlm.errors import OntologyError, QueryRefused, QueryTimeout
 from rlm.ontology.engine import loader
-from rlm.ontology.engine.asking import Damaged, Killed, ask, refused
 from rlm.ontology.engine.cache import Cache
 from rlm.ontology.engine.formats import detect
 from rlm.ontology.engine.loader import Loader
 from rlm.ontology.engine.protocol import Answer, EngineLimits
-from rlm.ontology.engine.worker import Worker
+from rlm.ontology.engine.worker import Damaged, Killed, Worker, ask, explain_refusal
 from rlm.ontology.query.bind import bind_hidden
-from rlm.ontology.query.guard import Checked, check_query
-from rlm.ontology.query.limit import enforce_limit
+from rlm.ontology.query.guard import Checked, check_query, enforce_limit
 from rlm.ontology.terms import Prefixes, Term
 
 if TYPE_CHECKING:
@@ -43,11 +41,9 @@ T = TypeVar("T")
 
 
 class LocalEngine:
-    """One RDF file. Safe to share between threads: one query runs at a time.
-
-    `notes` says what a person should know of how the file was read. `walls` names what confines the
-    worker. `in_memory`: whether the latest answer came from memory.
-    """
+    """One RDF file. Safe to share between threads: one query runs at a time. `notes` says what a
+    person should know of how the file was read. `walls` names what confines the worker.
+    `in_memory`: whether the latest answer came from memory."""
 
     def __init__(
         self,
@@ -146,11 +142,9 @@ class LocalEngine:
         timeout_s: float | None = None,
         bindings: Mapping[str, Term] | None = None,
     ) -> Answer:
-        """At most `limit` rows or triples, and no more than the engine's own limits.
-
-        `bindings` gives variables their value (`rlm.ontology.query.bind`). The file's prefixes and
-        the well-known ones need not be declared. Raises QueryRefused, QueryTimeout, OntologyError.
-        """
+        """At most `limit` rows or triples, and no more than the engine's own limits. `bindings`
+        gives variables their value (`rlm.ontology.query.bind`). The file's prefixes and the
+        well-known ones need not be declared. Raises QueryRefused, QueryTimeout, OntologyError."""
         checked = check_query(sparql)
         if limit < 0:
             raise QueryRefused(f"a limit of {limit} rows is not possible; use 0 or more")
@@ -203,7 +197,7 @@ class LocalEngine:
                 elif message["op"] in ("head", "done"):
                     head |= message
                 else:
-                    raise refused(message, checked, self.prefixes)
+                    raise explain_refusal(message, checked, self.prefixes)
         if head["too_long"]:
             raise QueryRefused(
                 f"one row alone has {head['too_long']:,} bytes, at most"
@@ -271,11 +265,9 @@ class LocalEngine:
 
 
 class BlankNodeLabels:
-    """Short names for blank nodes: b0, b1, … in the order in which they are first answered.
-
-    The store's own names are long and change when a file is parsed again. Labels hold as long as
-    the engine, also when its worker is replaced, and can be given back as the value of a variable.
-    """
+    """Short names for blank nodes: b0, b1, … in the order in which they are first answered. The
+    store's own names are long and change when a file is parsed again. Labels hold as long as the
+    engine, also when its worker is replaced, and can be given back as the value of a variable."""
 
     def __init__(self) -> None:
         self._labels: dict[str, str] = {}

@@ -30,7 +30,7 @@ def to_term(value: Any) -> dict[str, Any]:
 
 
 def from_term(term: Mapping[str, Any]) -> ox.NamedNode | ox.BlankNode | ox.Literal:
-    """ValueError or TypeError when it is none."""
+    """ValueError or TypeError for an invalid term."""
     kind, value = term.get("t"), term.get("v")
     if not isinstance(value, str):
         raise ValueError("a term has its text at 'v'")

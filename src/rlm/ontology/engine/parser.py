@@ -60,11 +60,8 @@ class TooMuch(Exception):
 def parse_small(
     file: BinaryIO, order: Order, *, beside: bool = False
 ) -> tuple[ox.Store, dict[str, Any], LoadCounts | None]:
-    """A file in a store in memory, and what is to be known of it. Raises NotRDF or TooMuch.
-
-    `beside`: parse and store in two threads, and count what is parsed. The counts come third, where
-    they hold.
-    """
+    """A file in a store in memory, what is to be known of it, and counts, where they hold
+    (`beside`: parse and store in two threads). Raises NotRDF or TooMuch."""
     most = order["most_triples"]
 
     def load(lenient: bool) -> tuple[ox.Store, str, dict[str, str], LoadCounts | None]:
@@ -155,10 +152,7 @@ def _facts(
 
 
 def _open_input(file: BinaryIO, order: Order) -> tuple[Any, Callable[[], str]]:
-    """What to give to a parser, and how to get the SHA-256 of the file afterwards.
-
-    A file that is not long is given as bytes, which is much faster. TooMuch when it is longer.
-    """
+    """What to give to a parser (bytes, which is faster, or a file), and how to get its SHA-256."""
     most = order["most_bytes"]
     if most and not order["gzipped"] and order["format"] in _PLAIN:
         raw = file.read()
@@ -184,10 +178,7 @@ def _open_input(file: BinaryIO, order: Order) -> tuple[Any, Callable[[], str]]:
 
 
 def _load_named(
-    file: BinaryIO,
-    order: Order,
-    fill: Callable[[Iterator[list[ox.Quad]]], None],
-    lenient: bool,
+    file: BinaryIO, order: Order, fill: Callable[[Iterator[list[ox.Quad]]], None], lenient: bool
 ) -> tuple[str, dict[str, str]]:
     """Parse in chunks. The SHA-256 of the file, and the prefixes declared near its beginning."""
     data, finish = _open_input(file, order)
@@ -236,11 +227,9 @@ def _fill(
     beside: bool,
     counts: LoadCounts | None,
 ) -> None:
-    """Store what is parsed; `beside`: at the same time, in a thread. TooMuch after 2 × `most`.
-
-    The store works without Python's lock. With a core to spare this takes a fifth less time;
-    without one, half more, because two threads then wait for each other's turn.
-    """
+    """Store what is parsed; `beside`: at the same time, in a thread. TooMuch after 2 × `most`. The
+    store works without Python's lock. With a core to spare this takes a fifth less time; without
+    one, half more, because two threads then wait for each other's turn."""
     storing = _StoreThread(store) if beside else None
     try:
         seen = 0

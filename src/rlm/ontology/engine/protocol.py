@@ -14,12 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EngineLimits:
-    """How far a query may go. `rows` and `answer_bytes` bound what comes back, whatever a query's
-    LIMIT says.
-
-    `memory_triples`: up to so many, a graph is answered from memory, at about 0.7 KB a triple;
-    larger ones from disk.
-    """
+    """How far a query may go. `rows` and `answer_bytes` bound what comes back, whatever its LIMIT
+    says; a graph of up to `memory_triples` is answered from memory, at about 0.7 KB a triple."""
 
     timeout_s: float = 30.0
     load_timeout_s: float = 600.0
@@ -31,12 +27,8 @@ class EngineLimits:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one query: rows of a SELECT, the truth of an ASK, triples of a CONSTRUCT or
-    DESCRIBE.
-
-    A row holds only the variables that are bound in it. `truncated`: there was more than was asked
-    for or allowed.
-    """
+    """Rows of a SELECT, the truth of an ASK, or triples. A row holds only the variables that are
+    bound in it. `truncated`: there was more than was asked for or allowed."""
 
     kind: str
     variables: list[str] = field(default_factory=list)

@@ -1,14 +1,20 @@
-"""The process that a query engine runs in (`rlm.ontology.engine.child`)."""
+"""The process that a query engine runs in (`rlm.ontology.engine.child`): an order to it, what it
+answers, and what it means when it fails."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Generator
 from typing import Any
 
-from rlm.errors import OntologyError
+from rlm.errors import OntologyError, QueryRefused, QueryTimeout
 from rlm.frames import BrokenFrame
+from rlm.ontology.engine.protocol import EngineLimits
+from rlm.ontology.query.guard import Checked, unbound
+from rlm.ontology.terms import Prefixes
 from rlm.worker import Gone, WorkerProcess, package_folder
 
-__all__ = ["Gone", "Worker"]
+__all__ = ["Damaged", "Gone", "Killed", "Worker", "ask", "explain_refusal"]
 
 SEND_BYTES = 16 << 20
 _START = """
@@ -43,3 +49,67 @@ class Worker(WorkerProcess):
             super().send(message)
         except BrokenFrame as exc:
             raise OntologyError(f"too much for one query: {exc}") from exc
+
+
+# -- an order and its answer
+
+
+class Damaged(Exception):
+    """What the worker reads from is damaged."""
+
+
+class Killed(Exception):
+    """Somebody else ended the worker: a person, or a system without memory."""
+
+
+def ask(
+    worker: Worker, order: dict[str, Any], wait_s: float, limits: EngineLimits
+) -> Generator[dict[str, Any], None, None]:
+    """The messages up to the last one. Close it: a worker that was not heard out is ended."""
+    until, whole = time.monotonic() + wait_s, False
+    try:
+        worker.send(order)
+        while not whole:
+            message = worker.receive(until)
+            whole = message["op"] not in ("head", "rows", "part")
+            yield message
+    except Gone as exc:
+        raise _explain_end(exc, wait_s, limits) from exc
+    finally:
+        if not whole:
+            worker.kill()
+
+
+def _explain_end(gone: Gone, wait_s: float, limits: EngineLimits) -> Exception:
+    if gone.late:
+        return QueryTimeout(
+            f"the query took more than {wait_s:g} s and was ended: name predicates, bind a term,"
+            " avoid joins without a shared variable and paths without a start (LIMIT does not help"
+            " with these), or give it more time (timeout_s)"
+        )
+    if gone.memory or gone.outside:
+        return (Killed if gone.outside else QueryTimeout)(
+            f"the query took more than the {limits.memory_mb:,} MB of memory it may have and was"
+            f" ended ({gone.how}): ask for less, without ORDER BY, DISTINCT or GROUP BY over"
+            " everything"
+        )
+    return OntologyError(
+        f"the query crashed the engine ({gone.how}): write it simpler, with less nesting"
+    )
+
+
+def explain_refusal(message: dict[str, Any], checked: Checked, prefixes: Prefixes) -> Exception:
+    """The error for what a worker says instead of an answer; names an unbound prefix."""
+    said = str(message.get("message", message["op"]))
+    if message["op"] == "damaged":
+        return Damaged(said)
+    if message["op"] != "refused":
+        return OntologyError(f"the query failed: {said}")
+    if missing := unbound(checked, prefixes):
+        return QueryRefused(f"query refused: {missing}")
+    if "SELECT projection" in said:
+        said += (
+            "; a variable that is bound from outside must be returned: add it to SELECT (and to"
+            " GROUP BY)"
+        )
+    return QueryRefused(f"query refused: {said}")

@@ -10,17 +10,18 @@ engine.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, SupportsIndex, overload
+from urllib.parse import urlsplit
 
 from rlm.errors import OntologyError
 from rlm.ontology.labels import Label, cut, name_of, pick, telling_sentence
-from rlm.ontology.meta.namespaces import name_namespaces
-from rlm.ontology.terms import Prefixes
-from rlm.ontology.vocabulary import TOPS, is_machinery
+from rlm.ontology.terms import WELL_KNOWN, Prefixes, is_machinery, namespace
+from rlm.ontology.vocabulary import TOPS
 
 INDIVIDUALS = 2_000
 NAMED_INDIVIDUALS = 500
@@ -33,6 +34,11 @@ _MAPS = (
     *("inverses", "doms", "rngs", "replaced_by"),
 )
 _LABELS = ("labels", "alternatives")
+NAMED = 24
+_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,15}")
+_VERSION = re.compile(
+    r"(?:v?\d[\d.]*|ns|core|terms|vocab|vocabulary|ontology|onto|owl|data|resource|id|schema)$"
+)
 
 
 class IRISet(frozenset[str]):
@@ -151,10 +157,8 @@ class GraphMeta:
     # -- terms
 
     def kind(self, iri: str) -> str:
-        """class, object property, …, ontology or individual; both where a name is used as both.
-
-        A property whose kind is only guessed is a property.
-        """
+        """class, object property, …, ontology or individual; both where a name is used as both. A
+        property whose kind is only guessed is a property."""
         found = []
         if iri in self.classes:
             found.append("class")
@@ -257,7 +261,7 @@ class GraphMeta:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> GraphMeta:
-        """Raises OntologyError when the dictionary is of another version or is none of ours."""
+        """Raises OntologyError when the dictionary is of another version or of another kind."""
         if data.get("version") != VERSION:
             found = f"this GraphMeta is of version {data.get('version')!r}, not {VERSION}"
             raise OntologyError(f"{found}: build it again")
@@ -293,3 +297,41 @@ def complete_scan(
     sample = found["individuals"]["sample"][:NAMED_INDIVIDUALS]
     in_use = (*found["classes"], *found["properties"], *sample, *found["pred_freq"])
     return {**found, "version": VERSION, "namespaces": name_namespaces(prefixes, preferred, in_use)}
+
+
+# -- prefixes: the file's own, a vocabulary's, the well-known, else made up
+
+
+def name_namespaces(
+    own: Mapping[str, str], preferred: Mapping[str, str], iris: Iterable[str]
+) -> dict[str, str]:
+    """Prefix → namespace: all of the file's own, then the most used of the others, each once."""
+    found = {prefix: space for prefix, space in own.items() if space}
+    known = {space: prefix for prefix, space in reversed(WELL_KNOWN.items())}
+    known |= {space: prefix for prefix, space in preferred.items() if _PREFIX.fullmatch(prefix)}
+    counted = Counter(space for iri in iris if (space := namespace(iri)))
+    for space, uses in sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:NAMED]:
+        if any(prefix and bound == space for prefix, bound in found.items()):
+            continue
+        if space in known:
+            found[_free(known[space], found)] = space
+        elif uses > 1:  # no prefix that queries take for something else, as rdf
+            found[_free(_made_up(space), {**WELL_KNOWN, **found})] = space
+    # ":" comes last: a real name is preferred
+    return dict(sorted(found.items(), key=lambda item: (not item[0], item)))
+
+
+def _made_up(space: str) -> str:
+    """The last telling part of the path, else of the host: http://example.org/shop# → shop."""
+    parts = urlsplit(space)
+    for piece in [piece for piece in reversed(parts.path.split("/")) if piece]:
+        name = re.sub(r"\.\w+$", "", piece).lower()
+        if _PREFIX.fullmatch(name) and not _VERSION.match(name):
+            return name
+    hosts = [piece for piece in parts.netloc.split(":")[0].split(".")[:-1] if piece != "www"]
+    return hosts[-1].lower() if hosts and _PREFIX.fullmatch(hosts[-1]) else "ns"
+
+
+def _free(prefix: str, taken: Mapping[str, str]) -> str:
+    names = (prefix, *(f"{prefix}{number}" for number in range(1, len(taken) + 2)))
+    return next(name for name in names if name not in taken)

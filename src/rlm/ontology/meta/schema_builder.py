@@ -10,7 +10,7 @@ from pyoxigraph import Literal, NamedNode
 
 from rlm.ontology import vocabulary as v
 from rlm.ontology.meta.store_reader import StoreReader
-from rlm.ontology.terms import local_name
+from rlm.ontology.terms import is_machinery, local_name
 
 EXAMPLES = 3
 Edges = defaultdict[str, set[str]]
@@ -129,11 +129,9 @@ def find_roots(
     supers: Mapping[str, list[str]],
     subs: Mapping[str, list[str]],
 ) -> list[str]:
-    """Classes with no named superclass: declared ones, and tops that others stand under.
-
-    In a circle its smallest IRI is a root, so that every class is below some root. Where nothing is
-    declared, every class in use without a superclass is one.
-    """
+    """Classes with no named superclass: declared ones, and tops that others stand under. In a
+    circle its smallest IRI is a root, so that every class is below some root. Where nothing is
+    declared, every class in use without a superclass is one."""
     known = [iri for iri in classes if iri in declared or iri in subs or iri in supers]
     roots = [iri for iri in known or classes if not supers.get(iri) and iri not in v.TOPS]
     reached: set[str] = set()
@@ -174,7 +172,7 @@ def read_properties(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]
     for one, two in reader.named_pairs(v.OWL + "inverseOf"):
         inverses[one].add(two)
         inverses[two].add(one)
-    in_use = {iri for iri in reader.pred_freq if not v.is_machinery(iri)}
+    in_use = {iri for iri in reader.pred_freq if not is_machinery(iri)}
     seen = in_use.union(types.properties, doms, rngs, supers, inverses, *supers.values())
     found: dict[str, Any] = {
         "properties": {iri: reader.pred_freq.get(iri, 0) for iri in sorted(seen)},
@@ -229,7 +227,7 @@ def _guess_kind(reader: StoreReader, ranges: list[str], iri: str) -> str:
     """The kind that a property seems to be, by its range or its use."""
     if any(name != v.RDFS + "Resource" for name in ranges):
         return "datatype" if all(name.startswith(_DATATYPES) for name in ranges) else "object"
-    if v.is_machinery(iri):
+    if is_machinery(iri):
         return "property"
     value = reader.some_object(iri)
     return "property" if value is None else "datatype" if isinstance(value, Literal) else "object"

@@ -71,10 +71,8 @@ class QueryThread:
 
 
 class LoadCounts:
-    """The use of each predicate and the members of each type, counted while a file is loaded.
-
-    They hold for a store without named graphs in which no statement of the file was a repetition.
-    """
+    """The use of each predicate and the members of each type, counted while a file is loaded. They
+    hold for a store without named graphs in which no statement of the file was a repetition."""
 
     def __init__(self) -> None:
         self.predicates: Counter[str] = Counter()
@@ -171,10 +169,8 @@ class StoreReader:
         ]
 
     def members(self) -> Members:
-        """Every type that is an IRI, the IRIs among its subjects, and how many others it has.
-
-        The subjects come from the store as one text: a tenth of the time that one by one takes.
-        """
+        """Every type that is an IRI, the IRIs among its subjects, and how many others it has. The
+        subjects come from the store as one text: a tenth of the time that one by one takes."""
         if self._loaded is not None:
             yield from self._loaded.members()
             return
@@ -222,10 +218,8 @@ class StoreReader:
         return found
 
     def groups(self, node: object, depth: int = 0) -> list[list[str]]:
-        """A class expression as named classes: every group must hold, and of a group one member.
-
-        A restriction, a complement or an enumeration names no class and gives nothing.
-        """
+        """A class expression as named classes: every group must hold, and of a group one member. A
+        restriction, a complement or an enumeration names no class and gives nothing."""
         if isinstance(node, NamedNode):
             return [[node.value]]
         if not isinstance(node, BlankNode) or depth > EXPRESSION_DEPTH:

@@ -71,10 +71,8 @@ def bind_values(query: str, bindings: Mapping[str, Term] | None) -> str:
 
 def bind_hidden(checked: Checked, bindings: Mapping[str, Term]) -> tuple[str, dict[str, Term]]:
     """The query with the values that a SELECT does not return in its text, and the other values.
-
     The local engine takes values beside the query, but only for what is returned. `SELECT *` is
-    left alone: a value in the text would become one more column. So are blank nodes.
-    """
+    left alone: a value in the text would become one more column. So are blank nodes."""
     left = {name.lstrip("?$"): term for name, term in bindings.items()}
     returned = _returned_variables(checked)
     if returned is None:

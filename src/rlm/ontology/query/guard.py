@@ -9,14 +9,22 @@ ended by the engine's timeout.
 The check is by tokens, in one pass. It does not know the grammar, but every word must be one of
 SPARQL's own: an engine that needs no spaces reads `SERVICESILENT<…>` as two keywords, and a list of
 what is forbidden would miss it.
+
+`enforce_limit` touches only the outermost solution modifiers: LIMIT stands after ORDER BY, beside
+OFFSET in either order, and before a trailing VALUES. For CONSTRUCT and DESCRIBE
+it counts solutions, as SPARQL has it.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
-from rlm.errors import QueryRefused
+from rlm.errors import OntologyError, QueryRefused
 from rlm.ontology.query.lexer import IRI, PNAME, PUNCT, STRING, VAR, WORD, Token, refusal, tokenize
+from rlm.ontology.terms import Prefixes
 
 MAX_CHARS = 20_000
 MAX_DEPTH = 40
@@ -46,6 +54,7 @@ _CLOSES = {"}": "{", ")": "(", "]": "[", ">>": "<<"}
 _SIGNS = "+ - * / | || && ! ^ = != < > <= >= ?"
 _OPERATORS = frozenset(_SIGNS.split())
 _BEGIN = "SELECT, ASK, CONSTRUCT or DESCRIBE"
+_SPACE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\\x7f-\x9f\ud800-\udfff]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +155,9 @@ def _check_word(text: str, token: Token, *, top: bool) -> None:
 
 
 def _check_name(text: str, tokens: list[Token], index: int, *, top: bool) -> None:
-    """Refuse a prefixed name that an engine may split into a keyword and a name.
-
-    `SERVICE:x {` and `SERVICEex:x {` are calls to pyoxigraph, and so is `ex:SERVICE<…> {` when ex:
-    followed by "SERVICE" makes no IRI. All of them need a `{` after the name, or after one more
-    term.
-    """
+    """Refuse a prefixed name that an engine may split into a keyword and a name. `SERVICE:x {` and
+    `SERVICEex:x {` are calls to pyoxigraph, and so is `ex:SERVICE<…> {` when ex: followed by
+    "SERVICE" makes no IRI. All of them need a `{` after the name, or after one more term."""
     name, start = tokens[index].text, tokens[index].start
     if "service" in name.lower():
         following = tokens[index + 1 : index + 3]
@@ -199,3 +205,85 @@ def _too_many(text: str, token: Token, what: str, most: int) -> QueryRefused:
 def _update(text: str, token: Token) -> QueryRefused:
     todo = "only SELECT, ASK, CONSTRUCT and DESCRIBE are run; the data is read-only"
     return refusal(text, token.start, f"{token.upper} would change the data", todo)
+
+
+# -- LIMIT
+
+
+def enforce_limit(text: str, limit: int) -> str:
+    """The same query with at most `limit` solutions. Raises QueryRefused as `check_query` does."""
+    if limit < 0:
+        raise QueryRefused(f"a limit of {limit} rows is not possible; use 0 or more")
+    checked = check_query(text, max_chars=max(MAX_CHARS, len(text)))
+    if checked.kind == "ASK":
+        return text
+    outer = _outer(checked.tokens)
+    places = [index for index, token in enumerate(outer) if token.upper == "LIMIT"]
+    if len(places) > 1:
+        raise refusal(text, outer[places[1]].start, "a second LIMIT", "keep one of them")
+    if places:
+        number = outer[places[0] + 1] if places[0] + 1 < len(outer) else outer[places[0]]
+        if not number.text.isdigit():
+            what = "LIMIT without a whole number"
+            raise refusal(text, outer[places[0]].start, what, "write LIMIT and a number")
+        if _at_most(number.text, limit):
+            return text
+        return f"{text[: number.start]}{limit}{text[number.end :]}"
+    values = next((token.start for token in outer if token.upper == "VALUES"), None)
+    if values is not None:
+        return f"{text[:values]}LIMIT {limit} {text[values:]}"
+    end = checked.tokens[-1].end
+    return f"{text[:end]} LIMIT {limit}{text[end:]}"
+
+
+def _outer(tokens: tuple[Token, ...]) -> list[Token]:
+    """The tokens outside of all brackets."""
+    outer: list[Token] = []
+    depth = 0
+    for token in tokens:
+        if token.kind == PUNCT and token.text in ("}", ")", "]", ">>"):
+            depth -= 1
+        elif token.kind == PUNCT and token.text in ("{", "(", "[", "<<"):
+            depth += 1
+        elif depth == 0:
+            outer.append(token)
+    return outer
+
+
+def _at_most(digits: str, limit: int) -> bool:
+    """Whether the number is no larger; digits may be more than an int can be made of."""
+    short = digits.lstrip("0") or "0"
+    return len(short) < len(str(limit)) or (len(short) == len(str(limit)) and short <= str(limit))
+
+
+# -- prefixes
+
+
+def declarations(checked: Checked, prefixes: Mapping[str, str]) -> str:
+    """PREFIX lines for those that are known and can stand in a query."""
+    spaces = {name: prefixes.get(name, "") for name in _find_undeclared(checked)}
+    return "".join(
+        f"PREFIX {name}: <{space}>\n" for name, space in spaces.items() if _SPACE.fullmatch(space)
+    )
+
+
+def unbound(checked: Checked, prefixes: Prefixes) -> str:
+    """What to say of the first prefix that is neither declared nor known; '' when all are."""
+    for name in _find_undeclared(checked).values():
+        try:
+            prefixes.expand(name)
+        except OntologyError as exc:
+            return str(exc)
+    return ""
+
+
+def _find_undeclared(checked: Checked) -> dict[str, str]:
+    """Prefix → the first name that has it."""
+    pairs = pairwise(checked.tokens)
+    known = {name.text.partition(":")[0] for word, name in pairs if word.upper == "PREFIX"}
+    found: dict[str, str] = {}
+    for token in checked.tokens:
+        prefix = token.text.partition(":")[0]
+        if token.kind == PNAME and prefix not in known:
+            found.setdefault(prefix, token.text)
+    return found

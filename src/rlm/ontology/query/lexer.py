@@ -152,11 +152,9 @@ def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
 
 
 def _check_characters(text: str) -> None:
-    """Refuse control characters, and escapes for anything but letters, digits and `-_.:,/`.
-
-    The grammar has these escapes replaced before anything else is read, also in comments; engines
-    do not. So an escaped quote, line end or bracket means one thing here and another there.
-    """
+    """Refuse control characters, and escapes for anything but letters, digits and `-_.:,/`. The
+    grammar has these escapes replaced before anything else is read, also in comments; engines do
+    not. So an escaped quote, line end or bracket means one thing here and another there."""
     if bad := _CONTROL.search(text):
         what = f"the character U+{ord(bad.group()):04X} is not text"
         raise refusal(text, bad.start(), what, "remove it")

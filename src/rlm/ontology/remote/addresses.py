@@ -121,14 +121,12 @@ def resolve(host: str, port: int) -> list[str]:
     return [str(info[4][0]) for info in found]
 
 
-def checked_addresses(
+def check_addresses(
     address: Address, *, allow_private: bool, timeout_s: float, resolver: Resolver = resolve
 ) -> list[str]:
-    """The addresses to connect to, all of them allowed. Raises EndpointError.
-
-    One bad address among good ones refuses them all: that is how a name is bound anew.
-    """
-    ips = _resolved(address, timeout_s, resolver)
+    """The addresses to connect to, all of them allowed. Raises EndpointError. One bad address among
+    good ones refuses them all: that is how a name is bound anew."""
+    ips = _resolve(address, timeout_s, resolver)
     for ip in ips:
         why = why_refused(ip, allow_private=allow_private)
         if why is not None:
@@ -142,7 +140,7 @@ def checked_addresses(
     return ips
 
 
-def _resolved(address: Address, timeout_s: float, resolver: Resolver) -> list[str]:
+def _resolve(address: Address, timeout_s: float, resolver: Resolver) -> list[str]:
     found: list[str] = []
     failed: list[Exception] = []
 

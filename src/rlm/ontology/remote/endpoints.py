@@ -42,8 +42,7 @@ class Endpoint:
 
 
 def from_settings(given: EndpointSettings) -> Endpoint:
-    """Raises ConfigError for a URL that cannot be used, or for credentials that are missing or
-    unsafe to send."""
+    """ConfigError for a URL that cannot be used, and for credentials missing or unsafe to send."""
     try:
         address = parse_url(given.url)
     except ConfigError as exc:

@@ -21,9 +21,7 @@ from rlm.errors import EndpointError, OntologyError, QueryRefused, QueryTimeout
 from rlm.http import Connections, Deadline, ExchangeFailed, Request, Response, Retry, retry_after_s
 from rlm.ontology.engine.protocol import Answer
 from rlm.ontology.query.bind import bind_values
-from rlm.ontology.query.guard import Checked, check_query
-from rlm.ontology.query.limit import enforce_limit
-from rlm.ontology.query.prefixes import declarations, unbound
+from rlm.ontology.query.guard import Checked, check_query, declarations, enforce_limit, unbound
 from rlm.ontology.remote import addresses, results
 from rlm.ontology.remote.endpoints import Endpoint
 from rlm.ontology.terms import Prefixes, Term
@@ -60,8 +58,8 @@ class RemoteEngine:
         self.name, self.source = endpoint.name, endpoint.address.url
         self._retry = retry
 
-        def allowed(address: Address, timeout_s: float) -> list[str]:
-            return addresses.checked_addresses(
+        def check(address: Address, timeout_s: float) -> list[str]:
+            return addresses.check_addresses(
                 address,
                 allow_private=endpoint.allow_private,
                 timeout_s=timeout_s,
@@ -69,7 +67,7 @@ class RemoteEngine:
             )
 
         self._connections = Connections(
-            max_bytes=endpoint.max_bytes, redirects=MAX_REDIRECTS, addresses=allowed, tls=tls
+            max_bytes=endpoint.max_bytes, redirects=MAX_REDIRECTS, addresses=check, tls=tls
         )
         self._ways = WAYS[endpoint.method]
         self._meta: GraphMeta | None = None
@@ -84,16 +82,13 @@ class RemoteEngine:
         bindings: Mapping[str, Term] | None = None,
     ) -> Answer:
         """At most `limit` rows, and no more than MAX_ROWS. `timeout_s` covers everything, retries
-        too.
-
-        The well-known prefixes, and those that `meta` gave names to, need not be declared.
-        """
+        too. The well-known prefixes, and those that `meta` gave names to, need not be declared."""
         if limit < 0:
             raise QueryRefused(f"a limit of {limit} rows makes no sense: give 0 or more")
         started, rows = time.monotonic(), min(limit, MAX_ROWS)
         deadline = Deadline.after(self.endpoint.timeout_s if timeout_s is None else timeout_s)
         checked = check_query(sparql)
-        text = self._prepared(checked, rows, bindings)
+        text = self._prepare(checked, rows, bindings)
         graph = checked.kind in ("CONSTRUCT", "DESCRIBE")
         try:
             accept = results.N_TRIPLES if graph else results.RESULTS_JSON
@@ -129,7 +124,7 @@ class RemoteEngine:
     def __repr__(self) -> str:
         return f"RemoteEngine({self.name!r}, {self.source!r})"
 
-    def _prepared(self, checked: Checked, rows: int, bindings: Mapping[str, Term] | None) -> str:
+    def _prepare(self, checked: Checked, rows: int, bindings: Mapping[str, Term] | None) -> str:
         """The text to send. One row more is asked for, to know whether there are more."""
         text = enforce_limit(bind_values(checked.text, bindings), rows + 1)
         return check_query(
@@ -141,7 +136,8 @@ class RemoteEngine:
     def _ask(self, text: str, accept: str, deadline: Deadline) -> Response:
         """A good answer, or one of our errors."""
         only_get = self._ways == ["get"]
-        ways = [way for way in self._ways if way != "get" or only_get or self._short(text)]
+        short = only_get or len(self._query_url(text)) <= MAX_GET_CHARS
+        ways = [way for way in self._ways if way != "get" or short]
 
         def attempt() -> Response:
             while True:
@@ -164,9 +160,6 @@ class RemoteEngine:
         advice = ": ask for less, or raise max_bytes" if failed.kind == "too_long" else ""
         problem = f"{self._who()} {self._hide(failed.problem)}{advice}"
         raise (failed.error or EndpointError)(problem) from failed.__cause__
-
-    def _short(self, text: str) -> bool:
-        return len(self._query_url(text)) <= MAX_GET_CHARS
 
     def _query_url(self, text: str | None) -> str:
         target = self.endpoint.address.target
@@ -200,9 +193,7 @@ class RemoteEngine:
             raise EndpointError(
                 "answered a web page instead of results: is its URL the one for queries?"
             )
-        capped = (
-            "x-sparql-maxrows" in response.headers
-        )  # Virtuoso says so when it cut an answer itself
+        capped = "x-sparql-maxrows" in response.headers  # Virtuoso says when it cut an answer
         said = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in ("CONSTRUCT", "DESCRIBE"):
             _expect(said, ("n-triples", "text/plain", "turtle", "octet-stream"), "N-Triples")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rlm.errors import OntologyError
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.terms import Term
+from rlm.ontology.terms import Term, is_machinery
 
 if TYPE_CHECKING:
     from pyoxigraph import Quad
@@ -96,7 +96,7 @@ def sample_meta(engine: Engine) -> GraphMeta:
     schema = asked.rows("the hierarchy", edges, limit=MAX_STATEMENTS)
     schema += asked.rows("the declarations", _declarations(), limit=MAX_STATEMENTS)
     schema += asked.rows("the individuals", INDIVIDUALS, limit=SAMPLE)
-    own = {iri: n for iri, n in classes.items() if not v.is_machinery(iri)}
+    own = {iri: n for iri, n in classes.items() if not is_machinery(iri)}
     named = [row["s"]["v"] for row in schema if row.get("s", {}).get("t") == "iri"]
     schema += _texts(asked, [*own, *properties, *named])
     store = Store()
@@ -107,7 +107,7 @@ def sample_meta(engine: Engine) -> GraphMeta:
     meta.classes = {**dict.fromkeys(meta.classes, 0), **own}
     meta.pred_freq = properties or meta.pred_freq
     known = meta.properties
-    used = {i: n for i, n in properties.items() if not v.is_machinery(i) or i in known}
+    used = {i: n for i, n in properties.items() if not is_machinery(i) or i in known}
     meta.properties = {**dict.fromkeys(known, 0), **used}
     meta.title = meta.title or engine.name
     meta.description = " ".join(part for part in (_note(engine, asked), meta.description) if part)

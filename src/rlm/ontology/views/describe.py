@@ -36,17 +36,14 @@ def describe_entity(
     comment_chars: int = COMMENT_CHARS,
 ) -> dict[str, Any]:
     """Label, types, comment, a sample of what it points to, and the place of a term in the schema.
-
-    `left_out` says how many more each list has. What has no stated label goes by its local name,
-    and is `unlabelled`.
-    """
+    `left_out` counts what lists leave out; what has no label is `unlabelled`."""
     limit = check_limit(limit, MOST_LINKS)
     iri = resolve(engine, meta, uri)
     texts = _texts(engine, meta, iri)
     label, comment = _label(texts, lang), _comment(meta, texts, lang)
     where = f"{source(iri)} <{v.TYPE}> ?t . FILTER(isIRI(?t))"
     types = engine.query(f"SELECT DISTINCT ?t WHERE {{ {where} }} ORDER BY ?t", limit=TEXTS)
-    told = {v.TYPE, *_text_predicates(meta)}
+    shown_elsewhere = {v.TYPE, *_text_predicates(meta)}
     listed = _Lists(meta, lang)
     incoming = counts(engine, iri, "in")
     found: dict[str, Any] = {
@@ -54,7 +51,7 @@ def describe_entity(
         "curie": meta.curie(iri),
         "label": cut(label or name_of(iri), LABEL_CHARS),
         "kind": meta.kind(iri),
-        **listed.kept("types", [row["t"]["v"] for row in types.rows], meta.curie),
+        **listed.cut_list("types", [row["t"]["v"] for row in types.rows], meta.curie),
         "comment": cut(comment, comment_chars),
     }
     if not label:
@@ -67,7 +64,9 @@ def describe_entity(
         found |= _class(meta, iri, listed) | _not_plain(meta, iri, incoming)
     if iri in meta.properties:
         found |= _property(meta, iri, listed)
-    found["outgoing_sample"] = links(engine, meta, iri, "out", most=limit, without=told, lang=lang)
+    found["outgoing_sample"] = links(
+        engine, meta, iri, "out", most=limit, without=shown_elsewhere, lang=lang
+    )
     found["outgoing_count"] = sum(counts(engine, iri, "out").values())
     found["incoming_count"] = sum(incoming.values())
     found["left_out"] = listed.left_out
@@ -142,7 +141,7 @@ class _Lists:
 
     def names(self, key: str, edges: Mapping[str, IRISet], iri: str) -> dict[str, list[str]]:
         others = [*edges.get(iri, NONE)]
-        return self.kept(key, others, lambda other: shown_name(self.meta, other, self.lang))
+        return self.cut_list(key, others, lambda other: shown_name(self.meta, other, self.lang))
 
     def texts(self, texts: Texts) -> dict[str, list[str]]:
         """The other names of a term; those that are not quite its names by themselves."""
@@ -151,10 +150,10 @@ class _Lists:
         made: dict[str, list[str]] = {}
         for key, predicates in found.items():
             names = dict.fromkeys(text for p in predicates for text, _ in texts.get(p, ()))
-            made |= self.kept(key, list(names), lambda text: cut(text, LABEL_CHARS))
+            made |= self.cut_list(key, list(names), lambda text: cut(text, LABEL_CHARS))
         return made
 
-    def kept(self, key: str, values: list[str], shown: Callable[[str], str]) -> dict[str, Any]:
+    def cut_list(self, key: str, values: list[str], shown: Callable[[str], str]) -> dict[str, Any]:
         if len(values) > LISTED:
             self.left_out[key] = len(values) - LISTED
         return {key: [shown(value) for value in values[:LISTED]]}

@@ -12,12 +12,11 @@ from typing import Any
 
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.labels import Label, cut, pick
+from rlm.ontology.labels import Label, cut, pick, squeeze
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.query.bind import term_source
-from rlm.ontology.terms import Term, local_name, term_text
+from rlm.ontology.terms import Term, is_machinery, local_name, term_text
 from rlm.ontology.terms import iri as iri_term
-from rlm.ontology.views.nearest import squeezed
 
 VALUE_CHARS = 160
 BLANKS = 200
@@ -28,7 +27,7 @@ Link = tuple[str, Term | str]  # predicate, and the other end (a blank node as t
 
 
 def source(iri: str) -> str:
-    """An IRI as a query writes it. Raises QueryRefused for what is none."""
+    """An IRI as a query writes it. Raises QueryRefused for an invalid IRI."""
     return term_source(iri_term(iri))
 
 
@@ -72,7 +71,7 @@ def labels_of(engine: Engine, meta: GraphMeta, iris: Iterable[str]) -> dict[str,
     found = {iri: meta.labels[iri] for iri in wanted if iri in meta.labels}
     if meta.individuals.complete and not meta.sampled:
         return found
-    unknown = (iri for iri in wanted if iri not in found and not v.is_machinery(iri))
+    unknown = (iri for iri in wanted if iri not in found and not is_machinery(iri))
     if missing := [iri for iri in unknown if len(iri) < 300]:
         ends, predicates = " ".join(map(source, missing)), " ".join(map(source, v.LABELS))
         where = f"VALUES ?s {{ {ends} }} VALUES ?p {{ {predicates} }} ?s ?p ?l"
@@ -90,7 +89,7 @@ def shown_name(meta: GraphMeta, iri: str, lang: str | None = None) -> str:
 
 def _telling_label(iri: str, labels: list[Label], lang: str | None) -> str | None:
     label = pick(labels, lang)
-    return None if label is None or squeezed(label) == squeezed(local_name(iri)) else label
+    return None if label is None or squeeze(label) == squeeze(local_name(iri)) else label
 
 
 def _pattern(node: str, way: str, predicate: str | None) -> str:

@@ -40,8 +40,6 @@ _APART = frozenset(v.OWL + name for name in _DIFFERENT)
 _REMARKS = (v.DCTERMS, v.DC, v.OIO, v.RDFS + "seeAlso", v.OWL + "versionInfo")
 MOST_REMARKS = 60
 
-Step = tuple[str, str, Term]  # direction, predicate, the node reached
-
 
 def find_path(
     engine: Engine,

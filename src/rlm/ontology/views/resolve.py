@@ -16,8 +16,7 @@ from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.query.bind import term_source
 from rlm.ontology.terms import iri as iri_term
 from rlm.ontology.terms import literal
-from rlm.ontology.views.nearest import not_found
-from rlm.ontology.views.search import exact_names
+from rlm.ontology.views.search import exact_names, not_found
 from rlm.ontology.vocabulary import ALTERNATIVES, LABELS
 
 _ANYWHERE = "ASK {{ {{ {x} ?p ?o }} UNION {{ ?s ?p {x} }} UNION {{ ?s {x} ?o }} }}"
@@ -45,7 +44,7 @@ def occurs(engine: Engine, iri: str) -> bool:
     return bool(engine.query(_ANYWHERE.format(x=term_source(iri_term(iri)))).boolean)
 
 
-def called(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
+def find_named(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
     """The terms of just this name or label; individuals only where no class or property is."""
     return exact_names(meta, name) or _individuals(engine, meta, name)
 
@@ -73,7 +72,7 @@ def _first(engine: Engine, pattern: str) -> list[str]:
 
 
 def _by_name(engine: Engine, meta: GraphMeta, name: str) -> str:
-    found = called(engine, meta, name)
+    found = find_named(engine, meta, name)
     if len(found) == 1:
         return found[0]
     if found:

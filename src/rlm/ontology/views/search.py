@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 from rlm.errors import OntologyError
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.labels import cut, name_of, pick, plain, stem
+from rlm.ontology.labels import cut, name_of, pick, plain, squeeze, stem
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.query.bind import term_source
-from rlm.ontology.terms import literal, local_name
+from rlm.ontology.terms import is_machinery, literal, local_name
 from rlm.ontology.views.links import labels_of
-from rlm.ontology.views.nearest import distance, tolerance
 
 MOST_HITS = 25
 QUERY_CHARS = 200
@@ -41,6 +40,7 @@ _BY_LABEL = (
     "SELECT DISTINCT ?s ?l WHERE {{ {{ {triples} }} {test} }} ORDER BY STRLEN(STR(?l)) ?s ?l"
 )
 _BY_IRI = "SELECT DISTINCT ?s WHERE {{ {triples} {test} }} ORDER BY STRLEN(STR(?s)) ?s"
+SUGGESTED = 3
 
 
 class NameEntry(NamedTuple):
@@ -210,7 +210,7 @@ def _rank(meta: GraphMeta, hit: NameHit) -> tuple[Any, ...]:
     standing = 0 if entry.iri in meta.classes else 1 if entry.iri in meta.properties else 2
     strength = (hit.how, hit.edits, entry.iri in meta.deprecated, FIELDS.index(entry.field))
     name = (len(entry.text), entry.text, entry.iri, entry.shown)
-    return (*strength, v.is_machinery(entry.iri), standing, *name)
+    return (*strength, is_machinery(entry.iri), standing, *name)
 
 
 def _show_hit(meta: GraphMeta, hit: NameHit, label: str | None) -> dict[str, Any]:
@@ -244,3 +244,81 @@ def exact_names(meta: GraphMeta, name: str) -> list[str]:
     """Classes and properties whose local name or label is just this text."""
     terms = [iri for iri in (*meta.classes, *meta.properties) if local_name(iri) == name]
     return list(dict.fromkeys(terms)) or list(meta.by_label.get(" ".join(name.lower().split()), ()))
+
+
+# -- names that are nearly the one asked for, for errors that say what to write instead
+
+
+def distance(one: str, two: str, most: int) -> int:
+    """Edits between two words, a swap of neighbours being one; most + 1 for any more."""
+    if one == two:
+        return 0
+    if abs(len(one) - len(two)) > most:
+        return most + 1
+    far = most + 1
+    older: list[int] = []
+    before = list(range(len(two) + 1))
+    for i, left in enumerate(one, 1):
+        row = [far] * (len(two) + 1)
+        row[0] = i
+        # Further off the diagonal it is too far.
+        for j in range(max(1, i - most), min(len(two), i + most) + 1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (left != two[j - 1]))
+            if i > 1 and j > 1 and left == two[j - 2] and one[i - 2] == two[j - 1]:
+                best = min(best, older[j - 2] + 1)
+            row[j] = best
+        if min(row) > most and min(before) > most:
+            return far
+        older, before = before, row
+    return min(before[-1], far)
+
+
+def tolerance(text: str) -> int:
+    """How many edits a word of this length forgives."""
+    return 0 if len(text) < 3 else 1 if len(text) < 6 else 2 if len(text) < 12 else 3
+
+
+def nearest(
+    meta: GraphMeta, name: str, among: Iterable[str] | None = None, most: int = SUGGESTED
+) -> list[str]:
+    """The IRIs whose name or label is nearest to the local name of `name`, the best first."""
+    wanted = squeeze(local_name(name.strip("<> ")))
+    if not wanted:
+        return []
+    allowed = max(1, tolerance(wanted))
+    found: dict[str, tuple[int, bool, int, str]] = {}
+    for iri in (*meta.classes, *meta.properties, *meta.individuals) if among is None else among:
+        for text in _names(meta, iri):
+            edits = distance(wanted, text, allowed)
+            if edits > allowed and not _begins(wanted, text):
+                continue
+            rank = (edits, iri in meta.deprecated, len(text), iri)
+            found[iri] = min(rank, found.get(iri, rank))
+    return sorted(found, key=lambda iri: found[iri])[:most]
+
+
+def _begins(one: str, two: str) -> bool:
+    """Whether one is the beginning of the other, and long enough to mean something."""
+    return min(len(one), len(two)) > 3 and (one.startswith(two) or two.startswith(one))
+
+
+def _names(meta: GraphMeta, iri: str) -> Iterator[str]:
+    yield squeeze(local_name(iri))
+    for source in (meta.labels, meta.alternatives):
+        for text, _ in source.get(iri, ()):
+            yield squeeze(text)
+
+
+def not_found(
+    meta: GraphMeta, given: str, what: str = "term", among: Iterable[str] | None = None
+) -> OntologyError:
+    """The error for a name that the graph does not have."""
+    near = [_show_term(meta, iri) for iri in nearest(meta, given, among)]
+    todo = f"did you mean {' or '.join(near)}?" if near else "find its name with search_entity(…)"
+    shown = given if len(given) <= 200 else given[:199] + "…"
+    return OntologyError(f"there is no {what} {shown} in this graph; {todo}")
+
+
+def _show_term(meta: GraphMeta, iri: str) -> str:
+    curie, label = meta.curie(iri), meta.label(iri)
+    return curie if squeeze(label) == squeeze(local_name(iri)) else f"{curie} ({label})"

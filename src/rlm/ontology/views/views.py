@@ -15,7 +15,7 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.views import describe, paths, search
-from rlm.ontology.views.ranking import key_classes
+from rlm.ontology.views.summary import key_classes
 
 MOST_PREDICATES = 25
 LISTED = 10

@@ -26,16 +26,9 @@ CALLS = tuple(_CALLS.split())
 """What Python needs to compute, and to read and write what is open."""
 
 
-def confine(
-    memory_mb: int,
-    *,
-    tied: bool = False,
-    only: frozenset[str],
-) -> list[str]:
-    """Shut this process in; the layers that took hold. `only` leaves some out, for tests.
-
-    `tied`: end with the thread that started us, where that lives as long as its process.
-    """
+def confine(memory_mb: int, *, tied: bool = False, only: frozenset[str]) -> list[str]:
+    """Shut this process in; the layers that took hold. `only` leaves some out, for tests. `tied`:
+    end with the thread that started us, where that lives as long as its process."""
     if not sys.platform.startswith("linux"):
         return []
     held = []

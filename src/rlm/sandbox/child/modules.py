@@ -147,8 +147,7 @@ guards.seal_types(SharedObject, Facade, facades.Pattern, dataclasses.Field)
 guards.seal_types(HostText, TextParts, TextWords, TextMatch)
 datetime.datetime.strptime("1970", "%Y")  # the first call loads a module of its own
 _INNER = frozenset({"_strptime"})
-"""Modules that the library imports while it works, through our importer: loaded below, and never
-handed out."""
+"""Modules that the library imports while it works: loaded below, and never handed out."""
 
 
 def importer(

@@ -185,16 +185,16 @@ class Policy(RestrictingNodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         special = _SPECIAL.get(node.attr)
         if special and isinstance(node.ctx, ast.Load):
-            return self._guarded(special, [self.visit(node.value)], node)
+            return self._guard_call(special, [self.visit(node.value)], node)
         if node.attr in MAGIC and isinstance(node.ctx, ast.Load) and _is_super(node.value):
             given = [self.visit(node.value), ast.Constant(node.attr)]
-            return self._guarded("_magic_of_super_", given, node)
+            return self._guard_call("_magic_of_super_", given, node)
         if is_hidden(node.attr):
             self._not_available(node, node.attr)
             return node
         return super().visit_Attribute(node)
 
-    def _guarded(self, guard: str, args: list[ast.expr], node: Any) -> ast.Call:
+    def _guard_call(self, guard: str, args: list[ast.expr], node: Any) -> ast.Call:
         call = ast.Call(func=ast.Name(guard, ast.Load()), args=args, keywords=[])
         copy_locations(call, node)
         return ast.fix_missing_locations(call)
@@ -226,11 +226,11 @@ class Policy(RestrictingNodeTransformer):
             key = self._index(target.slice, once)
             read, write = "_getitem_", "_set_item_"
         sign = ast.Constant(IOPERATOR_TO_STR[type(node.op)])
-        old = self._guarded(read, [owner, key], node)
+        old = self._guard_call(read, [owner, key], node)
         value = ast.Call(
             ast.Name("_inplacevar_", ast.Load()), [sign, old, self.visit(node.value)], []
         )
-        after = ast.Expr(self._guarded(write, [owner, key, value], node))
+        after = ast.Expr(self._guard_call(write, [owner, key, value], node))
         made = [*before, after]
         for statement in made:
             copy_locations(statement, node)
@@ -245,9 +245,8 @@ class Policy(RestrictingNodeTransformer):
         return ast.Call(ast.Name("_slice_", ast.Load()), parts, [])
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        if self._in_class() and isinstance(
-            node.target, ast.Name
-        ):  # dataclasses read the annotations
+        # Dataclasses read the annotations.
+        if self._in_class() and isinstance(node.target, ast.Name):
             self.check_name(node, node.target.id)
             if not is_field(node.target.id):
                 self.error(node, f'the name "{node.target.id}" is not available for a field')
@@ -314,14 +313,14 @@ class Policy(RestrictingNodeTransformer):
 
     def _super(self, node: ast.Call) -> Any:
         if node.args:
-            return self._guarded("_super_", [self.visit(part) for part in node.args], node)
+            return self._guard_call("_super_", [self.visit(part) for part in node.args], node)
         around = [scope for scope in self._scopes if isinstance(scope, ast.FunctionDef)]
         names = [*around[-1].args.posonlyargs, *around[-1].args.args] if around else []
         if not names:
             self.error(node, "super() needs a method with self around it")
             return node
         own, instance = ast.Name("__class__", ast.Load()), ast.Name(names[0].arg, ast.Load())
-        return self._guarded("_super_", [own, instance], node)
+        return self._guard_call("_super_", [own, instance], node)
 
     def visit_TypeAlias(self, node: Any) -> Any:
         return ast.copy_location(ast.Pass(), node)

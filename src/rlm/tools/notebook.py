@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from rlm.errors import ValidationError
+from rlm.handles import Meter
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.open import open_engine
 from rlm.ontology.views.views import Views
+from rlm.store.jsonfile import MemoryStore
+from rlm.tools.memory import memory_tools
 
 VIEWS = (
     "search_entity",
@@ -51,3 +54,25 @@ def setup_ontology_context(
     for view in VIEWS:
         ns[view] = ns[f"{name}_{view}"] = getattr(views, view)
     return engine
+
+
+class MemStore(MemoryStore):
+    """Memories in a list. `search` gives ids and titles, `quote` a little of one."""
+
+    def load(self, path: str | Path) -> None:  # type: ignore[override]
+        """Add the memories of a JSON store's file, or of a plain list, to these."""
+        self.add_many(MemoryStore.load(path, tenant=self.tenant).memories)
+
+    def search(
+        self, q: str, k: int = 6, polarity: str | None = None, domain: str | None = None
+    ) -> list[dict[str, Any]]:
+        """As the tool `mem_search`: [{id, title, desc, src}], best first."""
+        found: list[dict[str, Any]] = self._tool("mem_search")(q, k, polarity, domain)
+        return found
+
+    def quote(self, id: str, max_chars: int = 500) -> str:
+        """As the tool `mem_quote`: an excerpt of one procedure, at most 500 characters."""
+        return str(self._tool("mem_quote")(id, max_chars))
+
+    def _tool(self, name: str) -> Any:
+        return memory_tools(self, Meter()).functions[name]

@@ -1,0 +1,272 @@
+"""What a prompt says of an ontology: the sense card, schema constraints, and which terms matter.
+
+The card goes into every prompt, so each line of its 600 characters has to earn its room: what it
+is (its own title and first sentence, unless that is about a working group or a licence), how large,
+the classes and properties that matter, the prefixes to write them with, and how its labels look.
+The constraints are domains and ranges of the properties that matter, one a line; what is disjoint;
+and the mistakes that this graph invites. Lists are cut between names, never inside one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from heapq import nsmallest
+from math import log1p
+from typing import Any, TypeVar
+
+from rlm.ontology import vocabulary as v
+from rlm.ontology.labels import cut, is_opaque, pick, squeeze
+from rlm.ontology.meta.graph_meta import NONE, GraphMeta
+from rlm.ontology.terms import is_machinery, local_name, namespace
+
+BUDGET = 600
+_TITLE_CHARS = 170
+T = TypeVar("T")
+_STEP_BACK = 1.5
+_NAMING = frozenset((*v.LABELS, *v.ALTERNATIVES, *v.DEFINITIONS, *v.COMMENTS))
+SCHEMA_CHARS = 400
+_MEMBERS = 4
+
+
+def sense_card(meta: GraphMeta, budget: int = BUDGET, lang: str | None = None) -> str:
+    """The card, never longer than `budget` characters."""
+    title, counts = cut(_title(meta), min(_TITLE_CHARS, max(budget, 0))), meta.counts()
+    prefixes, labels = _prefixes(meta), _labels(meta, lang)
+    fixed = [line for line in (title, counts, labels, prefixes) if line]
+    room = budget - sum(len(line) + 1 for line in fixed)
+    named = [_name_term(meta, iri, lang) for iri in key_classes(meta, 30)]
+    classes = list_line("Key classes: ", named, room * 55 // 100)
+    room -= len(classes) + 1 if classes else 0
+    named = [_name_term(meta, iri, lang) for iri in key_properties(meta, 30)]
+    properties = list_line("Key properties: ", named, room - 1)
+    return join_lines([title, counts, classes, properties, prefixes, labels], budget)
+
+
+def list_line(head: str, items: Iterable[str], room: int, separator: str = ", ") -> str:
+    """A line with as many items as fit; empty when not even one does."""
+    line = ""
+    for item in items:
+        longer = line + separator + item if line else head + item
+        if len(longer) > room:
+            break
+        line = longer
+    return line
+
+
+def join_lines(lines: Iterable[str], budget: int) -> str:
+    """The lines that fit, in order, each whole."""
+    text = ""
+    for line in lines:
+        longer = f"{text}\n{line}" if text else line
+        if line and len(longer) <= budget:
+            text = longer
+    return text
+
+
+def _title(meta: GraphMeta) -> str:
+    space = own_namespace(meta)
+    return meta.about() or (f"Graph in <{space}>" if space != "\0" else "Graph")
+
+
+def _name_term(meta: GraphMeta, iri: str, lang: str | None) -> str:
+    label = pick(meta.labels.get(iri, ()), lang)
+    short = meta.curie(iri)
+    return f'{short} "{cut(label, 40)}"' if label and is_opaque(local_name(iri)) else short
+
+
+def _prefixes(meta: GraphMeta) -> str:
+    """The prefixes of the terms above; the machinery's are known."""
+    spaces: dict[str, None] = {}
+    for iri in (*key_classes(meta, 12), *key_properties(meta, 12)):
+        spaces[namespace(iri)] = None
+    named = reversed(meta.namespaces.items())
+    by_space = {space: prefix for prefix, space in named if not is_machinery(space)}
+    known = (f"{by_space[space]}: <{space}>" for space in spaces if space in by_space)
+    return list_line("Prefixes: ", known, 130)
+
+
+def _labels(meta: GraphMeta, lang: str | None) -> str:
+    terms = [iri for iri in (*meta.classes, *meta.properties) if not is_machinery(iri)]
+    labelled = [iri for iri in terms if iri in meta.labels]
+    opaque = sum(is_opaque(local_name(iri)) for iri in terms)
+    if not labelled and not meta.languages:
+        return "Labels: none; search by local name" if terms else ""
+    tags = [f"{tag or 'no language'} {count:,}" for tag, count in list(meta.languages.items())[:4]]
+    line = "Labels: " + ", ".join(tags)
+    if len(meta.languages) > 4:
+        line += f", {len(meta.languages) - 4} more"
+    if terms and opaque * 2 > len(terms):
+        return line + "; names are numbers: search by label"
+    if terms and len(labelled) * 2 < len(terms):
+        return line + f"; {len(terms) - len(labelled):,} terms have none: try the local name"
+    example = next((iri for iri in key_classes(meta, 5) if iri in meta.labels), None)
+    if example is None:
+        return line
+    label = meta.label(example, lang)
+    same = squeeze(label) == squeeze(local_name(example))
+    return line if same else line + f'; e.g. {meta.curie(example)} is "{cut(label, 40)}"'
+
+
+# -- which classes and properties matter
+
+
+def _once(weigh: Callable[[GraphMeta], T]) -> Callable[[GraphMeta], T]:
+    """Weigh a graph once: every layer of a prompt asks again."""
+
+    @wraps(weigh)
+    def weigh_once(meta: GraphMeta) -> T:
+        cache: dict[str, Any] = meta.__dict__.setdefault("_ranked", {})
+        if weigh.__name__ not in cache:
+            cache[weigh.__name__] = weigh(meta)
+        found: T = cache[weigh.__name__]
+        return found
+
+    return weigh_once
+
+
+def key_classes(meta: GraphMeta, most: int) -> list[str]:
+    """The classes that matter, the first the most."""
+    weights = class_weights(meta)
+    return nsmallest(most, weights, key=lambda iri: (-weights[iri], iri))
+
+
+def key_properties(meta: GraphMeta, most: int) -> list[str]:
+    """The properties that matter, the first the most. One that joins the same classes as better
+    ones steps back for each of them, so that a short list shows what there is."""
+    weights = dict(property_weights(meta))
+    alike: Counter[tuple[frozenset[str] | None, ...]] = Counter()
+    for iri in sorted(weights, key=lambda iri: (-weights[iri], iri)):
+        ends = (meta.doms.get(iri), meta.rngs.get(iri))
+        if any(ends):
+            weights[iri] -= _STEP_BACK * alike[ends]
+            alike[ends] += 1
+    return nsmallest(most, weights, key=lambda iri: (-weights[iri], iri))
+
+
+@_once
+def class_weights(meta: GraphMeta) -> dict[str, float]:
+    own = own_namespace(meta)
+    found = {}
+    for iri in meta.subject_terms():
+        below = meta.subs.get(iri, NONE)
+        subs = frozenset.__iter__(below)  # in no order, which is quicker
+        descendants = len(below) + sum(len(meta.subs.get(sub, NONE)) for sub in subs)
+        links = len(meta.domain_of.get(iri, NONE)) + len(meta.range_of.get(iri, NONE))
+        weight = 2 * log1p(meta.classes[iri]) + log1p(descendants) + 2 * log1p(links)
+        found[iri] = weight + (1.0 if iri.startswith(own) else 0.0)
+    return found
+
+
+@_once
+def property_weights(meta: GraphMeta) -> dict[str, float]:
+    own, classes = own_namespace(meta), class_weights(meta)
+    below = Counter(parent for parents in meta.super_properties.values() for parent in parents)
+    found = {}
+    for iri, uses in meta.properties.items():
+        remark = iri in _NAMING or meta.kinds.get(iri) == "annotation"
+        if remark or is_machinery(iri) or iri in meta.deprecated:
+            continue
+        ends = [
+            max((classes.get(end, 0.0) for end in side.get(iri, NONE)), default=0.0)
+            for side in (meta.doms, meta.rngs)
+        ]
+        weight = 2 * log1p(uses) + log1p(below[iri]) + sum(ends) / 2
+        weight -= 2.0 if iri in meta.plain_forms else 0.0
+        found[iri] = weight + (1.0 if iri.startswith(own) else 0.0)
+    return found
+
+
+@_once
+def own_namespace(meta: GraphMeta) -> str:
+    """The namespace with most classes and properties, the machinery's aside."""
+    terms = (iri for iri in (*meta.classes, *meta.properties) if not is_machinery(iri))
+    spaces = Counter(space for space in map(namespace, terms) if space)
+    return min(spaces, key=lambda space: (-spaces[space], space)) if spaces else "\0"
+
+
+# -- schema constraints
+
+
+def schema_constraints(meta: GraphMeta, budget: int = SCHEMA_CHARS) -> str:
+    """The lines, never longer than `budget` characters; empty when the schema says nothing."""
+    names = _Names(meta)
+    disjoint = list_line("Disjoint: ", _disjoint(meta, names), budget * 30 // 100, "; ")
+    avoid = join_lines(list(_avoid(meta, names))[:2], budget * 45 // 100)
+    tail = [line for line in (disjoint, *avoid.split("\n")) if line]
+    room = budget - sum(len(line) + 1 for line in tail)
+    links = join_lines(_links(meta, names), room)
+    if "\n" not in links:  # a heading alone
+        links = ""
+    return join_lines([*links.split("\n"), *tail], budget)
+
+
+class _Names:
+    """CURIEs, without the prefix for the ontology's own namespace."""
+
+    def __init__(self, meta: GraphMeta) -> None:
+        self._meta = meta
+        self._own = own_namespace(meta)
+        self.prefix = next(
+            (p for p, space in meta.namespaces.items() if space == self._own and p), None
+        )
+
+    def __call__(self, iri: str) -> str:
+        short = self._meta.curie(iri)
+        return short.removeprefix(f"{self.prefix}:") if self.prefix is not None else short
+
+    def either(self, groups: list[list[str]] | None, plain: frozenset[str]) -> str:
+        """`A`, `A | B` for a union, `A & (B | C)` where both must hold; `any` for nothing."""
+        parts = []
+        for group in groups or [[iri] for iri in plain]:
+            parts.append(" | ".join(self.some(group)))
+        if len(parts) < 2:
+            return parts[0] if parts else "any"
+        return " & ".join(f"({part})" if " | " in part else part for part in parts)
+
+    def some(self, group: list[str]) -> list[str]:
+        """The first of a group, and … where that is not all."""
+        return [*map(self, group[:_MEMBERS]), *(["…"] if len(group) > _MEMBERS else [])]
+
+
+def _links(meta: GraphMeta, names: _Names) -> Iterator[str]:
+    yield "Domain → range" + (f" (no prefix: {names.prefix}:)" if names.prefix else "")
+    ranked = key_properties(meta, 200)
+    stated = [iri for iri in ranked if iri in meta.doms or iri in meta.rngs]
+    for iri in sorted(stated, key=lambda iri: meta.kinds.get(iri) != "object"):
+        domain = names.either(meta.dom_groups.get(iri), meta.doms.get(iri, NONE))
+        range_ = names.either(meta.rng_groups.get(iri), meta.rngs.get(iri, NONE))
+        yield f"{names(iri)}: {domain} → {range_}"
+
+
+def _disjoint(meta: GraphMeta, names: _Names) -> Iterator[str]:
+    weights = class_weights(meta)
+
+    def rank(group: list[str]) -> tuple[float, list[str]]:
+        return -sum(sorted((weights.get(iri, 0.0) for iri in group), reverse=True)[:2]), group
+
+    for group in sorted(meta.disjoint_groups, key=rank):
+        yield " / ".join(names.some(group))
+
+
+def _avoid(meta: GraphMeta, names: _Names) -> Iterator[str]:
+    """Mistakes that this graph invites, the costliest first."""
+    if meta.plain_forms:
+        weights, forms = property_weights(meta), meta.plain_forms.items()
+        qualified, plain = min(forms, key=lambda pair: (-weights.get(pair[1], 0.0), pair))
+        why = "for a plain link (it leads to a node with details)"
+        yield f"Avoid {names(qualified)} {why}: use {names(plain)}"
+    used = [iri for iri in meta.subs if any(meta.classes.get(sub) for sub in meta.subs[iri])]
+    if used:
+        top = min(used, key=lambda iri: (-len(meta.subs[iri]), iri))
+        yield f"Avoid `?x a {names(top)}` for all of its kinds: write a/rdfs:subClassOf*"
+    tagged = sum(count for tag, count in meta.languages.items() if tag)
+    if tagged * 2 > sum(meta.languages.values()):
+        yield 'Avoid ?label = "text": labels have a language, compare STR(?label)'
+    if meta.deprecated:
+        known = sorted(meta.deprecated, key=lambda iri: (not meta.replaced_by.get(iri), iri))
+        uses = {iri: names(meta.replaced_by[iri][0]) for iri in known if meta.replaced_by.get(iri)}
+        shown = (f"{names(iri)} (use {uses[iri]})" if iri in uses else names(iri) for iri in known)
+        line = list_line(f"Avoid {len(meta.deprecated)} deprecated, as ", shown, 120)
+        yield line or "Avoid deprecated terms"
