@@ -49,6 +49,7 @@ from rlm.store.values import (
     admit_time,
     check_count,
     check_many,
+    check_text,
     choice,
     is_clean,
     natural,
@@ -134,11 +135,7 @@ def _item_texts(item: MemoryItem) -> tuple[str, str, str, str, list[str]]:
     """Title, description, content, task and tags, admitted; all but content on one line."""
     parts = (item.title, item.description, item.content, item.task_query or "")
     for value, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True):
-        if not isinstance(value, str):
-            raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
-        if len(value) > limit:
-            why = f"{name} has {len(value):,} characters, at most {limit:,}"
-            raise ValidationError(why, field=name)
+        check_text(value, name, limit)
     tags = _check_tags(item.tags)
     title, description, content, task = parts
     if not is_clean("\n".join((*parts, *tags))):  # rare: only then is each looked at by itself
