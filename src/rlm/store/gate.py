@@ -93,6 +93,7 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
     scope, scope_in_id = _scope(item.scope)
     for name in ("access_count", "success_count", "failure_count"):
         natural(getattr(item, name), name)
+    implied = "failure" if source_type == "failure" else "success"
     made = replace(
         item,
         title=title,
@@ -103,7 +104,7 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
         tags=tags,
         scope=scope,
         provenance=provenance,
-        outcome=choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome"),
+        outcome=choice(item.outcome or implied, OUTCOMES, "outcome"),
         confidence=(
             START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence)
         ),
@@ -219,10 +220,6 @@ def _trust(item: MemoryItem, source_type: str, content: str) -> tuple[str, str |
     if item.trust is not None:
         return choice(item.trust, TRUSTS, "trust"), None
     return ("trusted" if source_type == "human" else "unverified"), None
-
-
-def _implied_outcome(source_type: str) -> str:
-    return "failure" if source_type == "failure" else "success"
 
 
 _BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
