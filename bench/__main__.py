@@ -1,9 +1,10 @@
-"""`make bench`: run every part and write docs/benchmarks.md. `--only`, `--sizes` and `--out` are
-for trials."""
+"""`make bench`: run every part, or some, and write their sections of docs/benchmarks.md."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
 import tempfile
 import time
@@ -26,8 +27,9 @@ PARTS = (
 )
 INTRO = """# Benchmarks
 
-Written by `make bench`. Every table is one run on one machine; read the ratios, not the
-milliseconds. Machines like this one are shared and noisy.
+Written by `make bench`. Every section is one run on one machine; read the ratios, not the
+milliseconds. Machines like this one are shared and noisy. `python -m bench --only PART` writes one
+section anew and leaves the others.
 """
 
 
@@ -37,10 +39,11 @@ def main() -> None:
     parser.add_argument("--sizes", default="10000,100000,1000000")
     parser.add_argument("--out", default=str(ROOT / "docs" / "benchmarks.md"))
     given = parser.parse_args()
-    machine = report.machine()
-    sections = []
+    out = Path(given.out)
+    sections = _sections(out.read_text("utf-8")) if out.exists() else {}
     with tempfile.TemporaryDirectory(prefix="rlm-bench-") as name:
         folder = Path(name)
+        os.environ["RLM_CACHE_DIR"] = str(folder / "cache")
         work = {
             "quality": lambda: quality.run(folder / "quality", ROOT.parent / "shared" / "data"),
             "cold": lambda: loads.cold_start(folder / "cold"),
@@ -58,11 +61,18 @@ def main() -> None:
             ),
         }
         for part in given.only.split(","):
-            started = time.perf_counter()
-            sections.append(work[part]())
-            print(sections[-1], file=sys.stderr)
+            started, machine = time.perf_counter(), report.machine()
+            for title, body in _sections(work[part]()).items():
+                sections[title] = f"{body}\n({machine}.)\n"
+                print(sections[title], file=sys.stderr)
             print(f"({part}: {time.perf_counter() - started:.0f} s)\n", file=sys.stderr)
-    Path(given.out).write_text("\n".join([INTRO, f"Machine: {machine}.\n", *sections]), "utf-8")
+    out.write_text("\n".join([INTRO, *sections.values()]), "utf-8")
+
+
+def _sections(text: str) -> dict[str, str]:
+    """The sections of a page by their titles, in order."""
+    parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    return {part.splitlines()[0]: part.rstrip() + "\n" for part in parts if part.startswith("## ")}
 
 
 if __name__ == "__main__":

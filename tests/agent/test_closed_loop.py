@@ -11,7 +11,6 @@ import pytest
 
 from rlm import agent
 from rlm.errors import ConfigError, ModelUnavailable, OntologyError, SandboxError, ValidationError
-from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.verify import Verify
 from rlm.llm import ScriptedClient
 from rlm.llm.offline.client import OfflineClient
@@ -137,9 +136,10 @@ HARM = (
 )
 
 
-def test_a_store_full_of_harm_answers_as_well_and_loses_belief_in_it(ask, store):
+def test_a_store_full_of_harm_answers_as_well_and_believes_in_it_no_more_than_before(ask, store):
     plain = ask("Find all subclasses of Influence.", recall=False, enable_extraction=False)
     ids = store.add_many([harmful(number, steps) for number, steps in enumerate(HARM)])
+    before = {memory_id: store.get(memory_id).confidence for memory_id in ids}
     verify = Verify(
         "SELECT ?x WHERE { ?x rdfs:subClassOf+ prov:Influence FILTER(isIRI(?x)) }", "set"
     )
@@ -149,9 +149,9 @@ def test_a_store_full_of_harm_answers_as_well_and_loses_belief_in_it(ask, store)
         assert result.judgment["is_success"], (name, result.answer)
         if name == "Influence":
             assert result.answer == plain.answer
-    assert all(store.get(memory_id).confidence < RECALL_FLOOR for memory_id in ids)
-    last = ask("Find all subclasses of Plan.", enable_extraction=False)
-    assert last.memories_used == []
+    assert all(store.get(memory_id).confidence <= before[memory_id] for memory_id in ids)
+    kinds = {signal["kind"] for memory_id in ids for signal in store.signals(memory_id)}
+    assert kinds <= {"not_helpful"}, "what was injected and not used moves nothing"
 
 
 # -- what ends badly

@@ -69,13 +69,6 @@ def outcome(made: Iterator[MemoryItem]) -> tuple[list[dict[str, Any]], str | Non
     return found, None
 
 
-@settings(max_examples=120, deadline=None)
-@given(st.lists(memories(), max_size=6))
-def test_many_at_once_are_the_same_as_one_by_one(items: list[MemoryItem]) -> None:
-    one_by_one = outcome(gate.admit_item(item, LOCAL, origin="x") for item in items)
-    assert outcome(gate.admit_items(items, LOCAL, origin="x")) == one_by_one
-
-
 @pytest.mark.req("SPEC-02.34")
 @pytest.mark.parametrize(
     "place", ["title", "description", "content", "task_query", "tags", "provenance"]

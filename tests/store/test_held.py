@@ -214,6 +214,22 @@ def test_a_search_inside_a_failed_write_leaves_nothing_behind(tmp_path, make_ite
         )
 
 
+def test_what_a_failed_write_had_embedded_is_not_found_by_its_meaning(tmp_path, make_item):
+    """A rolled back row's number is given again: its sign code must not stay behind."""
+    with open_store(tmp_path / "m.db") as db:
+        db.add(make_item("steady"))
+        with pytest.raises(ZeroDivisionError), db.together():
+            db.add(make_item("Bake a chocolate cake", content="flour, sugar and butter"))
+            assert db.retrieve("dessert recipe", k=1)
+            raise ZeroDivisionError
+        ships = make_item("Sail a ship", content="hoist the jib and steer by the stars")
+        kept = db.add(ships)
+        held = db.index.blocks
+        assert db.retrieve("navigating a boat at sea", k=1)[0].item.memory_id == kept
+        vector = db.embedder.embed(["chocolate cake with flour, sugar and butter"])[0]
+        assert held.near(vector, 1, db.spaces.visible(), [2])[2] < 0.35
+
+
 def test_a_search_does_not_wait_for_a_writer(tmp_path, make_item):
     with open_store(tmp_path / "m.db", embedder="none", lock_timeout_s=30) as db:
         db.add_many(make_item(f"note {n}") for n in range(400))

@@ -226,7 +226,7 @@ def folder_of(db):
     return db.index.words._folder
 
 
-@pytest.mark.parametrize("fate", ["missing", "emptied", "scrambled", "locked"])
+@pytest.mark.parametrize("fate", ["missing", "emptied", "scrambled", "locked", "garbage", "rotten"])
 def test_a_word_index_that_is_missing_or_broken_changes_no_answer(tmp_path, large, fate):
     """It is derived: FTS5 serves, the next writer or `doctor --fix` brings it back."""
     with open_store(tmp_path / "m.db") as db:
@@ -241,6 +241,13 @@ def test_a_word_index_that_is_missing_or_broken_changes_no_answer(tmp_path, larg
             file.write_bytes(b"")
     elif fate == "scrambled":
         (folder / "meta.json").write_text("{}")
+    elif fate in ("garbage", "rotten"):  # at the start of every file, in the middle of some
+        for file in folder.glob("*.*"):
+            if file.suffix != ".json" and not file.name.startswith("."):
+                data = bytearray(file.read_bytes())
+                at = 0 if fate == "garbage" else len(data) // 2
+                data[at : at + 24] = b"\xff" * min(24, len(data) - at)
+                file.write_bytes(data)
     with open_store(tmp_path / "m.db") as db:
         writer = wordindex._open(folder).writer() if fate == "locked" else None
         assert agree(answers(db), before)
@@ -329,3 +336,22 @@ def test_confidence_can_lift_a_memory_past_closer_ones(tmp_path):
         )
         db.add_many([*weak, strong])
         assert db.retrieve("restart the service", k=1)[0].item.title == "Restart"
+
+
+def test_a_filter_that_few_pass_reads_little_of_the_others(tmp_path):
+    """Rows that the filter keeps out are not scored: their words are not even looked at."""
+    from rlm.retrieval import bm25
+
+    looked_at = []
+    weigh = bm25.weigh
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        db.add_many(
+            MemoryItem(title=f"Deploy step {n}", description="deploy", content="deploy it")
+            for n in range(600)
+        )
+        try:
+            bm25.weigh = lambda *args: looked_at.append(1) or weigh(*args)
+            assert db.retrieve("deploy step", outcome="failure") == []
+        finally:
+            bm25.weigh = weigh
+    assert len(looked_at) == 0

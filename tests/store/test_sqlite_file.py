@@ -705,3 +705,32 @@ def test_unknown_urls_are_refused_without_their_password():
 def test_the_backend_can_be_made_directly(tmp_path):
     with SQLiteMemoryBackend(tmp_path / "m.db") as db:
         assert db.stats()["engine"]["semantic"] is None
+
+
+def test_a_write_inside_a_write_that_fails_and_is_caught_leaves_nothing(tmp_path, make_item):
+    def stream():
+        for n in range(3_000):
+            yield make_item(f"Title {n}")
+        raise KeyError("the source broke")
+
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        with db.together():
+            db.add(make_item("Before"))
+            with pytest.raises(KeyError):
+                db.add_many(stream())
+            db.add(make_item("After"))
+        assert {item.title for item in db.list_items(limit=9)} == {"Before", "After"}
+        assert all(check.ok for check in db.check())
+
+
+def test_a_backup_is_made_under_the_lock_and_none_is_replaced(tmp_path, make_item):
+    path = tmp_path / "m.db"
+    steps = (*migrations.MIGRATIONS, lambda con, fts5: con.execute("CREATE TABLE later(x)"))
+    first = Path(f"{path}.v{migrations.VERSION}.bak")
+    first.write_text("not a backup")
+    with open_store(path, embedder="none") as db:
+        kept = db.add(make_item())
+        migrations.migrate(db.db, steps=steps)
+    assert first.read_text() == "not a backup"
+    with open_store(Path(f"{path}.v{migrations.VERSION}.2.bak"), embedder="none") as old:
+        assert old.get(kept)

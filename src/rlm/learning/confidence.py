@@ -22,10 +22,6 @@ TASK_SUCCEEDED = 0.1
 UNREVERTED = 0.2
 DECAY = -0.05
 """A month in which it was not used."""
-NOT_APPLIED = -0.1
-"""It was in the prompt of a run that said it used none, and succeeded."""
-PASSED_OVER = -0.05
-"""It was in the prompt of a run that succeeded with another one."""
 SILENT_SUCCESS = 0.02
 SILENT_FAILURE = -0.04
 """In the prompt of a model that did not say what it used: a fifth of what following moves."""
@@ -120,8 +116,8 @@ def signals_for(
 
     One that was followed shares the fate of the run; one that was taken up and left again was not
     helpful. Those of a model that says nothing share a little of its fate, but not those of a
-    program that says what it reads (`reads` False). What was not taken up loses a little, so that a
-    place in prompts has to be earned; but not what a team or an organisation shares.
+    program that says what it reads (`reads` False). What was not taken up moves nothing: insights
+    say which memories are never used.
     """
     said = uses is not None and uses.said
     if judgment is None or not (said or reads):
@@ -130,8 +126,7 @@ def signals_for(
     for number, memory in enumerate(injected, 1):
         memory_id = memory if isinstance(memory, str) else memory.memory_id
         move = _move(number, uses if said else None, success=judgment.is_success)
-        shared = not isinstance(memory, str) and memory.level != "project"
-        if move is not None and not (shared and move[1] in ("not_applied", "passed_over")):
+        if move is not None:
             found.append(Signal(memory_id, *move))
     return found
 
@@ -153,11 +148,7 @@ def _move(number: int, uses: Uses | None, *, success: bool) -> tuple[float, str,
         return _FOLLOWED[success]
     if number in uses.abandoned:
         return NOT_HELPFUL, "not_helpful", "taken up and left again"
-    if not success:
-        return None
-    if uses.followed:
-        return PASSED_OVER, "passed_over", "a run that succeeded used another one"
-    return NOT_APPLIED, "not_applied", "a run that succeeded used none"
+    return None
 
 
 def confirm_signal(memory_id: str) -> Signal:

@@ -36,7 +36,7 @@ FAR = 1_024
 """Beyond so many nobody is looked for who might win by confidence alone."""
 WIDEN = 4
 """By how much the look is widened when too few candidates pass."""
-LENDERS = 64
+LENDERS = 32
 """So many of the best candidates lend their words to their neighbours."""
 SHARES = (0.3, 0.15)
 """The share of a candidate's similarity lent at distance 1, 2 … (docs/experiments.md)."""
@@ -101,6 +101,11 @@ class Candidates(Protocol):
 
     def rows(self, numbers: Sequence[int]) -> Iterable[Document]:
         """Those of these documents that live and that the tenant may see."""
+
+    @property
+    def lends(self) -> bool:
+        """Whether documents lend their words to their neighbours: nodes do, memories do not."""
+        ...
 
     def neighbours(self, numbers: Sequence[int]) -> Iterable[Loan]:
         """Who stands beside these documents in an ordered edge; nobody, for memories."""
@@ -178,7 +183,7 @@ def recall(
         return Recalled()
     k = min(k, corpus.rows)
     plan = fusion.plan(query, corpus.holding, corpus.rows)
-    judge = _Scorer(source, query, plan, corpus.mean_chars or 1.0, vector)
+    judge = _Scorer(source, query, plan, corpus.mean_chars or 1.0, vector, admits)
     lift = rank.trust(source.most_confident(), confidence_share) * (1.0 + rank.RECENCY_GAIN)
     count, read = max(CANDIDATES, 8 * k), max(READ, 4 * k)
     while True:
@@ -235,8 +240,10 @@ class _Scorer:
         plan: fusion.QueryWeights,
         mean_chars: float,
         vector: Floats | None,
+        admits: Callable[[Document], bool],
     ) -> None:
         self._source, self._plan, self._vector = source, plan, vector
+        self._admits = admits
         self._terms = frozenset((*query.terms, *query.stops))
         self.mean_chars = mean_chars
         self._known: dict[int, Found | None] = {}
@@ -276,6 +283,8 @@ class _Scorer:
             return
         self._known.update(dict.fromkeys(fresh))
         documents = list(self._source.rows(fresh))
+        if not self._source.lends:  # else what does not pass may still lend its words
+            documents = [each for each in documents if self._admits(each)]
         cosines = self._cosines(documents)
         weighed = [
             bm25.weigh(each.columns, self._source.weights, self._terms) for each in documents
@@ -298,7 +307,8 @@ class _Scorer:
                 hit = Found(document, words, meaning, similarity, counts=counts, chars=chars)
                 self._known[document.number] = hit
             elif keep:
-                hit = Found(document, 0.0, None, 0.0, counts=counts, chars=chars)
+                meaning = None if plain else cosine
+                hit = Found(document, 0.0, meaning, 0.0, counts=counts, chars=chars)
                 self._known[document.number] = hit
 
     def _cosines(self, documents: Sequence[Document]) -> Floats:

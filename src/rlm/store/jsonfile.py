@@ -287,6 +287,7 @@ class _Candidates:
     columns: Sequence[tuple[str, ...]]
     known: Sequence[tuple[frozenset[str], bytes | None]]
     weights: Sequence[float] = ITEM_WEIGHTS
+    lends: bool = False
 
     def corpus(self, query: Query) -> Corpus:
         terms = (*query.terms, *query.stops)

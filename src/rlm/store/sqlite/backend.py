@@ -160,13 +160,12 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         gate.check_retrieve(task, outcome, k)
 
         def admits(document: Document) -> bool:
-            return (outcome is None or rows.outcome_of(document.row) == outcome) and (
-                scope is None or rows.scope_of(document.row).admits(scope)
-            )
+            return scope is None or rows.scope_of(document.row).admits(scope)
 
+        where, values = ("", ()) if outcome is None else ("AND outcome = ?", (outcome,))
         hits: list[Hit] = []
         with self.db.read() as connection:
-            source = self.index.candidates(connection, self.spaces.visible())
+            source = self.index.candidates(connection, self.spaces.visible(), where, values)
             found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
             for each in found.hits:
                 why = found.explain(each) if explain else None

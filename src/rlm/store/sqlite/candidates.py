@@ -19,7 +19,7 @@ from rlm.retrieval.recall import SHARES, Corpus, Document, Loan
 from rlm.retrieval.tokens import Query, fts5_match, tokens
 from rlm.store.sqlite import blocks
 from rlm.store.sqlite.blocks import Blocks
-from rlm.store.sqlite.connection import Database, fetch
+from rlm.store.sqlite.connection import Database, Value, fetch
 from rlm.store.sqlite.sources import Source
 from rlm.store.sqlite.spaces import in_spaces
 from rlm.store.sqlite.wordindex import WordIndex
@@ -44,16 +44,25 @@ class Index:
         self._embedder = embedder
         self.fts5 = fts5
         self.blocks = Blocks(database, source)
+        self._unsure = False
         self.words = WordIndex(database, source, cache)
 
-    def candidates(self, connection: apsw.Connection, spaces: tuple[int, ...]) -> SQLiteCandidates:
-        """What this transaction sees; an endpoint knows its dimension once it answered."""
-        return SQLiteCandidates(self, connection, spaces)
+    def candidates(
+        self,
+        connection: apsw.Connection,
+        spaces: tuple[int, ...],
+        where: str = "",
+        values: tuple[Value, ...] = (),
+    ) -> SQLiteCandidates:
+        """What this transaction sees; `where` is a further condition of ours on the rows."""
+        return SQLiteCandidates(self, connection, spaces, where, values)
 
     def sync(self, connection: apsw.Connection) -> None:
-        """Bring the sign codes up to date with this transaction."""
-        if self._db.in_write:
+        """Bring the sign codes up to date with this transaction. What was read inside a write may
+        have been rolled back, and its numbers given again: it is not kept."""
+        if self._unsure:
             self.blocks.forget()
+        self._unsure = self._db.in_write
         embedder = self._embedder
         self.blocks.sync(
             connection, embedder.model if embedder else None, embedder.dim if embedder else 0
@@ -93,7 +102,13 @@ class SQLiteCandidates:
     _index: Index
     _connection: apsw.Connection
     _spaces: tuple[int, ...]
+    _where: str = ""
+    _values: tuple[Value, ...] = ()
     _upto: int = -1
+
+    @property
+    def lends(self) -> bool:
+        return self._index.source.kind == "node"
 
     @property
     def weights(self) -> Sequence[float]:
@@ -111,6 +126,8 @@ class SQLiteCandidates:
             return Corpus(rows, mean_chars, self._scan(terms, {})[1])
         self._upto = index.words.upto()
         holding = index.words.holding(self._spaces, terms) if self._upto else {}
+        if holding is None:
+            self._upto, holding = 0, {}
         sql = f"SELECT count(*) FROM {index.source.fts} WHERE {index.source.fts} MATCH ?"
         for term in terms if self._has_tail() else ():
             match = self._match([query.spelled.get(term, term)])
@@ -129,6 +146,8 @@ class SQLiteCandidates:
             return self._scan(query.terms, weights)[0]
         wanted = {term: weights[term] for term in query.terms}
         found = index.words.find(self._spaces, wanted, count) if self._upto else {}
+        if found is None:
+            self._upto, found = 0, {}
         if self._has_tail():
             fts = index.source.fts
             columns = ", ".join(str(weight) for weight in (*index.source.weights, 0.0))
@@ -150,16 +169,16 @@ class SQLiteCandidates:
         sql = (
             f"SELECT {source.key}, embedding, embedding_model, {source.extra}, {source.row}"
             f" FROM {source.table} WHERE {source.key} IN (SELECT value FROM json_each(?))"
-            f" AND +space_id {in_spaces(self._spaces)} AND {source.live}"
+            f" AND +space_id {in_spaces(self._spaces)} AND {source.live} {self._where}"
         )  # the plus: look up by number, do not walk the space
         first = 3 + source.extra.count(",") + 1
-        for row in self._connection.execute(sql, (json.dumps(list(numbers)),)):
+        for row in self._connection.execute(sql, (json.dumps(list(numbers)), *self._values)):
             vector = row[1] if row[2] == model else None
             yield source.document(row[0], row[first:], row[3:first], vector)
 
     def neighbours(self, numbers: Sequence[int]) -> Iterable[Loan]:
         """For nodes, those beside them in an ordered context edge."""
-        return _neighbours(self._connection, numbers) if self._index.source.kind == "node" else ()
+        return _neighbours(self._connection, numbers) if self.lends else ()
 
     def most_confident(self) -> float:
         """For memories one look-up a space; confidence takes little from a node."""

@@ -217,7 +217,7 @@ class Database:
 
     @contextmanager
     def write(self, *, wait_s: float | None = None) -> Iterator[apsw.Connection]:
-        """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing; nested use joins in.
+        """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing; also when nested.
 
         It waits for others `lock_timeout_s`, or `wait_s`, in all: then StoreLocked.
         """
@@ -227,11 +227,8 @@ class Database:
                 raise StoreReadOnly(why)
             connection = self.connection
             if self._depth:
-                self._depth += 1
-                try:
+                with self._nested(connection):
                     yield connection
-                finally:
-                    self._depth -= 1
                 return
             wait_s = self.lock_timeout_s if wait_s is None else wait_s
             ends = time.monotonic() + wait_s
@@ -243,15 +240,31 @@ class Database:
                 yield connection
                 connection.execute("COMMIT")
                 self.writes += 1
-            except BaseException:
-                connection.pragma("ignore_check_constraints", False)
-                raise
             finally:  # also on ctrl-C, wherever it strikes: what is not committed goes back
                 self._depth = 0
                 try:
                     _end_stray(connection)
                 finally:
                     self.lock.release()
+
+    @contextmanager
+    def _nested(self, connection: apsw.Connection) -> Iterator[None]:
+        """A write inside of a write: when it fails, its own part goes back, whoever catches it."""
+        name = f"nested{self._depth}"
+        connection.execute(f"SAVEPOINT {name}")
+        self._depth += 1
+        try:
+            yield
+        except BaseException:
+            if (
+                connection.in_transaction
+            ):  # else SQLite has rolled back all of it, as when it is full
+                connection.execute(f"ROLLBACK TO {name}; RELEASE {name}")
+            raise
+        else:
+            connection.execute(f"RELEASE {name}")
+        finally:
+            self._depth -= 1
 
     def _begin(self, connection: apsw.Connection, left_s: float) -> None:
         """Other programs hold SQLite's own lock: the rest of the wait goes to that."""

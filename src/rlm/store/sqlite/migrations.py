@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import apsw
@@ -60,9 +61,7 @@ def migrate(
     if version == len(steps) or database.read_only:
         return 0
     if version > 0:
-        backup_path = Path(f"{database.path}.v{version}.bak")
-        if not backup_path.exists():
-            copy_database(database.connection, backup_path)
+        _keep_backup(database, len(steps))
     ran = 0
     for number, step in enumerate(steps, start=1):
         with database.write() as connection:
@@ -73,6 +72,20 @@ def migrate(
             connection.execute(f"PRAGMA {marks}")
             ran += 1
     return ran
+
+
+def _keep_backup(database: Database, newest: int) -> None:
+    """Copy the file as it is, under the lock: somebody else may be about to migrate it. A copy that
+    is there already, of whatever, is left alone."""
+    database.lock.acquire(database.lock_timeout_s)
+    try:
+        version = _version(database, newest)
+        if version < newest:
+            names = (f".v{version}{'' if n == 1 else f'.{n}'}.bak" for n in count(1))
+            paths = (Path(f"{database.path}{name}") for name in names)
+            copy_database(database.connection, next(path for path in paths if not path.exists()))
+    finally:
+        database.lock.release()
 
 
 def _version(database: Database, newest: int) -> int:

@@ -141,8 +141,3 @@ def scope_of(row: Sequence[Any]) -> Scope:
         return Scope.from_dict(json.loads(row[_PLACE["scope_json"]]))
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as exc:
         raise _damage_error(row) from exc
-
-
-def outcome_of(row: Sequence[Any]) -> str:
-    """The outcome of a row of `COLUMNS`."""
-    return str(row[_PLACE["outcome"]])

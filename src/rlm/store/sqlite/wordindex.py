@@ -18,7 +18,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,38 +73,56 @@ class WordIndex:
             self._seen = changed
         return int(self._note.get("upto", 0))
 
-    def holding(self, spaces: Sequence[int], terms: Sequence[str]) -> dict[str, int]:
-        """In how many documents of these spaces each term is."""
+    def holding(self, spaces: Sequence[int], terms: Sequence[str]) -> dict[str, int] | None:
+        """In how many documents of these spaces each term is; None where it cannot be read."""
         searcher = self._searcher
         assert searcher is not None
-        return {
-            term: sum(searcher.doc_freq("words", _term(space, term)) for space in spaces)
-            for term in terms
-        }
+        with self._giving_up():
+            return {
+                term: sum(searcher.doc_freq("words", _term(space, term)) for space in spaces)
+                for term in terms
+            }
+        return None
 
     def find(
         self, spaces: Sequence[int], weights: Mapping[str, float], count: int
-    ) -> dict[int, float]:
-        """The best documents that hold one of these terms, by number, with their BM25."""
+    ) -> dict[int, float] | None:
+        """The best documents that hold one of these terms, by number, with their BM25; None where
+        the index cannot be read."""
         import tantivy
 
         index, searcher = self._index, self._searcher
         assert index is not None and searcher is not None
         schema, wanted = index.schema, []
-        for space in spaces:
-            for term in weights:
-                query = tantivy.Query.term_query(schema, "words", _term(space, term), "freq")
-                wanted.append((tantivy.Occur.Should, query))
-        found = searcher.search(tantivy.Query.boolean_query(wanted), count, count=False).hits
-        numbers = searcher.fast_field_values("number", [address for _, address in found])
-        return {int(n or 0): score for n, (score, _) in zip(numbers, found, strict=True)}
+        with self._giving_up():
+            for space in spaces:
+                for term in weights:
+                    query = tantivy.Query.term_query(schema, "words", _term(space, term), "freq")
+                    wanted.append((tantivy.Occur.Should, query))
+            found = searcher.search(tantivy.Query.boolean_query(wanted), count, count=False).hits
+            numbers = searcher.fast_field_values("number", [address for _, address in found])
+            return {int(n or 0): score for n, (score, _) in zip(numbers, found, strict=True)}
+        return None
+
+    @contextmanager
+    def _giving_up(self, *, writing: bool = False) -> Iterator[None]:
+        """Whatever is wrong with the index, FTS5 serves. A panic of tantivy is no Exception."""
+        try:
+            yield
+        except (KeyboardInterrupt, SystemExit, GeneratorExit):
+            raise
+        except BaseException as exc:
+            if not writing:
+                self._index = self._searcher = None
+                self._note = {}
+            self.problem = f"the index cannot be used: {str(exc)[:200] or type(exc).__name__}"
 
     def _reload(self) -> None:
         import tantivy
 
         self._index = self._searcher = None
         self._note = {}
-        try:
+        with self._giving_up():
             index = _open(self._folder)
             index.reload()
             searcher = index.searcher()
@@ -116,10 +134,7 @@ class WordIndex:
             if not self._is_ours(note):
                 self.problem = "the index is of an earlier state of this file"
                 return
-        except Exception as exc:  # whatever is wrong with it: FTS5 serves
-            self.problem = f"the index cannot be read: {exc}"
-            return
-        self._index, self._searcher, self._note, self.problem = index, searcher, note, None
+            self._index, self._searcher, self._note, self.problem = index, searcher, note, None
 
     def _is_ours(self, note: dict[str, Any]) -> bool:
         """Whether the index was made of this very file: a file may be replaced by an older one."""
@@ -151,12 +166,11 @@ class WordIndex:
             return False
         if (live := count_live()) < LARGE:
             return False
-        try:
+        done = False
+        with self._giving_up(writing=True):  # locked by another writer, or no space
             self._write(upto, last, live)
-        except Exception as exc:  # locked by another writer, no space, no package: FTS5 serves
-            self.problem = f"the index cannot be written: {exc}"
-            return False
-        return True
+            done = True
+        return done
 
     def rebuild(self, count_live: Callable[[], int]) -> bool:
         """Rebuild the index from scratch, if the store is large enough to want one."""
@@ -242,6 +256,7 @@ def _open(folder: Path) -> tantivy.Index:
         .build()
     )
     index = tantivy.Index(schema, path=str(folder), reuse=True)
+    index.config_reader("manual")  # else a thread watches the folder
     analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer("stems", analyzer)
     return index
