@@ -380,8 +380,8 @@ def test_a_tag_that_is_nearly_a_kind_is_told(folder):
     )
     (slip,) = odd_tags(read_curriculum("a.yaml"))
     assert slip.startswith(
-        "a.yaml:7: no tag of task shop-01 is a kind of question; 'sub-clases' is none: did you"
-        " mean "
+        "a.yaml:7: no tag of task shop-01 is a kind of question; 'sub-clases' is not one: did"
+        " you mean "
     )
     assert slip.endswith("did you mean subclasses?")
     (folder / "a.yaml").write_text(GOOD.replace("[search]", "[mine]"))

@@ -47,7 +47,7 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
         "missing": [
             {"name": name, "for": use, "pip": line}
             for name, use, line in PARTS
-            if not _is_installed(name)
+            if importlib.util.find_spec(name) is None
         ],
     }
     if exists:
@@ -83,10 +83,6 @@ def _shipped_packs() -> dict[str, str]:
     from rlm.packs import shipped_packs
 
     return {name: str(path) for name, path in shipped_packs().items()}
-
-
-def _is_installed(name: str) -> bool:
-    return importlib.util.find_spec(name) is not None
 
 
 def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> list[Check]:

@@ -15,7 +15,7 @@ from rlm.errors import PackError, ValidationError
 from rlm.store.types import LEVELS
 
 if TYPE_CHECKING:
-    from rlm.store.backend import MemoryBackend
+    pass
 
 app = new_group("Memories as files: share, sign, review, take back.")
 
@@ -54,7 +54,8 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
             report = import_pack(
                 pack, store, level=level, trust=trust, trusted_keys=keys, on_progress=advance
             )
-        archived = _count_archived(store, report.name, level) if report.present else 0
+        which: Any = {"provenance": {"pack": report.name}, "level": level, "archived": True}
+        archived = len(store.list_items(limit=2**31, **which)) if report.present else 0
     values = report.to_dict()
     session.show_fields({**values, "in_archive": archived}, values)
     if archived:
@@ -69,11 +70,6 @@ def _same_store(session: Session) -> str:
     """The options that chose this store, for a command to be run next."""
     given = {name: getattr(session, name) for name in ("db", "project", "team", "org")}
     return "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items() if value)
-
-
-def _count_archived(store: MemoryBackend, name: str, level: str) -> int:
-    """How many memories of a pack are archived: an import finds them, a search does not."""
-    return len(store.list_items(provenance={"pack": name}, level=level, archived=True, limit=2**31))
 
 
 @command(app, "export")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 LOSABLE = (StoreLocked, StoreReadOnly, StoreFull)
 """What keeps a command that only reads from writing its access counts; it need not fail for it."""
-
-
 PATIENCE_S = 0.25
 """How long a command that only reads waits for others who write."""
 

@@ -7,14 +7,10 @@ from typing import Any
 
 import click
 
-from rlm.cli.command import command, new_group
 from rlm.cli.session import Session
 from rlm.errors import ValidationError
 
-app = new_group("Upkeep.")
 
-
-@command(app, "backup")
 @click.argument("path")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def backup(session: Session, path: str, force: bool) -> None:
@@ -29,7 +25,6 @@ def backup(session: Session, path: str, force: bool) -> None:
     session.show({"path": str(copy), "bytes": copy.stat().st_size}, str(copy))
 
 
-@command(app, "doctor")
 @click.option("--fix", is_flag=True, help="Rebuild indexes, triggers and vectors.")
 def doctor(session: Session, fix: bool) -> int:
     """Check the engine, the file, its rows and its indexes.

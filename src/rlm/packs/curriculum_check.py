@@ -45,17 +45,9 @@ onProperty oneOf priorVersion propertyChainAxiom propertyDisjointWith qualifiedC
 someValuesFrom sourceIndividual targetIndividual targetValue topDataProperty topObjectProperty
 unionOf versionIRI versionInfo withRestrictions
 """
-_ALWAYS = frozenset(
-    [
-        *(RDF + name for name in _OF_RDF.split()),
-        *(RDFS + name for name in _OF_RDFS.split()),
-        *(OWL + name for name in _OF_OWL.split()),
-        *LABELS,
-        *ALTERNATIVES,
-        *DEFINITIONS,
-        *COMMENTS,
-    ]
-)
+_MACHINERY = ((RDF, _OF_RDF), (RDFS, _OF_RDFS), (OWL, _OF_OWL))
+_TERMS = frozenset(space + name for space, names in _MACHINERY for name in names.split())
+_ALWAYS = _TERMS.union(LABELS, ALTERNATIVES, DEFINITIONS, COMMENTS)
 """What a query may name in case the ontology has it: the machinery, and where labels stand."""
 
 

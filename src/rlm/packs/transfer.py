@@ -9,10 +9,9 @@ secrets are scrubbed and bounds are kept; its id is checked against the text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from rlm import clock
 from rlm.errors import PackError, ValidationError
@@ -144,17 +143,13 @@ class VerifyReport(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class RollbackReport:
+class RollbackReport(Record):
     """`kept` are memories that somebody changed since the import, under the ids they have now."""
 
     name: str
     pack_nos: tuple[int, ...]
     archived: int
     kept: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return {**asdict(self), "pack_nos": list(self.pack_nos), "kept": list(self.kept)}
 
 
 def import_pack(

@@ -49,6 +49,7 @@ from rlm.store.values import (
     admit_time,
     check_count,
     check_many,
+    check_text,
     choice,
     is_clean,
     natural,
@@ -92,6 +93,7 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
     scope, scope_in_id = _scope(item.scope)
     for name in ("access_count", "success_count", "failure_count"):
         natural(getattr(item, name), name)
+    implied = "failure" if source_type == "failure" else "success"
     made = replace(
         item,
         title=title,
@@ -102,7 +104,7 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
         tags=tags,
         scope=scope,
         provenance=provenance,
-        outcome=choice(item.outcome or _implied_outcome(source_type), OUTCOMES, "outcome"),
+        outcome=choice(item.outcome or implied, OUTCOMES, "outcome"),
         confidence=(
             START_CONFIDENCE[source_type] if item.confidence is None else unit(item.confidence)
         ),
@@ -134,11 +136,7 @@ def _item_texts(item: MemoryItem) -> tuple[str, str, str, str, list[str]]:
     """Title, description, content, task and tags, admitted; all but content on one line."""
     parts = (item.title, item.description, item.content, item.task_query or "")
     for value, name, limit in zip(parts, _TEXT_NAMES, _TEXT_LIMITS, strict=True):
-        if not isinstance(value, str):
-            raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
-        if len(value) > limit:
-            why = f"{name} has {len(value):,} characters, at most {limit:,}"
-            raise ValidationError(why, field=name)
+        check_text(value, name, limit)
     tags = _check_tags(item.tags)
     title, description, content, task = parts
     if not is_clean("\n".join((*parts, *tags))):  # rare: only then is each looked at by itself
@@ -222,10 +220,6 @@ def _trust(item: MemoryItem, source_type: str, content: str) -> tuple[str, str |
     if item.trust is not None:
         return choice(item.trust, TRUSTS, "trust"), None
     return ("trusted" if source_type == "human" else "unverified"), None
-
-
-def _implied_outcome(source_type: str) -> str:
-    return "failure" if source_type == "failure" else "success"
 
 
 _BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")

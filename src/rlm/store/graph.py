@@ -8,7 +8,7 @@ for every backend.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rlm.store.types import ROLES, Record
@@ -50,7 +50,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Record):
     """A hyperedge: one statement that joins any number of nodes, each in a role and a position."""
 
     id: str
@@ -68,10 +68,6 @@ class Edge:
         """Every node once, in order."""
         return tuple(dict.fromkeys(member.node_id for member in self.members))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        return {**asdict(self), "members": [asdict(member) for member in self.members]}
-
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceChange(Record):
@@ -86,7 +82,7 @@ class ConfidenceChange(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Evolution:
+class Evolution(Record):
     """One line of the evolution log."""
 
     id: int
@@ -96,11 +92,6 @@ class Evolution:
     from_tier: str | None
     to_tier: str | None
     reasoning: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        values = {spec.name: getattr(self, spec.name) for spec in fields(self)}
-        return {**values, "node_ids": list(self.node_ids)}
 
 
 class NodeHit(tuple[Node, float]):

@@ -79,12 +79,8 @@ def learning_row(
         for name in ("kind", "curriculum_id", "task_id", "task_hash", "reason")
     }
     tokens = _tokens(artifact.get("usage"))
-    given = _given_memories(artifact, sorted(used, key=_rank))
+    given = _given_memories(artifact, sorted(used, key=lambda use: (use[1], use[0])))
     return LearningRow(**trajectory, **texts, tokens=tokens, given=given)
-
-
-def _rank(use: tuple[str, int, float | None]) -> tuple[int, str]:
-    return use[1], use[0]
 
 
 def _text(value: Any) -> str | None:

@@ -73,7 +73,7 @@ def clean_text(text: str) -> str:
     if _SURROGATE.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = _HIDDEN.sub(_keep_flag, _ANSI.sub("", text))
+    text = _HIDDEN.sub(lambda match: match[1] or "", _ANSI.sub("", text))
     return unicodedata.normalize("NFC", text)  # last: what went may have kept two characters apart
 
 
@@ -99,7 +99,3 @@ def clean_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(clean_value(item) for item in value)
     return value
-
-
-def _keep_flag(match: re.Match[str]) -> str:
-    return match[1] or ""

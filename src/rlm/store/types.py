@@ -36,7 +36,8 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as JSON types."""
-        return asdict(self)  # type: ignore[call-overload, no-any-return]
+        values: dict[str, Any] = asdict(self)  # type: ignore[call-overload]
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,18 +40,20 @@ def unit(value: Any, name: str = "confidence") -> float:
     return float(value)
 
 
-def admit_text(value: Any, name: str, limit: int = JSON_CHARS) -> str:
-    """A text, cleaned, scrubbed and bounded."""
+def check_text(value: Any, name: str, limit: int) -> str:
+    """A text of at most `limit` characters, or ValidationError."""
     if not isinstance(value, str):
         raise ValidationError(f"{name} is {type(value).__name__}, expected text", field=name)
     if len(value) > limit:
         why = f"{name} has {len(value):,} characters, at most {limit:,}"
         raise ValidationError(why, field=name)
-    clean = scrub(clean_text(value))[0]
-    if len(clean) > limit:  # normalising can make a text longer
-        why = f"{name} has {len(clean):,} characters, at most {limit:,}"
-        raise ValidationError(why, field=name)
-    return clean
+    return value
+
+
+def admit_text(value: Any, name: str, limit: int = JSON_CHARS) -> str:
+    """A text, cleaned, scrubbed and bounded, also afterwards: normalising can make it longer."""
+    clean = scrub(clean_text(check_text(value, name, limit)))[0]
+    return check_text(clean, name, limit)
 
 
 def admit_line(value: Any, name: str, limit: int) -> str:
