@@ -166,11 +166,10 @@ class WordIndex:
             return False
         if (live := count_live()) < LARGE:
             return False
-        done = False
         with self._giving_up(writing=True):  # locked by another writer, or no space
             self._write(upto, last, live)
-            done = True
-        return done
+            return True
+        return False
 
     def rebuild(self, count_live: Callable[[], int]) -> bool:
         """Rebuild the index from scratch, if the store is large enough to want one."""
