@@ -21,7 +21,7 @@ from graph_runs import opened, query_step
 from rlm.errors import RLMError
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph.answers import base_kind, query_for, searched_types
-from rlm.llm.offline.graph.prompt import Entry, Plan, plan_of
+from rlm.llm.offline.graph.prompt import Entry, ToolPlan, plan_of
 from rlm.llm.offline.graph.repl import column, matching
 from rlm.ontology.open import open_engine
 
@@ -171,7 +171,7 @@ def moved(query: str) -> Iterator[str]:
             yield f"{head}{{ {' '.join(order)} }}"
 
 
-def accepted(asked: Asked, queries: Iterator[str]) -> list[Plan]:
+def accepted(asked: Asked, queries: Iterator[str]) -> list[ToolPlan]:
     plans = (
         plan_of(asked, Entry(1, "Some procedure", "", (query_step(each),)), TOOLS)
         for each in dict.fromkeys(queries)
@@ -199,7 +199,7 @@ class Graph:
             self._known[query] = made
         return self._known[query]
 
-    def outcome(self, asked: Asked, plan: Plan, pair: tuple[str, str]) -> Any:
+    def outcome(self, asked: Asked, plan: ToolPlan, pair: tuple[str, str]) -> Any:
         """What comes out; None when it is not taken for an answer."""
         found = self.rows(plan.query, pair)
         if found is None or isinstance(found, bool):
@@ -260,7 +260,7 @@ def named(asked: Asked) -> str:
 
 
 def differing(
-    graph: Graph, asked: Asked, plans: list[Plan], pairs: list[tuple[str, str]]
+    graph: Graph, asked: Asked, plans: list[ToolPlan], pairs: list[tuple[str, str]]
 ) -> list[Any]:
     """The accepted queries that find something else than the planner's own."""
     own = accepted(asked, iter([good(asked)[0]]))[0]

@@ -148,7 +148,7 @@ def relink(session: Session, edge_id: str, reason: str | None, **values: Any) ->
     _tell_changed(session, full_id, changed)
 
 
-@click.argument("edge_ids", metavar="EDGE...", nargs=-1)
+@click.argument("edge_ids", metavar="[EDGE...]", nargs=-1)
 @click.option("--between", metavar="A B", nargs=2, help="Every edge that joins just these nodes.")
 @reason_option
 def unlink(
