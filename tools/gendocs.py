@@ -291,8 +291,10 @@ def _help(path: str, command: Any) -> list[str]:
 
 
 def _argument(param: Any) -> str:
-    name = (param.metavar or param.name or "").upper().removesuffix("...")
-    name += "…" if param.nargs == -1 else ""
+    """As click writes it: a metavar as it is given."""
+    if param.metavar:
+        return str(param.metavar).replace("...", "…")
+    name = (param.name or "").upper() + ("…" if param.nargs == -1 else "")
     return name if param.required else f"[{name}]"
 
 

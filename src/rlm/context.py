@@ -26,6 +26,15 @@ from rlm.store.backend import MemoryBackend
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.types import MemoryItem
 
+__all__ = [
+    "BuiltContext",
+    "Guide",
+    "Recipe",
+    "build_context",
+    "format_memories_for_injection",
+    "read_guide",
+]
+
 SEPARATOR = "\n\n---\n\n"
 SENSE_CHARS, SCHEMA_CHARS, MEMORY_CHARS, GUIDE_CHARS = 600, 400, 600, 200
 MOST = SENSE_CHARS + SCHEMA_CHARS + MEMORY_CHARS + GUIDE_CHARS
