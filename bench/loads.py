@@ -165,7 +165,8 @@ def cold_start(folder: Path, runs: int = 15) -> str:
             for chunk in Corpus(size, seed=13).draws():
                 db.add_many(memory(words) for words in chunk)
         query = "how do I find the memory about the other thing"
-        args = [sys.executable, "-m", "rlm", "memory", "search", "--db", str(path), "--json", query]
+        search = ("memory", "search", "--db", str(path), "--project", "local", "--json", query)
+        args = [sys.executable, "-m", "rlm", *search]
         rows.append((f"rlm memory search, {size:,} memories", *_timed(args, runs)))
     rows.append(("rlm --version", *_timed([sys.executable, "-m", "rlm", "--version"], runs)))
     rows.append(("python -c pass", *_timed([sys.executable, "-c", "pass"], runs)))
