@@ -497,3 +497,45 @@ def test_ids_are_unique_and_references_hold(db, sizes):
 def test_many_nodes_are_a_list(db, wrong):
     with pytest.raises(ValidationError, match="use a list of objects"):
         db.graph.create_nodes(wrong)
+
+
+def test_an_access_shows_in_every_way_to_read_a_node(db):
+    graph = db.graph
+    one, two = (graph.create_node("fact", text) for text in ("The sky is blue", "Snow is white"))
+    edge = graph.create_edge("relation", "r", [{"node_id": one}, {"node_id": two}])
+    read = graph.get_node(two)
+    graph.get_node(two)
+    ways = (
+        {node.id: node for node in graph.query_nodes()},
+        {node.id: node for node in graph.get_members(edge)},
+        {node.id: node for node in graph.get_related_nodes(one)},
+        graph.read_nodes([two]),
+        {node.id: node for node in graph.dump().nodes},
+    )
+    assert [way[two].access_count for way in ways] == [2] * 5
+    assert all(way[two].last_accessed >= read.last_accessed for way in ways)
+
+
+def test_equal_facts_of_any_tier_are_merged(db):
+    graph = db.graph
+    ids = [graph.create_node("fact", "Grass is green", tier="session") for _ in range(2)]
+    [(dropped, kept)] = graph.consolidate().merged.items()
+    assert {dropped, kept} == set(ids)
+    assert graph.get_node(dropped).tier == "archive"
+
+
+def test_a_merge_whose_heir_was_merged_since_is_not_taken_back_before_that(db):
+    graph = db.graph
+    first = [graph.create_node("fact", "Snow is white") for _ in range(2)]
+    other = graph.create_node("fact", "Winter is cold")
+    edges = [
+        graph.create_edge("relation", "r", [{"node_id": n}, {"node_id": other}]) for n in first
+    ]
+    one = graph.consolidate()
+    [(dropped, heir)] = one.merged.items()
+    graph.create_node("fact", "Snow is white", tier="longterm")
+    two = graph.consolidate()
+    assert heir in two.merged
+    assert dropped in graph.undo(one.log_id).skipped
+    assert heir not in graph.undo(two.log_id).skipped
+    assert {member for edge in edges for member in graph.get_edge(edge).node_ids} == {heir, other}

@@ -49,23 +49,23 @@ class Session:
 
     @property
     def kind(self) -> str:
-        """`json` or `sqlite`."""
-        return "json" if self._parts[0] == "json" else "sqlite"
+        """The kind of the store."""
+        return self._located[0]
 
     @property
     def path(self) -> Path:
         """The store's file."""
-        return Path(self._parts[1]).expanduser()
+        return self._located[1]
 
-    @property
-    def _parts(self) -> tuple[str, str]:
-        name = self.settings.memory_db
-        scheme, _, rest = name.partition(":")
-        return (scheme, rest) if scheme in ("json", "sqlite") and rest else ("", name)
+    @cached_property
+    def _located(self) -> tuple[str, Path]:
+        from rlm.store.open import locate_store
+
+        return locate_store(self.settings.memory_db)
 
     @property
     def _missing(self) -> bool:
-        return "://" not in self.settings.memory_db and not self.path.exists()
+        return not self.path.exists()
 
     def lacks_store(self) -> bool:
         """Whether there is no file yet; says so. A command that lists then lists nothing."""

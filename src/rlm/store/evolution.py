@@ -201,6 +201,8 @@ class GraphEvolution(GraphStore):
                 node = nodes.get(node_id)
                 if node is None or node.tier != line.to_tier or line.from_tier is None:
                     report.skipped.append(node_id)
+                elif line.operation.startswith("merge:") and not self._can_unmerge(node):
+                    report.skipped.append(node_id)
                 else:
                     report.moved[node_id] = (node.tier, line.from_tier)
             for change in changes:
@@ -222,7 +224,7 @@ class GraphEvolution(GraphStore):
         highest = kept.confidence
         for node in others:
             edges = {edge.id for edge in self.get_links(node.id)}
-            if node.tier == "task" and not edges & held:
+            if not edges & held:
                 held |= edges
                 report.merged[node.id] = kept.id
                 highest = max(highest, node.confidence)
@@ -247,10 +249,15 @@ class GraphEvolution(GraphStore):
         self._log_event(f"merge:{log_id}", [dropped.id], dropped.tier, "archive", why)
         self._log_event(f"absorb:{log_id}", [kept.id], None, None, f"took over {dropped.id}")
 
-    def _unmerge(self, dropped: Node) -> None:
+    def _can_unmerge(self, dropped: Node) -> bool:
+        """Not if its note is gone, or the node that took over its edges was itself merged since: then
+        that is to be undone first."""
         note = dropped.metadata.get(MERGED_KEY)
-        if note is None:  # somebody has given it other metadata
-            return
+        kept = self.read_nodes([note["into"]]).get(note["into"]) if note is not None else None
+        return kept is not None and kept.tier != "archive"
+
+    def _unmerge(self, dropped: Node) -> None:
+        note = dropped.metadata[MERGED_KEY]
         self._replace_member(note["edges"], note["into"], dropped.id)
         kept = self.read_nodes([note["into"]]).get(note["into"])
         if kept is not None:

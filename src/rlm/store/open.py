@@ -17,6 +17,17 @@ RECOVER = "restore a backup, or read what can be read with the `.recover` comman
 KINDS = "a path (SQLite), sqlite:PATH, json:PATH"
 
 
+def locate_store(path_or_url: str) -> tuple[str, Path]:
+    """The kind of a store and its file. ConfigError for a URL that this version cannot open."""
+    scheme, _, rest = path_or_url.partition(":")
+    if scheme in ("json", "sqlite") and rest and not rest.startswith("//"):
+        return scheme, Path(rest).expanduser()
+    if "://" in path_or_url or (scheme in ("postgres", "postgresql", "qdrant") and rest):
+        known = f"this version knows {KINDS}"
+        raise ConfigError(f"cannot open {path_or_url.split('@')[-1]!r}: {known}")
+    return "sqlite", Path(path_or_url).expanduser()
+
+
 def open_store(
     path_or_url: str | Path | None = None,
     *,
@@ -31,24 +42,20 @@ def open_store(
     Without a path it is `RLM_MEMORY_DB`, then the config file's, then `~/.claude/rlm-memory.db`.
     `embedder` is an object, or a kind as in the settings: `static`, `endpoint` or `none`.
     """
-    kind = embedder if isinstance(embedder, str) else None
-    settings = config.load(embedder=kind, lock_timeout_s=lock_timeout_s)
+    named = embedder if isinstance(embedder, str) else None
+    settings = config.load(embedder=named, lock_timeout_s=lock_timeout_s)
     model = _embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
-    scheme, _, rest = name.partition(":")
+    kind, path = locate_store(name)
     # Only the kind that is opened is imported: a command-line search has 300 ms in all.
-    if scheme == "json" and rest:
+    if kind == "json":
         from rlm.store.jsonfile import MemoryStore
 
-        path = Path(rest).expanduser()
         return MemoryStore.open(
             path, tenant=tenant, embedder=model, origin=origin, read_only=read_only
         )
-    if "://" in name or (scheme in ("postgres", "postgresql", "qdrant") and rest):
-        raise ConfigError(f"cannot open {name.split('@')[-1]!r}: this version knows {KINDS}")
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
-    path = Path(rest if scheme == "sqlite" and rest else name)
     return SQLiteMemoryBackend(
         path,
         tenant=tenant,
@@ -75,14 +82,14 @@ def check_engine() -> Check:
 
 
 def check_file(path_or_url: str) -> Check | None:
-    """What is wrong with a SQLite file, read without writing; None where it can be opened."""
-    scheme, _, rest = path_or_url.partition(":")
-    if scheme == "json" and rest:
+    """What is wrong with a store's file, read without the right to write; None where it can be
+    opened as usual. A JSON file is checked when it is opened."""
+    kind, path = locate_store(path_or_url)
+    if kind == "json":
         return None
     from rlm.store.sqlite import integrity
 
-    path = rest if scheme == "sqlite" and rest else path_or_url
-    return integrity.check_file(Path(path).expanduser())
+    return integrity.check_file(path)
 
 
 def _embedder(settings: config.Settings) -> Embedder | None:

@@ -14,7 +14,7 @@ from rlm.retrieval.excerpt import Phrase, excerpt, holds_phrases, split_phrases
 from rlm.retrieval.recall import Document, Recalled, recall
 from rlm.store.evolution import GraphEvolution
 from rlm.store.graph import NodeHit
-from rlm.store.sqlite.graph.rows import NODE_COLUMNS, node_fault, node_filters, node_of
+from rlm.store.sqlite.graph.rows import NODE_COLUMNS, node_fault, node_filters
 from rlm.store.sqlite.graph.transfer import GraphTransfer
 from rlm.store.values import check_count
 
@@ -76,7 +76,7 @@ class HyperGraph(GraphTransfer, GraphEvolution):
     ) -> list[NodeHit]:
         hits = []
         for hit in found.hits:
-            node = self._touch(node_of(hit.document.row))
+            node = self._touch(self._node(hit.document.row))
             why = found.explain(hit) if explain else None
             hits.append(NodeHit(node, hit.score, excerpt(node.content, text, phrases), why))
         return hits

@@ -15,7 +15,7 @@ from rlm import clock
 from rlm.errors import NotFound, ValidationError
 from rlm.store import gate
 from rlm.store.graph import DIRECTIONS, Edge, Member, Node
-from rlm.store.sqlite.graph.rows import NODE_COLUMNS, GraphRows, node_of
+from rlm.store.sqlite.graph.rows import NODE_COLUMNS, GraphRows
 from rlm.store.types import EDGE_TYPES, ROLES
 from rlm.store.values import admit_line, check_count, choice, finite
 
@@ -128,7 +128,7 @@ class EdgeTable(GraphRows):
             " min(m.position), n.id",
             (edge_id, self._space, *values),
         )
-        return [node_of(row) for row in rows]
+        return [self._node(row) for row in rows]
 
     def get_related_nodes(self, node_id: str, edge_type: str | None = None) -> list[Node]:
         """The nodes that share an edge with this one, heaviest edge first, without the archive."""
@@ -141,7 +141,7 @@ class EdgeTable(GraphRows):
             " max(e.weight) DESC, min(e.rowid), min(other.position), n.id",
             (node_id, self._space, *values),
         )
-        return [node_of(row) for row in rows]
+        return [self._node(row) for row in rows]
 
     def update_edge(self, edge_id: str, *, reasoning: str | None = None, **kwargs: Any) -> bool:
         """Change type, label, weight or members (all of them); False when there is no such edge."""

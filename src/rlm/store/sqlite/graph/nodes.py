@@ -15,7 +15,7 @@ from rlm.store import gate
 from rlm.store.graph import Node
 from rlm.store.sqlite import blocks
 from rlm.store.sqlite.blocks import BlockEntry
-from rlm.store.sqlite.graph.rows import NODE_COLUMNS, GraphRows, admit_reason, node_filters, node_of
+from rlm.store.sqlite.graph.rows import NODE_COLUMNS, GraphRows, admit_reason, node_filters
 from rlm.store.sqlite.reembed import note_model
 from rlm.store.sqlite.sources import NODE
 from rlm.store.sqlite.spaces import take_numbers
@@ -107,12 +107,12 @@ class NodeTable(GraphRows):
             " json_each(?))",
             (self._space, json.dumps(list(node_ids))),
         )
-        return {row[0]: node_of(row) for row in rows}
+        return {row[0]: self._node(row) for row in rows}
 
     def _find(self, node_id: str) -> tuple[int, Node] | None:
         sql = f"SELECT node_no, {NODE_COLUMNS} FROM nodes WHERE id = ? AND space_id = ?"
         row = self._db.row(sql, (node_id, self._space))
-        return None if row is None else (row[0], node_of(row[1:]))
+        return None if row is None else (row[0], self._node(row[1:]))
 
     def _locate(self, node_id: str) -> tuple[int, str] | None:
         """Number and tier of a node, read no further: it may be damaged."""
@@ -213,7 +213,7 @@ class NodeTable(GraphRows):
             "ORDER BY updated_at DESC, node_no DESC LIMIT ?",
             (self._space, *values, check_count(limit, "limit")),
         )
-        return [node_of(row) for row in rows]
+        return [self._node(row) for row in rows]
 
 
 def _admit(node: Mapping[str, Any], index: int) -> dict[str, Any]:

@@ -61,11 +61,19 @@ class GraphRows:
     # -- access counts -----------------------------------------------------------------------------
 
     def _touch(self, node: Node) -> Node:
-        """Count an access, and let the node show it."""
+        """Count an access of a node that `_node` made, and let it show it."""
         count = self._accesses.get(node.id, (0, 0))[0] + 1
         self._accesses[node.id] = count, clock.now_ms()
-        node.access_count += count
+        node.access_count += 1
         node.last_accessed = max(node.last_accessed, self._accesses[node.id][1])
+        return node
+
+    def _node(self, row: Sequence[Any]) -> Node:
+        """A node with the accesses that are not written yet: reading it does not count."""
+        node = node_of(row)
+        count, at = self._accesses.get(node.id, (0, 0))
+        node.access_count += count
+        node.last_accessed = max(node.last_accessed, at)
         return node
 
     def flush(self) -> None:

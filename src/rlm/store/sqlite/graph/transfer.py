@@ -15,7 +15,7 @@ from rlm.store.graph import ConfidenceChange, Edge, Evolution, GraphDump, Node
 from rlm.store.sqlite.connection import fetch
 from rlm.store.sqlite.graph.edges import EdgeTable
 from rlm.store.sqlite.graph.nodes import NodeTable
-from rlm.store.sqlite.graph.rows import NODE_COLUMNS, admit_reason, node_of
+from rlm.store.sqlite.graph.rows import NODE_COLUMNS, admit_reason
 from rlm.store.types import TIERS
 from rlm.store.values import admit_id, admit_line, admit_time, choice, natural, unit
 
@@ -30,7 +30,7 @@ class GraphTransfer(NodeTable, EdgeTable):
         with self._db.read():
             sql = f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? ORDER BY node_no"
             rows = self._db.rows(sql, (self._space,))
-            nodes, edges = [node_of(row) for row in rows], self._edges("1", ())
+            nodes, edges = [self._node(row) for row in rows], self._edges("1", ())
             return GraphDump(nodes, edges, self._events("ORDER BY id"), self.confidence_history())
 
     def load(self, dump: GraphDump) -> dict[str, int]:
