@@ -320,9 +320,9 @@ def test_runs_are_listed_and_shown_by_their_id(rlm, db, script, text, tmp_path):
 def test_a_log_that_is_none_is_told(rlm, text, tmp_path):
     result = rlm("logs", "show", text)
     assert result.code == 2 and "big.txt" in result.err
-    assert rlm("logs", "show", str(tmp_path / "gone.jsonl")).code == 2
+    assert rlm("logs", "show", str(tmp_path / "gone.jsonl")).code == 1
     nothing = rlm("logs", "show", "nope")
-    assert nothing.code == 2 and "nope is neither a log file nor the id of a run" in nothing.err
+    assert nothing.code == 1 and "nope is neither a log file nor the id of a run" in nothing.err
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pack_making import line, memories, memory, pack_bytes, state, store, write_pack
 
-from rlm.errors import PackError, StoreReadOnly, ValidationError
+from rlm.errors import NotFound, PackError, StoreReadOnly, ValidationError
 from rlm.packs import export_pack, import_pack, list_packs, rollback_pack
 from rlm.store.jsonfile import MemoryStore
 from rlm.store.types import Tenant
@@ -157,7 +157,7 @@ def test_a_level_and_a_tenant(tmp_path: Path) -> None:
         assert len(list_packs(db)) == 1 and len(db.list_items()) == 2
     with store(tmp_path / "m.db", tenant=stranger) as db:
         assert list_packs(db) == [] and db.list_items() == []
-        with pytest.raises(PackError, match="none was imported"):
+        with pytest.raises(NotFound, match="none was imported"):
             rollback_pack(db, "p")
         assert import_pack(path, db, trust=True).added == 2
     with store(tmp_path / "m.db") as db, pytest.raises(ValidationError, match="level"):

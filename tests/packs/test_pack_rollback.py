@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pack_making import memories, memory, state, store, write_pack
 
-from rlm.errors import PackError
+from rlm.errors import NotFound
 from rlm.packs import import_pack, list_packs, rollback_pack
 
 
@@ -112,7 +112,7 @@ def test_an_unknown_pack_names_the_known_ones(tmp_path: Path) -> None:
     with store(tmp_path / "m.db") as db:
         import_pack(path, db)
         for wrong in ("q", 7, "7"):
-            with pytest.raises(PackError, match="known: p"):
+            with pytest.raises(NotFound, match="known: p"):
                 rollback_pack(db, wrong)
 
 

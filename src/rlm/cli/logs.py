@@ -11,7 +11,7 @@ import click
 from rlm.cli.command import command, count, new_group
 from rlm.cli.output import one_line, print_json, print_table, print_text
 from rlm.cli.session import Session, elsewhere
-from rlm.errors import ConfigError, NotFound
+from rlm.errors import NotFound
 
 if TYPE_CHECKING:
     from rlm.store.types import Run, Trajectory
@@ -82,7 +82,7 @@ def show(session: Session, run: str, full: bool) -> None:
         path = Path(log)
     if not path.exists():
         hint = "`rlm logs list` shows those that are kept"
-        raise ConfigError(f"{run} is neither a log file nor the id of a run (t-…): {hint}")
+        raise NotFound(f"{run} is neither a log file nor the id of a run (t-…): {hint}")
     metadata, turns = read_log(path)
     if session.json:
         print_json({"metadata": metadata, "iterations": turns})

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from rlm import clock
-from rlm.errors import PackError, ValidationError
+from rlm.errors import NotFound, PackError, ValidationError
 from rlm.packs.format import PackReader, Refused, item_of, parse_line, stamp
 from rlm.packs.source import PackSource, open_pack, standing
 from rlm.store import gate
@@ -226,7 +226,7 @@ def list_packs(db: MemoryBackend) -> list[PackRow]:
 def rollback_pack(db: MemoryBackend, name_or_no: str | int) -> RollbackReport:
     """Archive what a pack, or every import of that name, added and nobody has changed since.
 
-    Rolling back twice does nothing the second time. An unknown pack raises PackError.
+    Rolling back twice does nothing the second time. An unknown pack raises NotFound.
     """
     wanted = _find_imports(db.packs(), name_or_no)
     archived, kept = 0, list[str]()
@@ -245,5 +245,5 @@ def _find_imports(rows: list[PackRow], name_or_no: str | int) -> list[PackRow]:
         found = [row for row in rows if row.pack_no == int(name_or_no)]
     if not found:
         known = ", ".join(dict.fromkeys(row.name for row in rows)) or "none was imported"
-        raise PackError(f"no import of a pack {str(name_or_no)[:80]!r} here; known: {known}")
+        raise NotFound(f"no import of a pack {str(name_or_no)[:80]!r} here; known: {known}")
     return found
