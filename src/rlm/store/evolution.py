@@ -199,9 +199,7 @@ class GraphEvolution(GraphStore):
             nodes = self.read_nodes(ids)
             for line, node_id in moves:
                 node = nodes.get(node_id)
-                if node is None or node.tier != line.to_tier or line.from_tier is None:
-                    report.skipped.append(node_id)
-                elif line.operation.startswith("merge:") and not self._can_unmerge(node):
+                if node is None or node.tier != line.to_tier or line.from_tier is None or (line.operation.startswith("merge:") and not self._can_unmerge(node)):
                     report.skipped.append(node_id)
                 else:
                     report.moved[node_id] = (node.tier, line.from_tier)
