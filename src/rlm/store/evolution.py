@@ -199,10 +199,10 @@ class GraphEvolution(GraphStore):
             nodes = self.read_nodes(ids)
             for line, node_id in moves:
                 node = nodes.get(node_id)
-                if node is None or node.tier != line.to_tier or line.from_tier is None or (line.operation.startswith("merge:") and not self._can_unmerge(node)):
-                    report.skipped.append(node_id)
-                else:
+                if node is not None and line.from_tier is not None and self._is_as_left(node, line):
                     report.moved[node_id] = (node.tier, line.from_tier)
+                else:
+                    report.skipped.append(node_id)
             for change in changes:
                 node = nodes.get(change.node_id)
                 if node is None or abs(node.confidence - change.after) > 1e-9:
@@ -247,10 +247,12 @@ class GraphEvolution(GraphStore):
         self._log_event(f"merge:{log_id}", [dropped.id], dropped.tier, "archive", why)
         self._log_event(f"absorb:{log_id}", [kept.id], None, None, f"took over {dropped.id}")
 
-    def _can_unmerge(self, dropped: Node) -> bool:
-        """Not if its note is gone, or the node that took over its edges was itself merged since: then
-        that is to be undone first."""
-        note = dropped.metadata.get(MERGED_KEY)
+    def _is_as_left(self, node: Node, line: Evolution) -> bool:
+        """Whether a node is as an operation left it. A merged one is not if its note is gone, or if
+        its heir was merged since: then that is to be undone first."""
+        if not line.operation.startswith("merge:") or node.tier != line.to_tier:
+            return node.tier == line.to_tier
+        note = node.metadata.get(MERGED_KEY)
         kept = self.read_nodes([note["into"]]).get(note["into"]) if note is not None else None
         return kept is not None and kept.tier != "archive"
 
