@@ -146,9 +146,10 @@ def test_any_history_of_edits_and_deaths_gives_the_same_answers(
 
 
 def agree_nearly(worn, fresh):
-    """The same hits; dead rows stay in a word index, so its idf may lag a little behind."""
+    """The same hits. Dead rows stay in a word index until it is built anew, so that its document
+    frequencies, and with them the scores, may lag behind: here by up to eight rows of sixty."""
     return all(
-        a.keys() == b.keys() and a == pytest.approx(b, abs=0.03)
+        a.keys() == b.keys() and a == pytest.approx(b, abs=0.12)
         for a, b in zip(worn, fresh, strict=True)
     )
 
