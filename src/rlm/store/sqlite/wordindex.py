@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LARGE = 20_000
 """Live rows from which the index pays for itself."""
-LAG = 4_096
+LAG = 512
 """So many new rows are left to FTS5 before somebody catches up: a small commit takes 26 ms."""
 DEAD_SHARE = 0.25
 """With more dead documents than this the index is rebuilt."""
