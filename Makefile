@@ -29,7 +29,7 @@ $(STAMP): pyproject.toml $(if $(wildcard $(STAMP)),,| $(READY))
 demo: $(if $(wildcard $(STAMP)),$(STAMP),$(READY))  ## show the main job, in a temporary folder
 	@$(BIN)/python tools/demo.py
 
-test: $(STAMP)   ## the default suite (under 5 minutes on 2 cores)
+test: $(STAMP)   ## the default suite (under 4 minutes on 2 cores)
 	$(BIN)/python -m pytest -n 2 -q
 
 test-slow: $(STAMP)  ## crash, concurrency and soak tests
