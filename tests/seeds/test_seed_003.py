@@ -1,8 +1,8 @@
 """Seed 003, the memory service: what of it exists today, and what comes with the service.
 
-The seed's code is Go; here it stands as the Python that it describes. `MemoryManager`, `Distiller`,
-`ConfidenceEvaluator` and the tools of the MCP server are written down as tests that are skipped
-until the service is there, the Qdrant collections and branches too.
+The seed's code is Go; here it stands as the Python that it describes. Its examples of
+`MemoryManager`, `Distiller`, `ConfidenceEvaluator`, the tools of the MCP server, the Qdrant
+collections, branch injection and promotion come with the memory service, which is not there yet.
 
 Where it differs from other seeds:
 - `ID` is the stable id of seed 000, not a UUID; `UsageCount` is seed 001's `access_count` and
@@ -14,14 +14,12 @@ Where it differs from other seeds:
 
 from __future__ import annotations
 
-import importlib
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from rlm import MemoryItem, Tenant, clock, open_store
 
-later = pytest.mark.skip(reason="comes with the memory service")
 NOW = datetime(2026, 5, 6, tzinfo=UTC)
 FIELDS = {
     "id": "memory_id",
@@ -131,53 +129,3 @@ def test_confidence_moves_within_its_bounds_and_says_why(opened):
     signals = store.signals(memory_id)
     assert [signal["kind"] for signal in signals][-2:] == ["decay", "helpful"]
     assert signals[-1]["delta"] == pytest.approx(0.15), "clamped to 1"
-
-
-# -- what comes with the service ---------------------------------------------------------------------
-
-
-def service(name):
-    return getattr(importlib.import_module("rlm.service"), name)
-
-
-@later
-def test_memory_manager(opened):
-    manager = service("MemoryManager")(opened())
-    memory_id = manager.record(memory())
-    assert manager.get(memory_id).title == "Retry with backoff"
-    assert [found.id for found in manager.search("retry", limit=3)] == [memory_id]
-    manager.feedback(memory_id, helpful=True, comment="it worked")
-    manager.update(memory_id, tags=["http"])
-
-
-@later
-def test_distiller(opened):
-    distiller = service("Distiller")(opened())
-    distiller.queue_session("s-1", outcome="success")
-    distiller.process()
-
-
-@later
-def test_confidence_evaluator(opened):
-    store = opened()
-    memory_id = store.add(memory(confidence=0.5))
-    evaluator = service("ConfidenceEvaluator")(store)
-    evaluator.on_feedback(memory_id, helpful=True)
-    evaluator.on_usage(memory_id, task_succeeded=True)
-    evaluator.on_code_stability(memory_id, reverted=False)
-    evaluator.decay_all()
-
-
-@later
-def test_mcp_handler(opened):
-    """An agent calls `memory_search(query, scope, limit)` over the MCP server."""
-
-
-@later
-def test_qdrant_collections(opened):
-    """`{org}_memories`, `{org}_{team}_memories`, `{org}_{team}_{project}_memories`."""
-
-
-@later
-def test_branches_promotion_and_consolidation(opened):
-    """Memories for branch injection, outcomes of branches, promotion, merging and pruning."""
