@@ -164,6 +164,14 @@ def test_blank_nodes_keep_their_names_when_the_worker_is_replaced(opening, held,
     assert [row["n"]["v"] for row in answer.rows] == ["2"]
 
 
+def test_blank_nodes_keep_their_names_when_a_large_file_is_parsed_again(opening):
+    engine = opening(BLANK, memory_triples=0)
+    first = engine.query(BLANKS).rows
+    engine._loader.drop()
+    os.kill(engine._worker.pid, signal.SIGKILL)
+    assert engine.query(BLANKS).rows == first and not engine.in_memory
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -212,12 +220,12 @@ def test_blank_nodes_are_numbered_as_they_come_over_many_chunks(tmp_path):
     path.write_text(text, "utf-8")
     order = {"format": "turtle", "gzipped": False, "most_triples": 6000, "most_bytes": 1 << 20}
     with path.open("rb") as file:
-        store, facts = parser.parse_small(file, order)
-    assert facts["triples"] == 6000 and facts["naming"] == "" and facts["sha256"] == hash_file(path)
+        store, facts = parser.parse_file(file, order)
+    assert facts["triples"] == 6000 and facts["sha256"] == hash_file(path)
     asked = "SELECT ?s { ?s <http://e/p>/<http://e/q> 1000 }"
     assert [row["s"].value for row in store.query(asked)] == ["n999"], "numbered as they come"
     with path.open("rb") as file, pytest.raises(parser.TooMuch):
-        parser.parse_small(file, {**order, "most_triples": 100})
+        parser.parse_file(file, {**order, "most_triples": 100})
 
 
 def test_a_statement_that_is_said_twice_counts_once(opening):

@@ -24,7 +24,7 @@ import pyoxigraph as ox
 from rlm import frames, kernel
 from rlm.errors import NotRDF
 from rlm.ontology.engine.ox_terms import from_term, to_term
-from rlm.ontology.engine.parser import TooMuch, brief, parse_small, parse_to_disk
+from rlm.ontology.engine.parser import TooMuch, brief, parse_file
 
 REFUSED_CALLS = (
     *("socket", "socketpair", "connect", "bind", "listen", "sendto", "sendmsg", "sendmmsg"),
@@ -204,7 +204,7 @@ def _prepare(first: dict[str, Any], send: Any) -> QueryServer | None:
                 return None
             walls = confine(memory_mb)
             try:
-                store, facts = parse_small(file, first)
+                store, facts = parse_file(file, first)
             except TooMuch:
                 send({"op": "large"})
                 return None
@@ -220,6 +220,6 @@ def _build_store(file: BinaryIO, first: dict[str, Any]) -> dict[str, Any]:
         os.nice(IDLE)
     confine(int(first["memory_mb"]), writable=[first["folder"]])
     store = ox.Store(f"{first['folder']}/store")
-    facts = parse_to_disk(file, first, store)
+    _, facts = parse_file(file, first, store)
     store.flush()
     return facts

@@ -58,7 +58,6 @@ class LocalEngine:
         self._worker: Worker | None = None
         self._closed = False
         self._meta: GraphMeta | None = None
-        self._naming: str | None = None
         self._blanks = BlankNodeLabels()
         self.limits = limits
         file = detect(Path(path).expanduser(), format)
@@ -79,9 +78,6 @@ class LocalEngine:
         self._worker, said = self._loader.start(with_meta=with_meta)
         self._can_meta, self.in_memory = bool(said["with_meta"]), bool(said["in_memory"])
         self._facts: dict[str, Any] = said["facts"]
-        if self._facts["naming"] != self._naming:  # the blank nodes have other names than before
-            self._blanks.forget()
-            self._naming = self._facts["naming"]
         self.walls = [str(wall) for wall in said["walls"]]
 
     @property
@@ -265,14 +261,13 @@ class LocalEngine:
 
 
 class BlankNodeLabels:
-    """Short names for blank nodes: b0, b1, … in the order in which they are first answered. The
-    store's own names are long and change when a file is parsed again. Labels hold as long as the
-    engine, also when its worker is replaced, and can be given back as the value of a variable."""
+    """Names for blank nodes: b0, b1, … in the order in which they are first answered. Labels hold
+    as long as the engine, also when its worker is replaced, and can be given back as the value of a
+    variable."""
 
     def __init__(self) -> None:
         self._labels: dict[str, str] = {}
         self._raw: dict[str, str] = {}
-        self._next = 0
 
     def to_public(self, term: Any) -> Term:
         """A term of the worker's as callers see it."""
@@ -293,15 +288,7 @@ class BlankNodeLabels:
             )
         return {"t": "bnode", "v": self._raw[label]}
 
-    def forget(self) -> None:
-        """The store was built again: its names are others now. Labels are not used twice."""
-        self._labels.clear()
-        self._raw.clear()
-
     def _label(self, raw: str) -> str:
-        label = self._labels.get(raw)
-        if label is None:
-            label = self._labels[raw] = f"b{self._next}"
-            self._raw[label] = raw
-            self._next += 1
+        label = self._labels.setdefault(raw, f"b{len(self._labels)}")
+        self._raw[label] = raw
         return label

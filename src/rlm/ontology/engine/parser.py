@@ -4,15 +4,13 @@ What is not quite by the standard (an IRI with a blank in it, a language tag tha
 common in files that people use: a file that fails is tried again without these checks, and a note
 says so.
 
-Graphs that may be answered from memory are read twice, once for memory and once for the cache.
-Their blank nodes are numbered in the order of the file, so that both know them by the same names. A
-large file is read once, by the store itself, which gives random names and is faster.
+A file may be read more than once, for memory, for the cache, and for the cache again. Blank nodes
+are numbered in the order of the file, so that they have the same names each time.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -51,39 +49,24 @@ class TooMuch(Exception):
     """There is more in a file than is meant for memory."""
 
 
-def parse_small(file: BinaryIO, order: Order) -> tuple[ox.Store, dict[str, Any]]:
-    """A file in a store in memory, and what is to be known of it. Raises NotRDF or TooMuch."""
+def parse_file(
+    file: BinaryIO, order: Order, on_disk: ox.Store | None = None
+) -> tuple[ox.Store, dict[str, Any]]:
+    """A file in a store in memory, or in an empty one on disk, and what is to be known of it.
+    Raises NotRDF or TooMuch."""
 
     def load(lenient: bool) -> tuple[ox.Store, str, dict[str, str]]:
-        found = ox.Store()  # anew each time: what failed half-way would stay in memory
-        return found, *_load_named(file, order, found, lenient)
+        # In memory anew each time: what failed half-way would stay there.
+        found = ox.Store() if on_disk is None else on_disk
+        if len(found):
+            found.clear()
+        return found, *_load(file, order, found, lenient)
 
     (store, digest, prefixes), notes = _try_twice(file, load)
-    facts = _facts(store, order, digest, prefixes, notes, naming="")
+    facts = _facts(store, order, digest, prefixes, notes)
     if order["most_triples"] and facts["triples"] > order["most_triples"]:
         raise TooMuch
     return store, facts
-
-
-def parse_to_disk(file: BinaryIO, order: Order, store: ox.Store) -> dict[str, Any]:
-    """Load a file into an empty store on disk; what is to be known of it. Raises NotRDF."""
-
-    def load(lenient: bool) -> tuple[str, dict[str, str]]:
-        if len(store):
-            store.clear()
-        if order["named"]:
-            return _load_named(file, order, store, lenient)
-        data, finish = _open_input(file, order)
-        store.bulk_load(
-            input=data, format=_FORMATS[order["format"]], base_iri=BASE_IRI, lenient=lenient
-        )
-        digest = finish()
-        file.seek(0)
-        return digest, _prefixes(file, order)
-
-    (digest, prefixes), notes = _try_twice(file, load)
-    naming = "" if order["named"] else os.urandom(8).hex()
-    return _facts(store, order, digest, prefixes, notes, naming=naming)
 
 
 def _try_twice(file: BinaryIO, load: Callable[[bool], T]) -> tuple[T, list[str]]:
@@ -107,15 +90,8 @@ def brief(error: SyntaxError) -> str:
 
 
 def _facts(
-    store: ox.Store,
-    order: Order,
-    digest: str,
-    prefixes: dict[str, str],
-    notes: list[str],
-    *,
-    naming: str,
+    store: ox.Store, order: Order, digest: str, prefixes: dict[str, str], notes: list[str]
 ) -> dict[str, Any]:
-    """`naming` is the same for stores in which a file's blank nodes have the same names."""
     triples, graphs = len(store), next(iter(store.named_graphs()), None) is not None
     if graphs:
         # Asked as one, each statement once: the engine's own union repeats what several graphs say.
@@ -125,7 +101,7 @@ def _facts(
         if order["format"] == "json-ld":
             raise NotRDF("this JSON holds no JSON-LD: there is not one statement in it")
         notes = [*notes, "there is not one statement in it"]
-    known = {"sha256": digest, "prefixes": prefixes, "naming": naming, "notes": notes}
+    known = {"sha256": digest, "prefixes": prefixes, "notes": notes}
     return {**known, "triples": triples, "graphs": graphs}
 
 
@@ -155,7 +131,7 @@ def _open_input(file: BinaryIO, order: Order) -> tuple[Any, Callable[[], str]]:
 # -- blank nodes under names of ours
 
 
-def _load_named(
+def _load(
     file: BinaryIO, order: Order, store: ox.Store, lenient: bool
 ) -> tuple[str, dict[str, str]]:
     """The SHA-256 of the file, and the prefixes declared near its beginning. TooMuch after twice as
@@ -196,22 +172,6 @@ def _rename(chunk: list[ox.Quad], names: dict[str, ox.BlankNode]) -> None:
         s, o, graph = quad.subject, quad.object, quad.graph_name
         if type(s) in _MAY_BE_BLANK or type(o) in _MAY_BE_BLANK or graph != _NO_GRAPH:
             chunk[at] = ox.Quad(name(s), quad.predicate, name(o), name(graph))
-
-
-# -- prefixes
-
-
-def _prefixes(file: BinaryIO, order: Order) -> dict[str, str]:
-    """The prefixes that a file declares near its beginning: loading in bulk does not tell them."""
-    format = order["format"]
-    if format in ("n-triples", "n-quads", "json-ld"):
-        return {}
-    reader: Any = SafeReader(file, format, gzipped=order["gzipped"])
-    parser = ox.parse(input=reader, format=_FORMATS[format], base_iri=BASE_IRI, lenient=True)
-    with contextlib.suppress(SyntaxError, StopIteration):
-        for _ in range(PREFIX_STATEMENTS):
-            next(parser)
-    return _usable(parser.prefixes)
 
 
 def _usable(prefixes: dict[str, str]) -> dict[str, str]:
