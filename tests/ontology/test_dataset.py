@@ -233,7 +233,7 @@ def test_a_query_sees_all_graphs_or_one_and_every_change(data):
     data.work_add("t", A, P, data.blank())
     found = data.query(f"SELECT ?o {{ <{A}> <{P}> ?o }} ORDER BY ?o")
     assert [row["o"]["t"] for row in found.rows] == ["bnode", "lit"]
-    graph = data.query("SELECT ?o { GRAPH ?g { ?s ?p ?o } }", bindings=None, limit=1)
+    graph = data.query("SELECT ?o { GRAPH ?g { ?s ?p ?o } }", limit=1)
     assert (len(graph), graph.truncated) == (1, True)
     mine = f"SELECT ?o {{ GRAPH <{data.iri('mem')}> {{ ?s ?p ?o }} }}"
     assert [row["o"]["v"] for row in data.query(mine).rows] == ["one"]

@@ -23,7 +23,7 @@ import pyoxigraph as ox
 
 from rlm import frames, kernel
 from rlm.errors import NotRDF
-from rlm.ontology.engine.ox_terms import from_term, to_term
+from rlm.ontology.engine.ox_terms import to_term
 from rlm.ontology.engine.parser import TooMuch, brief, parse_file
 
 REFUSED_CALLS = (
@@ -93,11 +93,7 @@ class QueryServer:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _query(self, message: dict[str, Any]) -> None:
-        given = message["bindings"].items()
-        bound: Any = {ox.Variable(name): from_term(term) for name, term in given}
-        found: Any = self._store.query(
-            message["text"], prefixes=message["prefixes"], substitutions=bound or None
-        )
+        found: Any = self._store.query(message["text"], prefixes=message["prefixes"])
         if isinstance(found, ox.QueryBoolean):
             self._head("ask", boolean=bool(found))
             self._send({"op": "done", "truncated": False, "too_long": 0})

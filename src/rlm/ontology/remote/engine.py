@@ -11,7 +11,6 @@ are quoted, as one line, cut, with our credentials blotted out: they are a stran
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlencode
@@ -20,11 +19,10 @@ from rlm._version import __version__
 from rlm.errors import EndpointError, OntologyError, QueryRefused, QueryTimeout
 from rlm.http import Connections, Deadline, ExchangeFailed, Request, Response, Retry, retry_after_s
 from rlm.ontology.engine.protocol import Answer
-from rlm.ontology.query.bind import bind_values
 from rlm.ontology.query.guard import Checked, check_query, declarations, enforce_limit, unbound
 from rlm.ontology.remote import addresses, results
 from rlm.ontology.remote.endpoints import Endpoint
-from rlm.ontology.terms import Prefixes, Term
+from rlm.ontology.terms import Prefixes
 from rlm.urls import Address, hide
 
 if TYPE_CHECKING:
@@ -79,7 +77,6 @@ class RemoteEngine:
         *,
         limit: int = 1000,
         timeout_s: float | None = None,
-        bindings: Mapping[str, Term] | None = None,
     ) -> Answer:
         """At most `limit` rows, and no more than MAX_ROWS. `timeout_s` covers everything, retries
         too. The well-known prefixes, and those that `meta` gave names to, need not be declared."""
@@ -88,7 +85,7 @@ class RemoteEngine:
         started, rows = time.monotonic(), min(limit, MAX_ROWS)
         deadline = Deadline.after(self.endpoint.timeout_s if timeout_s is None else timeout_s)
         checked = check_query(sparql)
-        text = self._prepare(checked, rows, bindings)
+        text = self._prepare(checked, rows)
         graph = checked.kind in ("CONSTRUCT", "DESCRIBE")
         try:
             accept = results.N_TRIPLES if graph else results.RESULTS_JSON
@@ -124,9 +121,9 @@ class RemoteEngine:
     def __repr__(self) -> str:
         return f"RemoteEngine({self.name!r}, {self.source!r})"
 
-    def _prepare(self, checked: Checked, rows: int, bindings: Mapping[str, Term] | None) -> str:
+    def _prepare(self, checked: Checked, rows: int) -> str:
         """The text to send. One row more is asked for, to know whether there are more."""
-        text = enforce_limit(bind_values(checked.text, bindings), rows + 1)
+        text = enforce_limit(checked.text, rows + 1)
         return check_query(
             declarations(checked, self.prefixes) + text, max_chars=MAX_SENT_CHARS
         ).text

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from rlm.errors import EndpointError
 from rlm.ontology import terms
-from rlm.ontology.terms import Term
+from rlm.ontology.terms import BlankNodeLabels, Term
 
 Triple = tuple[Term, Term, Term]
 
@@ -36,16 +36,6 @@ _TRIPLE = rf"(?:{_IRI}|{_BNODE})[ \t]*{_IRI}[ \t]*{_OBJECT}[ \t]*\."
 _LINE = re.compile(rf"[ \t]*(?:{_TRIPLE}[ \t]*)?(?:#.*)?")
 
 
-class BlankNames:
-    """New names for the blank nodes of one answer."""
-
-    def __init__(self) -> None:
-        self._new: dict[str, str] = {}
-
-    def term(self, label: str) -> Term:
-        return {"t": "bnode", "v": self._new.setdefault(label, f"b{len(self._new)}")}
-
-
 # -- SPARQL 1.1 JSON results
 
 
@@ -57,7 +47,7 @@ def read_rows(body: bytes, max_rows: int) -> tuple[list[str], list[dict[str, Ter
     bindings = results.get("bindings") if isinstance(results, dict) else None
     if not isinstance(bindings, list):
         _wrong("has no list at results.bindings")
-    known, names, rows = set(variables), BlankNames(), []
+    known, names, rows = set(variables), BlankNodeLabels(), []
     for number, binding in enumerate(bindings[:max_rows]):
         if not isinstance(binding, dict):
             _wrong(f"has a row {number} that is no object")
@@ -97,7 +87,7 @@ def _variables(found: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _json_term(value: Any, names: BlankNames, key: str, depth: int = 0) -> Term:
+def _json_term(value: Any, names: BlankNodeLabels, key: str, depth: int = 0) -> Term:
     if not isinstance(value, dict):
         _wrong(f"has a value of ?{_cut(key)} that is no object")
     kind, text = value.get("type"), value.get("value")
@@ -111,7 +101,7 @@ def _json_term(value: Any, names: BlankNames, key: str, depth: int = 0) -> Term:
     if kind == "uri":
         return terms.iri(text)
     if kind == "bnode":
-        return names.term(text)
+        return names.to_public({"t": "bnode", "v": text})
     if kind not in ("literal", "typed-literal"):
         _wrong(f"has a value of ?{_cut(key)} of an unknown type, {_cut(kind)!r}")
     lang, datatype = value.get("xml:lang"), value.get("datatype")
@@ -142,13 +132,13 @@ def read_triples(body: bytes, max_triples: int) -> tuple[list[Triple], bool]:
 
     from rlm.ontology.engine.ox_terms import to_term
 
-    names, triples = BlankNames(), dict[ox.Triple, Triple]()
+    names, triples = BlankNodeLabels(), dict[ox.Triple, Triple]()
     try:
         for quad in ox.parse("\n".join(lines), format=ox.RdfFormat.N_TRIPLES, lenient=True):
             if quad.triple not in triples and len(triples) >= max_triples:
                 return list(triples.values()), True
-            found = (to_term(quad.subject), to_term(quad.predicate), to_term(quad.object))
-            s, p, o = (names.term(term["v"]) if term["t"] == "bnode" else term for term in found)
+            parts = (quad.subject, quad.predicate, quad.object)
+            s, p, o = (names.to_public(to_term(part)) for part in parts)
             triples[quad.triple] = s, p, {**o, "lang": o["lang"].lower()} if "lang" in o else o
     except SyntaxError as exc:
         raise EndpointError(f"the answer is not N-Triples: {_cut(str(exc))}") from exc

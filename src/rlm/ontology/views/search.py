@@ -18,8 +18,7 @@ from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut, name_of, pick, plain, squeeze, stem
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.query.bind import term_source
-from rlm.ontology.terms import is_machinery, literal, local_name
+from rlm.ontology.terms import is_machinery, literal, local_name, term_source
 from rlm.ontology.views.links import labels_of
 
 MOST_HITS = 25
