@@ -301,17 +301,6 @@ def test_a_statement_in_two_graphs_counts_once() -> None:
     assert (meta.triple_count, meta.classes, meta.pred_freq[EX + "p"]) == (2, {EX + "C": 1}, 1)
 
 
-def test_without_room_for_threads_the_same_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    turtle = "ex:A a owl:Class . ex:a a ex:A ; ex:p ex:b , [ ex:p 1 ] ."
-    expected = meta_of(turtle)
-
-    def start(_: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr("threading.Thread.start", start)
-    assert meta_of(turtle) == expected and expected.subject_count == 3
-
-
 def test_a_count_that_fails_is_told() -> None:
     class Broken:
         def named_graphs(self) -> list[object]:

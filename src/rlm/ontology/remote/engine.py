@@ -53,21 +53,21 @@ class RemoteEngine:
     ) -> None:
         """`resolver` looks names up and `tls` says whom to trust, in place of the system's."""
         self.endpoint = endpoint
-        self.name, self.source = endpoint.name, endpoint.address.url
+        self.name, self.source = endpoint.settings.name, endpoint.address.url
         self._retry = retry
 
         def check(address: Address, timeout_s: float) -> list[str]:
             return addresses.check_addresses(
                 address,
-                allow_private=endpoint.allow_private,
+                allow_private=endpoint.settings.allow_private,
                 timeout_s=timeout_s,
                 resolver=resolver,
             )
 
         self._connections = Connections(
-            max_bytes=endpoint.max_bytes, redirects=MAX_REDIRECTS, addresses=check, tls=tls
+            max_bytes=endpoint.settings.max_bytes, redirects=MAX_REDIRECTS, addresses=check, tls=tls
         )
-        self._ways = WAYS[endpoint.method]
+        self._ways = WAYS[endpoint.settings.method]
         self._meta: GraphMeta | None = None
         self.prefixes = Prefixes()
 
@@ -83,7 +83,9 @@ class RemoteEngine:
         if limit < 0:
             raise QueryRefused(f"a limit of {limit} rows makes no sense: give 0 or more")
         started, rows = time.monotonic(), min(limit, MAX_ROWS)
-        deadline = Deadline.after(self.endpoint.timeout_s if timeout_s is None else timeout_s)
+        deadline = Deadline.after(
+            self.endpoint.settings.timeout_s if timeout_s is None else timeout_s
+        )
         checked = check_query(sparql)
         text = self._prepare(checked, rows)
         graph = checked.kind in ("CONSTRUCT", "DESCRIBE")
@@ -165,8 +167,8 @@ class RemoteEngine:
 
     def _fields(self, text: str | None) -> str:
         fields = [] if text is None else [("query", text)]
-        if self.endpoint.default_graph:
-            fields.append(("default-graph-uri", self.endpoint.default_graph))
+        if self.endpoint.settings.default_graph:
+            fields.append(("default-graph-uri", self.endpoint.settings.default_graph))
         return urlencode(fields)
 
     def _request(self, way: str, text: str, accept: str) -> Request:
