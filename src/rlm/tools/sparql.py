@@ -14,18 +14,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from rlm.errors import HandleError, OntologyError, RLMError, ValidationError
+from rlm.errors import HandleError, RLMError, ValidationError
 from rlm.handles import Meter, Ref, Store, View
 from rlm.loop.trace import render_value
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query, enforce_limit
-from rlm.ontology.query.lexer import IRI, PNAME
-from rlm.ontology.query.shape import QueryPattern, declared_prefixes, pattern_of
+from rlm.ontology.query.shape import QueryPattern, declared_prefixes, names_of, pattern_of
 from rlm.ontology.remote.sample import sample_meta
 from rlm.ontology.terms import Prefixes
 from rlm.store.backend import MemoryBackend
@@ -215,16 +213,8 @@ class _SPARQL:
     def _hints(self, checked: Checked) -> list[str]:
         """Names of the query that the graph does not have."""
         meta = self._meta
-        prefixes = Prefixes({**meta.prefixes, **declared_prefixes(checked.tokens)})
-        start = next(
-            place for place, token in enumerate(checked.tokens) if token.upper == checked.kind
-        )
-        names: dict[str, None] = {}
-        for token in checked.tokens[start:]:
-            if token.kind in (IRI, PNAME) and len(names) < CHECKED_NAMES:
-                with suppress(OntologyError):  # relative to a BASE
-                    names[meta.curie(prefixes.expand(token.text))] = None
-        return find_misnamed(self._engine, meta, list(names))
+        named = names_of(checked.text, meta.prefixes)[:CHECKED_NAMES]
+        return find_misnamed(self._engine, meta, list(map(meta.curie, named)))
 
     # -- its rows ----------------------------------------------------------------------------------
 
