@@ -140,17 +140,6 @@ class DatasetMeta:
                 "snapshot_path": self.snapshot_path,
             }
 
-    def summary(self, *, graphs: int = 12) -> str:
-        """One line for a prompt: nothing of the data but counts, and at most so many graphs."""
-
-        def rank(one: tuple[str, int]) -> tuple[bool, bool, int, str]:
-            return one[0] != "mem", one[0] != "prov", -one[1], one[0]
-
-        counts = sorted(self.graphs().items(), key=rank)
-        shown = ", ".join(f"{label} {count:,}" for label, count in counts[:graphs])
-        more = f" and {len(counts) - graphs} more graphs" if len(counts) > graphs else ""
-        return f"dataset {self.name}: {len(self):,} statements ({shown}{more})"
-
     def image(self) -> tuple[int, str]:
         """The version and all graphs as TriG, of one moment; the same text for the same data."""
         with self._lock:

@@ -15,7 +15,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from itertools import chain, islice
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 import pyoxigraph as ox
 
@@ -25,7 +25,6 @@ from rlm.ontology.engine.safe_input import SafeReader, check_jsonld
 BASE_IRI = "urn:rlm:base/"
 """What relative IRIs are relative to. Not the file's path: one content is one graph anywhere."""
 PREFIX_STATEMENTS = 1000
-T = TypeVar("T")
 Order = dict[str, Any]
 _MAY_BE_BLANK = (ox.BlankNode, ox.Triple)
 _NO_GRAPH = ox.DefaultGraph()
@@ -55,54 +54,44 @@ def parse_file(
     """A file in a store in memory, or in an empty one on disk, and what is to be known of it.
     Raises NotRDF or TooMuch."""
 
-    def load(lenient: bool) -> tuple[ox.Store, str, dict[str, str]]:
-        # In memory anew each time: what failed half-way would stay there.
-        found = ox.Store() if on_disk is None else on_disk
-        if len(found):
-            found.clear()
-        return found, *_load(file, order, found, lenient)
-
-    (store, digest, prefixes), notes = _try_twice(file, load)
-    facts = _facts(store, order, digest, prefixes, notes)
-    if order["most_triples"] and facts["triples"] > order["most_triples"]:
+    store = ox.Store() if on_disk is None else on_disk
+    notes: list[str] = []
+    try:
+        digest, prefixes = _load(file, order, store, lenient=False)
+    except SyntaxError as first:
+        file.seek(0)
+        if on_disk is None:
+            store = ox.Store()  # what failed half-way would stay in memory
+        store.clear()
+        line = first.lineno if isinstance(first.lineno, int) else None
+        try:
+            digest, prefixes = _load(file, order, store, lenient=True)
+        except SyntaxError:
+            raise NotRDF(brief(first), line=line) from first
+        where = "" if line is None or "line" in str(first.msg) else f" (line {line})"
+        notes.append(f"not quite by the standard, read all the same: {brief(first)}{where}")
+    triples = _unite_graphs(store)
+    if not triples:
+        if order["format"] == "json-ld":
+            raise NotRDF("this JSON holds no JSON-LD: there is not one statement in it")
+        notes.append("there is not one statement in it")
+    if order["most_triples"] and triples > order["most_triples"]:
         raise TooMuch
-    return store, facts
+    return store, {"sha256": digest, "prefixes": prefixes, "notes": notes, "triples": triples}
 
 
-def _try_twice(file: BinaryIO, load: Callable[[bool], T]) -> tuple[T, list[str]]:
-    try:
-        return load(False), []
-    except SyntaxError as exc:
-        first = exc
-    line = first.lineno if isinstance(first.lineno, int) else None
-    file.seek(0)
-    try:
-        found = load(True)
-    except SyntaxError:
-        raise NotRDF(brief(first), line=line) from first
-    where = "" if line is None or "line" in str(first.msg) else f" (line {line})"
-    return found, [f"not quite by the standard, read all the same: {brief(first)}{where}"]
+def _unite_graphs(store: ox.Store) -> int:
+    """Have the statements of all graphs in the default one, each once; how many there are. The
+    engine's own union repeats what several graphs say."""
+    if next(iter(store.named_graphs()), None) is None:
+        return len(store)
+    store.update(_UNION)
+    return sum(1 for _ in store.quads_for_pattern(None, None, None, _NO_GRAPH))
 
 
 def brief(error: SyntaxError) -> str:
     """What a parser objects to, on one line."""
     return " ".join(str(error.msg or error).split())[:400]
-
-
-def _facts(
-    store: ox.Store, order: Order, digest: str, prefixes: dict[str, str], notes: list[str]
-) -> dict[str, Any]:
-    triples, graphs = len(store), next(iter(store.named_graphs()), None) is not None
-    if graphs:
-        # Asked as one, each statement once: the engine's own union repeats what several graphs say.
-        store.update(_UNION)
-        triples = sum(1 for _ in store.quads_for_pattern(None, None, None, _NO_GRAPH))
-    if not triples:
-        if order["format"] == "json-ld":
-            raise NotRDF("this JSON holds no JSON-LD: there is not one statement in it")
-        notes = [*notes, "there is not one statement in it"]
-    known = {"sha256": digest, "prefixes": prefixes, "notes": notes}
-    return {**known, "triples": triples, "graphs": graphs}
 
 
 def _open_input(file: BinaryIO, order: Order) -> tuple[Any, Callable[[], str]]:
@@ -132,7 +121,7 @@ def _open_input(file: BinaryIO, order: Order) -> tuple[Any, Callable[[], str]]:
 
 
 def _load(
-    file: BinaryIO, order: Order, store: ox.Store, lenient: bool
+    file: BinaryIO, order: Order, store: ox.Store, *, lenient: bool
 ) -> tuple[str, dict[str, str]]:
     """The SHA-256 of the file, and the prefixes declared near its beginning. TooMuch after twice as
     many statements as are meant for memory: some may be repetitions."""
