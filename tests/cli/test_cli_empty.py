@@ -11,6 +11,8 @@ from cli_running import Run, on_a_pty
 
 from rlm import open_store
 
+PROV = str(Path(__file__).resolve().parents[2] / "ontology" / "prov.ttl")
+
 
 @pytest.fixture
 def empty(db: str) -> str:
@@ -105,6 +107,44 @@ def test_no_folder_is_made_that_db_misspells(
         failed = rlm(*line, "--db", f"{scheme}{folder}/deep/x.db", *more)
         assert (failed.code, failed.out) == (2, "") and f"mkdir -p '{folder}/deep'" in failed.err
     assert not folder.exists()
+
+
+def test_no_folder_is_made_that_a_setting_misspells(
+    rlm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "typo"
+    monkeypatch.setenv("RLM_MEMORY_DB", f"{folder}/x.db")
+    failed = rlm("memory", "add", "--title", "T", "--content", "c")
+    assert (failed.code, failed.out) == (2, "") and not folder.exists()
+    assert "RLM_MEMORY_DB" in failed.err and f"mkdir -p {folder}" in failed.err
+    assert rlm("memory", "list").code == 1 and rlm("doctor").code == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("backup", "copy.db"),
+        ("graph", "copy", "copy.db"),
+        ("graph", "copy", "json:copy.json"),
+        ("pack", "export", "team.jsonl"),
+        ("pack", "candidates", "review.jsonl"),
+        ("pack", "keygen", "team.pem"),
+        ("ontology", "query", PROV, "ASK { ?s ?p ?o }", "--out", "answer.json"),
+        ("eval", "--curriculum", "c.yaml", "--html", "report.html"),
+    ],
+)
+def test_no_folder_is_made_that_a_file_to_write_misspells(
+    rlm: Run, add: Callable[..., str], db: str, tmp_path: Path, line: tuple[str, ...]
+) -> None:
+    add()
+    folder = tmp_path / "typo"
+    *first, last = line
+    scheme, _, name = last.rpartition(":")
+    target = f"{scheme}{':' if scheme else ''}{folder}/{name}"
+    failed = rlm(*first, target, "--db", db)
+    assert (failed.code, failed.out) == (2, "") and not folder.exists()
+    hint = f"{target}: there is no folder {folder}: `mkdir -p {folder}`, or check the spelling"
+    assert hint in failed.err
 
 
 def test_a_dot_folder_of_the_home_is_made(rlm: Run, home: Path) -> None:

@@ -67,6 +67,7 @@ def evaluate(
     from rlm.packs.curriculum import read_curriculum
 
     if html is not None:
+        session.require_folder(Path(html).expanduser(), f"--html {html}")
         _check_writable(Path(html).expanduser())
     spec = RunSpec(limits=take_limits(given), **given)
     check_model(spec)

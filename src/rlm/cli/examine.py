@@ -8,14 +8,13 @@ left byte for byte.
 from __future__ import annotations
 
 import importlib.util
-import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rlm import config
 from rlm.cli.output import progress
-from rlm.cli.session import Session
+from rlm.cli.session import Session, folder_hint, lacks_folder
 from rlm.errors import ModelError, StoreCorrupt, StoreError, StoreLocked
 from rlm.store.backend import MemoryBackend
 from rlm.store.open import RECOVER, check_engine, check_file, sqlite_version
@@ -60,11 +59,10 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
 
 
 def _no_file(session: Session) -> Check:
-    """A new machine has no store, which is no fault; a folder that --db misspells is one."""
+    """A new machine has no store, which is no fault; a misspelt folder is one."""
     folder = session.path.parent
-    if session.db is not None and not folder.is_dir():
-        fix = f"mkdir -p {shlex.quote(str(folder))}, or check the spelling of --db"
-        return Check("file", False, f"there is no folder {folder}", fix)
+    if lacks_folder(session.path):
+        return Check("file", False, f"there is no folder {folder}", folder_hint(folder))
     return Check("file", True, "nothing is stored yet: `rlm memory add` makes the store")
 
 

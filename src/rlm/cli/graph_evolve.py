@@ -80,8 +80,9 @@ def _summary(report: EvolutionReport, rows: int) -> str:
 @click.argument("target", metavar="STORE")
 def copy(session: Session, target: str) -> None:
     """Copy the graph into another store, with its ids and its history; twice adds nothing."""
-    from rlm.store.open import open_store
+    from rlm.store.open import locate_store, open_store
 
+    session.require_folder(locate_store(target)[1], target)
     with session.reading() as store:
         source = store.graph
         with open_store(target, tenant=session.tenant, origin="cli") as other:

@@ -106,7 +106,7 @@ def query(
     from rlm.ontology.query.guard import check_query
 
     asked = check_query(_read_query(sparql))
-    target = None if out is None else _target(out, asked.kind, force=force)
+    target = None if out is None else _target(session, out, asked.kind, force=force)
     most = limit or (SHOWN_ROWS if target is None else FILE_ROWS)
     limits = EngineLimits(rows=most)
     if target is not None:
@@ -148,7 +148,7 @@ def _read_query(given: str) -> str:
         raise ConfigError(f"the query {given} is no text in UTF-8 (byte {exc.start})") from exc
 
 
-def _target(out: str, kind: str, *, force: bool) -> Path:
+def _target(session: Session, out: str, kind: str, *, force: bool) -> Path:
     """The file to write, once it is sure that it can hold this kind of answer."""
     path = Path(out).expanduser()
     ending = path.suffix.lower()
@@ -160,8 +160,7 @@ def _target(out: str, kind: str, *, force: bool) -> Path:
         raise ConfigError(f"--out {out}: {wrong}; the answer of {kind} goes to {fitting}")
     if path.is_dir():
         raise ConfigError(f"--out {out} is a folder: name a file in it")
-    if not path.parent.is_dir():
-        raise ConfigError(f"--out {out}: there is no folder {path.parent}")
+    session.require_folder(path, f"--out {out}")
     if path.exists() and not force:
         raise ConfigError(f"--out {out} is there already: name another file, or add --force")
     return path

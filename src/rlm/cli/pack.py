@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +13,6 @@ from rlm.cli.output import print_json, print_table, progress
 from rlm.cli.session import Session
 from rlm.errors import PackError, ValidationError
 from rlm.store.types import LEVELS
-
-if TYPE_CHECKING:
-    pass
 
 app = new_group("Memories as files: share, sign, review, take back.")
 
@@ -97,6 +94,7 @@ def export(
     for path in (target, manifest_path(target)):
         if path.exists() and not force:
             raise PackError("is there already: name another file, or add --force", path=str(path))
+    session.require_folder(target, file)
     with session.reading() as store:
         report = export_pack(store, file, **options, **_threshold(threshold))
     values = {**report.to_dict(), "signed": "yes" if report.signed else "no"}
@@ -194,6 +192,7 @@ def keygen(session: Session, file: str) -> None:
     """Make a key pair: the private key in FILE, the public one in FILE.pub."""
     from rlm.packs import generate_key
 
+    session.require_folder(Path(file).expanduser(), file)
     public = generate_key(file)
     session.show({"private_key": file, "public_key": public}, public)
     trusted = session.settings.trusted_keys
@@ -219,6 +218,7 @@ def candidates(
         hint = "bring it back with --apply, or add --force"
         raise PackError(f"is there already, perhaps edited: {hint}", path=file)
     else:
+        session.require_folder(Path(file).expanduser(), file)
         with session.reading() as store:
             least = _threshold(more["threshold"])
             report = write_candidates(store, file, ontology=ontology, **least)

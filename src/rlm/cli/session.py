@@ -70,7 +70,7 @@ class Session:
     def lacks_store(self) -> bool:
         """Whether there is no file yet; says so. A command that lists then lists nothing."""
         missing = self._missing
-        if missing and self.db is not None and not self.path.parent.is_dir():
+        if missing and lacks_folder(self.path):
             self._require()  # a folder that is not there either is a slip in what was typed
         if missing:
             self.talk(f"there is no store at {self.path} yet: `rlm memory add` makes one")
@@ -86,23 +86,23 @@ class Session:
         """The store, made if need be, and closed at the end."""
         from rlm.store.open import open_store
 
-        self._require_folder()
+        setting = "memory_db (RLM_MEMORY_DB)" if self.db is None else "--db"
+        self.require_folder(self.path, f"{setting} {self.settings.memory_db}")
         with open_store(self.settings.memory_db, tenant=self.tenant, origin="cli") as store:
             self._adopt(store)
             yield store
 
-    def _require_folder(self) -> None:
-        """Refuse `--db` in a missing folder, unless allowed or a dot folder of the home."""
-        folder = self.path.parent
-        if self.db is None or "://" in self.db or folder.is_dir():
+    def require_folder(self, path: Path, named: str) -> None:
+        """Refuse a file in a missing folder, unless a person at the terminal has it made.
+
+        `named` is what was typed: the option and its value.
+        """
+        if not lacks_folder(path):
             return
-        if folder.parent == Path.home() and folder.name.startswith("."):
-            return
-        if not self.json and output.ask(f"There is no folder {folder}. Make it?"):
-            return
-        make = f"mkdir -p {shlex.quote(str(folder))}"
-        why = f"--db {self.db}: there is no folder {folder}: `{make}`, or check the spelling"
-        raise ConfigError(why)
+        folder = path.parent
+        if self.json or not output.ask(f"There is no folder {folder}. Make it?"):
+            raise ConfigError(f"{named}: there is no folder {folder}: {folder_hint(folder)}")
+        folder.mkdir(parents=True, exist_ok=True)
 
     @contextmanager
     def changing(self) -> Iterator[MemoryBackend]:
@@ -157,6 +157,19 @@ class Session:
         """A message on stderr; with `--json` nothing is said."""
         if not self.json:
             output.talk(message)
+
+
+def lacks_folder(path: Path) -> bool:
+    """Whether a file's folder is missing; a dot folder of the home is made when it is needed."""
+    folder = path.parent
+    return not folder.is_dir() and not (
+        folder.parent == Path.home() and folder.name.startswith(".")
+    )
+
+
+def folder_hint(folder: Path) -> str:
+    """What to do about a folder that is missing."""
+    return f"`mkdir -p {shlex.quote(str(folder))}`, or check the spelling"
 
 
 def elsewhere(store: MemoryBackend, what: str) -> str:

@@ -20,6 +20,7 @@ def backup(session: Session, path: str, force: bool) -> None:
         raise ValidationError(f"{target} is a folder: name a file in it")
     if target.exists() and not force:
         raise ValidationError(f"{target} is there already: name another file, or add --force")
+    session.require_folder(target, path)
     with session.reading() as store:
         copy = store.backup(target)
     session.show({"path": str(copy), "bytes": copy.stat().st_size}, str(copy))

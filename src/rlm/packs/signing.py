@@ -48,7 +48,7 @@ def generate_key(path: str | Path) -> str:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    secret, public = Path(path), Path(f"{path}.pub")
+    secret, public = Path(path).expanduser(), Path(f"{path}.pub").expanduser()
     if public.exists():
         raise PackError("is there already: name another file", path=str(public))
     key = Ed25519PrivateKey.generate()
@@ -81,7 +81,7 @@ def load_key(path: str | Path) -> Ed25519PrivateKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    with open_regular(Path(path), KEY_FILE_BYTES) as file:
+    with open_regular(Path(path).expanduser(), KEY_FILE_BYTES) as file:
         data = file.read()
     try:
         key = load_pem_private_key(data, password=None)
