@@ -9,9 +9,8 @@ from contextlib import suppress
 import click
 
 from rlm.cli.output import encode_json, plain
-from rlm.errors import NotFound, RLMError
+from rlm.errors import REINSTALL, NotFound, RLMError
 
-REINSTALL = "run `pip install .` again where rlm was installed from"
 DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
 

@@ -19,6 +19,7 @@ LOST = "the REPL was started anew and its variables are lost"
 TOOL_FAULTS = (RLMError, ValueError, TypeError, LookupError, ArithmeticError, OSError)
 """What a tool may raise to speak to the code that called it; anything else is ours, and masked."""
 ENGINES = ("auto", "process", "monty")
+INSTALL_MONTY = "pip install 'pydantic-monty>=1.4'"
 
 
 def same(value: Any) -> Any:

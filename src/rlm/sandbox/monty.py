@@ -1,6 +1,6 @@
 """The second engine: model-written code in monty, an interpreter that has no way to the machine.
 
-Monty (`pip install 'rlm-memory[monty]'`) runs in a worker process of its own with an empty
+Monty (the package pydantic-monty) runs in a worker process of its own with an empty
 environment, so that a panic costs a worker and not the host. It knows less Python than the first
 engine: no inheritance, `@property`, `yield` or `del`, and fewer modules. Code that uses these is
 refused with a message that names them.
@@ -34,6 +34,7 @@ from typing import Any
 from rlm.errors import SandboxError
 from rlm.frames import BrokenFrame, encode, plain_text
 from rlm.sandbox.engine import (
+    INSTALL_MONTY,
     LOST,
     MAX_LOCALS,
     Repl,
@@ -372,9 +373,7 @@ def _import_monty() -> Any:
     try:
         return importlib.import_module("pydantic_monty")
     except ImportError as exc:
-        raise SandboxError(
-            "the engine 'monty' is not installed: pip install 'rlm-memory[monty]'"
-        ) from exc
+        raise SandboxError(f"the engine 'monty' is not installed: {INSTALL_MONTY}") from exc
 
 
 def _raise_answer(message: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from rlm.errors import SandboxError, SandboxUnfit
 from rlm.frames import BrokenFrame, plain_text
 from rlm.kernel import WORKER_CPU_S
 from rlm.sandbox.engine import (
+    INSTALL_MONTY,
     LOST,
     MAX_LOCALS,
     Repl,
@@ -122,7 +123,7 @@ class ProcessRepl(Repl):
             missing = ", ".join(sorted(NEEDED - self.layers))
             raise SandboxUnfit(
                 f"this machine cannot confine a process (missing: {missing}); use the engine"
-                " 'monty' (pip install 'rlm-memory[monty]'), or --unsafe if the code is your own"
+                f" 'monty' ({INSTALL_MONTY}), or --unsafe if the code is your own"
             )
         for name, value in self._set.items():
             self._ask({"op": "set", "name": name, "value": value}, "ok")
