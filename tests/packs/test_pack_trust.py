@@ -12,7 +12,7 @@ from pack_making import memories, memory, pack_bytes, seal, state, store, write_
 
 from rlm.errors import PackError
 from rlm.packs import export_pack, generate_key, import_pack, shipped_packs, sign_pack, verify_pack
-from rlm.packs.signing import trusted_keys
+from rlm.packs.signature import trusted_keys
 
 
 @pytest.fixture

@@ -28,7 +28,15 @@ from typing import Any
 
 from rlm import errors
 from rlm.errors import CassetteDiverged, ModelError, ModelRateLimited, RLMError
-from rlm.llm.types import Client, Message, Reply, copy_messages, is_language_model
+from rlm.llm.types import (
+    OFFLINE,
+    SCRIPTED,
+    Client,
+    Message,
+    Reply,
+    copy_messages,
+    is_language_model,
+)
 
 PARAMS = ("max_tokens", "temperature", "json_schema")
 AROUND_CHARS = 30
@@ -262,7 +270,7 @@ def _parse(raw: bytes) -> Recorded:
         raise TypeError("the call has no number")
     outcome = _reply(line["reply"]) if "reply" in line else _error(line["error"])
     # Cassettes of older versions do not say what they recorded, but the name of the model does.
-    by_name = not isinstance(outcome, Reply) or outcome.model not in ("offline", "scripted")
+    by_name = not isinstance(outcome, Reply) or outcome.model not in (OFFLINE, SCRIPTED)
     is_model = line.get("language_model", by_name) is True
     return Recorded(line["call"], key, request, outcome, is_model)
 

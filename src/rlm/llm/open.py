@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlm import config
 from rlm.errors import ConfigError, ModelAuthError
-from rlm.llm.types import Client, is_language_model
+from rlm.llm.types import OFFLINE, SCRIPTED, Client, is_language_model
 from rlm.urls import same_host
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 DEFAULT_OPENAI_MODEL = "gpt-6-luna"
 DEFAULT_ANTHROPIC_MODEL = "claude-haiku-5-5"
-OFFLINE = "offline"
 KNOWN = "openai/NAME, anthropic/NAME, NAME (with RLM_BASE_URL set), scripted:FILE, offline"
 
 
@@ -45,7 +44,7 @@ def open_client(
         from rlm.llm.offline.client import OfflineClient
 
         return OfflineClient()
-    if named.partition(":")[0] == "scripted":
+    if named.partition(":")[0] == SCRIPTED:
         return _open_scripted(named)
     if slash and not name and provider in ("openai", "anthropic"):
         raise ConfigError(f"{named!r} names no model: write {provider}/NAME")

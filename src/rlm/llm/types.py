@@ -20,8 +20,10 @@ ROLES = ("system", "user", "assistant")
 CHARS_PER_TOKEN = 4
 COUNTED = ("calls", "input_tokens", "output_tokens", "unpriced_calls", "estimated_calls")
 
+OFFLINE, SCRIPTED = "offline", "scripted"
+"""The names of the clients that are no language model."""
 OFFLINE_UNANSWERED = "Not answered:"
-"""How `offline` begins what it says when it cannot answer."""
+"""How `offline` begins what it says when it cannot answer, and nothing else that it says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from rlm.packs.manifest import (
     write_manifest,
 )
 from rlm.packs.select import THRESHOLD, candidates
-from rlm.packs.signing import sign_manifest
+from rlm.packs.signature import sign_manifest
 from rlm.packs.source import open_pack
 from rlm.packs.transfer import verify_pack
 from rlm.store import gate

@@ -2,8 +2,8 @@
 
 `NAME.manifest.json` lies next to `NAME.jsonl` and is canonical JSON. It holds no time, so that
 exporting the same memories again gives the same bytes. Its `signature`, if any, is over the
-canonical manifest without that key (`signing.py`); as the manifest holds the hash of the pack, the
-signature covers every line.
+canonical manifest without that key (`signature.py`); as the manifest holds the hash of the pack,
+the signature covers every line.
 """
 
 from __future__ import annotations

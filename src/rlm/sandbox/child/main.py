@@ -24,7 +24,7 @@ from rlm import frames, kernel
 from rlm.frames import plain_text
 from rlm.sandbox.child import confine, guards
 from rlm.sandbox.child.builtins import Out, make_builtins
-from rlm.sandbox.child.outgoing import Outgoing
+from rlm.sandbox.child.encoder import ValueEncoder
 from rlm.sandbox.child.policy import (
     PRIVATE,
     Policy,
@@ -195,7 +195,7 @@ class CodeWorker:
 
     def _to_wire(self, value: Any) -> Any:
         """A value of the code's as plain data, without calling a method of the code's."""
-        return Outgoing(self._limit).data(value)
+        return ValueEncoder(self._limit).encode(value)
 
     def _from_wire(self, value: Any) -> Any:
         if isinstance(value, list):
