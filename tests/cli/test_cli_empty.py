@@ -210,11 +210,10 @@ def test_an_empty_task_finds_nothing_and_says_why(
 
 def test_an_empty_pack_says_so(rlm: Run, empty: str, tmp_path: Path) -> None:
     out = rlm("pack", "export", str(tmp_path / "out.jsonl"), "--db", empty)
-    why = "no memory is fit to share: there is none but what is archived or in quarantine"
+    why = "no memory is fit to share: the store has none outside the archive and the quarantine"
     assert (out.code, out.err) == (2, f"error: {tmp_path / 'out.jsonl'}: not written, for {why}\n")
     assert not list(tmp_path.glob("out*"))
     candidates = rlm("pack", "candidates", str(tmp_path / "c.jsonl"), "--db", empty)
     assert (
-        candidates.code == 0
-        and candidates.err == "the file is empty: no memory comes into question\n"
+        candidates.code == 0 and candidates.err == "the file is empty: no memory is a candidate\n"
     )

@@ -182,7 +182,7 @@ WRONG = [
         "  - id: shop-02\n    query: Find all terms\n    tags: [search]\n",
         "  - just text\n",
         "14:13",
-        "is no YAML",
+        "is not valid YAML",
     ),
 ]
 
@@ -206,20 +206,20 @@ def test_what_is_wrong_is_told_with_its_line(folder, old, new, where, told):
             "a curriculum is a list, expected the keys id, description, ontology, tasks",
         ),
         ("just a sentence", "1:1", "a curriculum is the text 'just a sentence'"),
-        ("", "1:1", "there is nothing in it"),
-        ("# only a comment\n", "1:1", "there is nothing in it"),
+        ("", "1:1", "the file is empty"),
+        ("# only a comment\n", "1:1", "the file is empty"),
         (
             "id: a\n\tname: b\n",
             "2:1",
-            "is no YAML: found character '\\t' that cannot start any token; indent with",
+            "is not valid YAML: found character '\\t' that cannot start any token; indent with",
         ),
-        ("id: a\nontology: [b\ntasks: c\n", "3:6", "is no YAML"),
+        ("id: a\nontology: [b\ntasks: c\n", "3:6", "is not valid YAML"),
         (
             "id: a: b\n",
             "1:6",
-            "is no YAML: mapping values are not allowed here; put quotes around a value",
+            "is not valid YAML: mapping values are not allowed here; put quotes around a value",
         ),
-        ("id: 'a\n", "2:1", "is no YAML: found unexpected end of stream"),
+        ("id: 'a\n", "2:1", "is not valid YAML: found unexpected end of stream"),
         (GOOD.split("tasks:")[0] + "tasks: []\n", "6:8", "tasks is empty"),
         (GOOD.split("tasks:")[0] + "tasks:\n", "6:7", "tasks is empty, expected a list"),
         (

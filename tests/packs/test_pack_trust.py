@@ -49,7 +49,7 @@ def test_quarantined_memories_never_ship(tmp_path: Path) -> None:
     path = write_pack(tmp_path / "p.jsonl", memories(3))
     with store(tmp_path / "m.db") as db:
         import_pack(path, db)
-        with pytest.raises(PackError, match="no memory is fit to share: there is none but"):
+        with pytest.raises(PackError, match="no memory is fit to share: the store has none"):
             export_pack(db, tmp_path / "q.jsonl", threshold=0)
     assert not list(tmp_path.glob("q*"))
 

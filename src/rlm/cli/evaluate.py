@@ -58,9 +58,9 @@ def evaluate(
 ) -> int:
     """Measure a suite of tasks with and without memory.
 
-    The results stand side by side: memory off, the shipped packs, what training on the rest of the
-    suite taught. Your own store is not touched: every arm has one of its own. Only what is not held
-    out is trained on.
+    The results are shown side by side: memory off, the shipped packs, what training on the rest of
+    the suite taught. Your own store is not touched: every arm has one of its own. Only what is
+    not held out is trained on.
     """
     from rlm import evaluate as room
     from rlm.agent import RunSpec
@@ -103,11 +103,11 @@ def evaluate(
     elif made.runs:
         _print_tables(made)
     if made.stopped:
-        session.talk(
+        session.notify(
             f"stopped early: {one_line(made.stopped)}; what is shown is what there was by then"
         )
     elif html is not None:
-        session.talk(f"the report is in {html}")
+        session.notify(f"the report is in {html}")
     return INTERRUPTED if made.stopped == "interrupted" else 2 if made.stopped else 0
 
 
@@ -127,7 +127,7 @@ def _check_writable(path: Path) -> None:
 def _print_run(session: Session, run: Measured, done: int, of: int) -> None:
     if not sys.stderr.isatty():
         verdict = "right" if run.success else "wrong"
-        session.talk(
+        session.notify(
             f"{done}/{of} {one_line(run.task_id)} {run.arm}: {verdict} in {run.steps} steps"
         )
 
@@ -146,7 +146,9 @@ def _print_tables(made: Evaluation) -> None:
     print_table(
         ("memory", "right", "success [95 %]", "steps [95 %]", "tokens", "leakage", "flags"), rows
     )
-    output.talk("leakage: most characters of one call / of guidance; flags: runs over 1,000/4,000")
+    output.notify(
+        "leakage: most characters of one call / of guidance; flags: runs over 1,000/4,000"
+    )
     gaps = made.differences()
     if gaps:
         print_text("")
@@ -159,7 +161,7 @@ def _print_tables(made: Evaluation) -> None:
     print_table(("kind", *made.arms), by_kind)
     for arm, each in sums.items():
         for flag in each.flags:
-            output.talk(f"leakage, {arm}: {one_line(flag)}")
+            output.notify(f"leakage, {arm}: {one_line(flag)}")
 
 
 def _gap(gap: ArmDifference) -> tuple[object, ...]:

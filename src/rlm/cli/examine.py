@@ -30,7 +30,7 @@ PARTS = (
 
 
 def examine(session: Session, *, fix: bool) -> dict[str, Any]:
-    """The report. Raises only for bad settings and for a store that somebody else locks."""
+    """The report. Raises only for bad settings and for a store that another process locks."""
     config_file = config.config_path()
     exists = session.path.exists()
     report: dict[str, Any] = {
@@ -59,7 +59,7 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
 
 
 def _no_file(session: Session) -> Check:
-    """A new machine has no store, which is no fault; a misspelt folder is one."""
+    """A new machine has no store, which is not a fault; a misspelt folder is."""
     folder = session.path.parent
     if lacks_folder(session.path):
         return Check("file", False, f"there is no folder {folder}", folder_hint(folder))

@@ -35,7 +35,7 @@ def promote(session: Session, **options: Any) -> None:
 @unit("--archive-below", "What falls below goes to the archive [0.1].")
 @dry_run_option
 def decay(session: Session, **options: Any) -> None:
-    """Lower the confidence of what is not used. Often or seldom comes to the same."""
+    """Lower the confidence of what is not used. How often it is run makes no difference."""
     _evolve(session, "decay", **options)
 
 
@@ -64,7 +64,7 @@ def _evolve(session: Session, operation: str, **options: Any) -> None:
     rows += [(node, "skipped", "changed since, or gone") for node in report.skipped]
     if rows:
         print_table(("id", "what", "change"), rows)
-    session.talk(_summary(report, len(rows)))
+    session.notify(_summary(report, len(rows)))
 
 
 def _summary(report: EvolutionReport, rows: int) -> str:

@@ -43,7 +43,7 @@ def search(
         with session.reading() as store:
             hits = store.graph.search(" ".join(query), limit, explain=explain, **filters)
         if not hits:
-            session.talk("nothing found")
+            session.notify("nothing found")
     if session.json:
         print_json([_hit_dict(hit) for hit in hits])
     elif explain:
@@ -78,7 +78,7 @@ def list_nodes(session: Session, limit: int, **filters: Any) -> None:
         with session.reading() as store:
             found = store.graph.query_nodes(limit=limit, **filters)
         if not found:
-            session.talk("no nodes")
+            session.notify("no nodes")
     if session.json:
         print_json([node.to_dict() for node in found])
         return
@@ -86,7 +86,7 @@ def list_nodes(session: Session, limit: int, **filters: Any) -> None:
         headers = ("id", "changed", "type", "tier", "conf", "content")
         print_table(headers, [_row(node) for node in found], prose=("content",))
     if len(found) == limit:
-        session.talk(f"the last {limit}: more with --limit")
+        session.notify(f"the last {limit}: more with --limit")
 
 
 def _row(node: Node) -> tuple[object, ...]:
@@ -163,7 +163,9 @@ def list_edges(
 ) -> None:
     """List edges, the heaviest first; or those of one node."""
     if node is None and (direction or role):
-        raise ValidationError("--direction and --role say how a node takes part: give --node ID")
+        raise ValidationError(
+            "--direction and --role need the node that they are about: give --node ID"
+        )
     found: list[Edge] = []
     if not session.lacks_store():
         with session.reading() as store:
@@ -173,7 +175,7 @@ def list_edges(
                 where = (find_node(store, node), direction or "both")
                 found = store.graph.get_links(*where, role=role, **filters)[:limit]
         if not found:
-            session.talk("no edges")
+            session.notify("no edges")
     if session.json:
         print_json([edge.to_dict() for edge in found])
     elif found:
@@ -200,7 +202,7 @@ def history(session: Session, node_id: str | None, limit: int) -> None:
             log, changes = graph.evolution(full_id, limit), graph.confidence_history(full_id)
         changes = changes[::-1][:limit]
         if not log:
-            session.talk("no history")
+            session.notify("no history")
     if session.json:
         print_json(_dicts(evolution=log, confidence=changes))
         return

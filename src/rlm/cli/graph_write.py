@@ -112,7 +112,7 @@ def edit(session: Session, node_id: str, reason: str | None, **values: Any) -> N
 
 def _tell_changed(session: Session, full_id: str, changed: list[str]) -> None:
     session.show({"id": full_id, "changed": changed}, full_id)
-    session.talk(f"changed {', '.join(changed)}" if changed else "nothing changed")
+    session.notify(f"changed {', '.join(changed)}" if changed else "nothing changed")
 
 
 @click.argument("node_ids", metavar="ID...", nargs=-1, required=True)
@@ -154,7 +154,7 @@ def relink(session: Session, edge_id: str, reason: str | None, **values: Any) ->
 def unlink(
     session: Session, edge_ids: tuple[str, ...], between: tuple[str, str] | None, reason: str | None
 ) -> None:
-    """Remove edges for good; their nodes stay, and the history keeps what they joined.
+    """Delete edges permanently; their nodes stay, and the history keeps what they joined.
 
     `rlm graph show NODE` has their ids, of which the beginning is enough.
     """
@@ -178,4 +178,4 @@ def _tell(session: Session, done: dict[str, bool], did: str, otherwise: str) -> 
         return
     for each, gone in done.items():
         print_text(each)
-        session.talk(did if gone else otherwise)
+        session.notify(did if gone else otherwise)

@@ -30,7 +30,7 @@ def list_(session: Session, limit: int) -> None:
             found = store.recent_runs(limit)
             others = "" if found else elsewhere(store, "trajectories")
         if not found:
-            session.talk(f"no run is kept here yet: `rlm run` keeps every one{others}")
+            session.notify(f"no run is kept here yet: `rlm run` keeps every one{others}")
     if session.json:
         print_json([_to_dict(run, trajectory) for run, trajectory in found])
     elif found:
@@ -115,12 +115,12 @@ def _show_stored(session: Session, run: Run, trajectory: Trajectory) -> None:
     ]
     for line in lines:
         print_text(line)
-    session.talk("no log was written of this run: --log-dir DIR keeps one")
+    session.notify("no log was written of this run: --log-dir DIR keeps one")
 
 
 def _head_lines(metadata: dict[str, Any], turns: int) -> list[str]:
     ended = metadata.get("ended") or {}
-    how = f"(the log does not say: the run was killed, or goes on), {turns} steps"
+    how = f"(the log does not say: the run was killed, or is still running), {turns} steps"
     if ended:
         usage = ended.get("usage") or {}
         tokens = (usage.get("input_tokens") or 0) + (usage.get("output_tokens") or 0)

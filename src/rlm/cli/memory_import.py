@@ -14,7 +14,7 @@ from rlm.errors import ValidationError
 from rlm.store.types import LEVELS
 
 NAMED = 20
-"""So many refusals are told one by one; `--json` has them all."""
+"""At most this many refusals are printed one by one; `--json` has them all."""
 
 
 @click.argument("file")
@@ -23,7 +23,7 @@ def import_(session: Session, file: str, level: str) -> int:
     """Add the memories of a plain file: a JSON list, as an older MemoryStore wrote it, or one JSON
     object a line; - reads stdin.
 
-    What the store has already stays as it is, and what is no memory is refused, with the reason:
+    What the store has already stays as it is; an entry that is not a memory is refused, with why:
     then the exit code is 1. A file of `rlm pack export` comes back with `rlm pack import`.
     """
     from rlm.store.itemfile import import_records, read_records
@@ -39,9 +39,9 @@ def import_(session: Session, file: str, level: str) -> int:
     print_fields([(name, str(count)) for name, count in counts.items()])
     for refusal in report.refused[:NAMED]:
         title = f" ({refusal.title})" if refusal.title else ""
-        session.talk(f"{refusal.place}{title}: {refusal.reason}")
+        session.notify(f"{refusal.place}{title}: {refusal.reason}")
     if len(report.refused) > NAMED:
-        session.talk(f"… and {number_of(len(report.refused) - NAMED, 'other', 'others')}")
+        session.notify(f"… and {number_of(len(report.refused) - NAMED, 'other', 'others')}")
     return 1 if report.refused else 0
 
 

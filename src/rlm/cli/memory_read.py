@@ -45,7 +45,7 @@ def search(
             scope = Scope(ontology=ontology) if ontology else None
             hits = store.retrieve(task, k, scope=scope, **given)
         if not hits:
-            session.talk(f"nothing found{_why_nothing(session, task)}")
+            session.notify(f"nothing found{_why_nothing(session, task)}")
     if session.json:
         print_json([_hit_dict(hit) for hit in hits])
     elif given["explain"]:
@@ -105,7 +105,9 @@ def list_memories(
             known = found or session.json or store.stats()["memories"]
             others = "" if known else elsewhere(store, "memories")
         if not found:
-            session.talk("the archive is empty" if filters["archived"] else f"no memories{others}")
+            session.notify(
+                "the archive is empty" if filters["archived"] else f"no memories{others}"
+            )
     if session.json:
         print_json([item.to_dict() for item in found])
         return
@@ -113,7 +115,7 @@ def list_memories(
         headers = ("id", "made", "level", "outcome", "trust", "conf", "title")
         print_table(headers, [_row(item) for item in found], prose=("title",))
     if len(found) == limit:
-        session.talk(f"the newest {limit}: more with --limit or --offset")
+        session.notify(f"the newest {limit}: more with --limit or --offset")
 
 
 def _row(item: MemoryItem) -> tuple[object, ...]:

@@ -70,7 +70,7 @@ def open_engine(
         engine = open_engine(source, format=format_, limits=limits or EngineLimits())
     with closing(engine):
         for note in getattr(engine, "notes", ()):
-            session.talk(note)
+            session.notify(note)
         if with_meta:
             with output.opening(source):
                 engine.meta()
@@ -125,7 +125,7 @@ def query(
     else:
         _print(session, answer, rows)
     if answer.truncated:
-        session.talk(_more_hint(answer, most, to_file=target is not None))
+        session.notify(_more_hint(answer, most, to_file=target is not None))
 
 
 def _read_query(given: str) -> str:
@@ -145,7 +145,7 @@ def _read_query(given: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
-        raise ConfigError(f"the query {given} is no text in UTF-8 (byte {exc.start})") from exc
+        raise ConfigError(f"the query {given} is not UTF-8 text (byte {exc.start})") from exc
 
 
 def _target(session: Session, out: str, kind: str, *, force: bool) -> Path:
@@ -197,7 +197,7 @@ def _print(session: Session, answer: Answer, rows: list[dict[str, str]]) -> None
         wide = [name for name, width in zip(names, widest, strict=True) if width > NARROW]
         print_table(names, cells, prose=wide)
     else:
-        session.talk(f"no {_what(answer)}")
+        session.notify(f"no {_what(answer)}")
 
 
 def _columns(answer: Answer) -> list[str]:
@@ -317,4 +317,4 @@ def _report_file(session: Session, answer: Answer, target: Path) -> None:
         return
     print_text(str(target))
     if answer.kind != "ask":
-        session.talk(f"{len(answer):,} {_what(answer)}")
+        session.notify(f"{len(answer):,} {_what(answer)}")

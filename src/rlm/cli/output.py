@@ -94,13 +94,13 @@ def print_table(
         _write("\t".join(line))
 
 
-def talk(message: str) -> None:
+def notify(message: str) -> None:
     """A message to the person, on stderr."""
     print(plain(message), file=sys.stderr)
 
 
 def ask(question: str) -> bool:
-    """Whether a person at the terminal says yes; False where nobody is there to be asked."""
+    """Whether a person at the terminal says yes; False without a terminal."""
     import click
 
     both = sys.stdin.isatty() and sys.stderr.isatty()
@@ -123,7 +123,7 @@ def progress(
     patience_s: float = PATIENCE_S,
     threads: bool = True,
 ) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how much is done; on a terminal a bar appears after a while.
+    """Yields a function to report how much is done; on a terminal a bar appears after a while.
 
     Without `threads` it appears, and moves, only when that function is called: for work that forks.
     A total that takes time to find is a function, called when the bar appears.

@@ -120,7 +120,7 @@ def run(
     """Answer a question about a text of any length, or about an ontology, and learn from it.
 
     The model writes Python in a sealed REPL; the text stays behind a handle. The answer goes to
-    stdout. The exit code is 1 when there is none: what there is of it is printed, and the reason on
+    stdout. The exit code is 1 without an answer: a partial one is printed, and the reason is on
     stderr. `rlm logs list` has earlier runs.
     """
     asked = _question(question, query)
@@ -194,12 +194,12 @@ def _logs_on_stderr(session: Session) -> Iterator[None]:
     """What the model clients and the ontology log (a retry, a guess at a format) goes to stderr."""
     import logging
 
-    class Talk(logging.Handler):
+    class Stderr(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            session.talk(record.getMessage())
+            session.notify(record.getMessage())
 
     logs = [logging.getLogger(name) for name in ("rlm.llm", "rlm.agent", "rlm.learning")]
-    handler = Talk()
+    handler = Stderr()
     before = [log.level for log in logs]
     for log in logs:
         log.addHandler(handler)
@@ -221,7 +221,7 @@ def _wait_for(session: Session, source: str | None) -> Iterator[Callable[[str], 
 
         def start(model: str) -> None:
             waits.close()
-            session.talk(f"asking {model}")
+            session.notify(f"asking {model}")
 
         yield start
 
@@ -240,16 +240,16 @@ def _read(session: Session, names: tuple[str, ...]) -> str | dict[str, str]:
         key = "stdin" if name == "-" else path.name
         text, how = decode(data)
         if how == "lossy":
-            unknown = "is no text in an encoding that rlm knows"
-            session.talk(f"{key} {unknown}: what cannot be read shows as \ufffd")
+            unknown = "is not text in a known encoding"
+            session.notify(f"{key} {unknown}: what cannot be read shows as \ufffd")
         elif how:
-            session.talk(f"{key} was read as {how}")
+            session.notify(f"{key} was read as {how}")
         texts[name if key in texts else key] = text
     return next(iter(texts.values())) if len(names) == 1 else texts
 
 
 def _step_printer(verbose: bool) -> Any:
-    """What a person sees of a run while it goes on."""
+    """Prints the progress of a run, step by step."""
 
     def tell(turn: RLMIteration) -> None:
         blocks = len(turn.code_blocks)
@@ -260,12 +260,12 @@ def _step_printer(verbose: bool) -> Any:
             said += f": {output.one_line(last[-1])[:100]}"
         ended = ", answer" if turn.final_answer is not None else ""
         which = f"attempt {turn.attempt}, " if turn.attempt else ""
-        output.talk(f"{which}step {turn.number}: {said}{ended} ({turn.iteration_time:.1f} s)")
+        output.notify(f"{which}step {turn.number}: {said}{ended} ({turn.iteration_time:.1f} s)")
         mark = f"{turn.attempt} " if turn.attempt else ""
         for block in turn.code_blocks if verbose else ():
             printed = (block.result.stdout + block.result.stderr)[:2_000]
-            output.talk(_indent(block.code, f"  {mark}> "))
-            output.talk(_indent(printed, f"    {mark}"))
+            output.notify(_indent(block.code, f"  {mark}> "))
+            output.notify(_indent(printed, f"    {mark}"))
 
     return tell
 
@@ -287,13 +287,13 @@ def _print_result(session: Session, result: AgentResult, spent_s: float) -> None
     ended = "answered" if result.answered else "not answered"
     if not result.converged:
         ended = f"not finished ({result.reason})"
-    session.talk(f"{ended} in {steps}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
+    session.notify(f"{ended} in {steps}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
     for line in _learning_lines(result):
-        session.talk(line)
+        session.notify(line)
     log = f"; log: {result.log_path}" if result.log_path else ""
-    session.talk(f"kept as {result.trajectory_id} (`rlm logs show {result.trajectory_id}`){log}")
+    session.notify(f"kept as {result.trajectory_id} (`rlm logs show {result.trajectory_id}`){log}")
     if result.leakage.get("flags"):
-        session.talk(f"much text reached the prompts: {', '.join(result.leakage['flags'])}")
+        session.notify(f"much text reached the prompts: {', '.join(result.leakage['flags'])}")
 
 
 def _verdict(judgment: dict[str, Any]) -> str:

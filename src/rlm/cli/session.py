@@ -71,9 +71,9 @@ class Session:
         """Whether there is no file yet; says so. A command that lists then lists nothing."""
         missing = self._missing
         if missing and lacks_folder(self.path):
-            self._require()  # a folder that is not there either is a slip in what was typed
+            self._require()  # the folder is missing too: a typing error
         if missing:
-            self.talk(f"there is no store at {self.path} yet: `rlm memory add` makes one")
+            self.notify(f"there is no store at {self.path} yet: `rlm memory add` makes one")
         return missing
 
     def _require(self) -> None:
@@ -117,14 +117,14 @@ class Session:
         if former is None or "projects" in store.lacks:
             return
         if store.adopt_project(former, wait_s=wait_s):
-            self.talk(f"what was kept under {former} is now kept under {self.tenant.project}")
+            self.notify(f"what was kept under {former} is now kept under {self.tenant.project}")
 
     @contextmanager
     def reading(self) -> Iterator[MemoryBackend]:
         """The store of a command that changes nothing: a missing file is NotFound.
 
         Access counts are written at the end if that is possible at once, and dropped otherwise: a
-        search must not fail, or wait, because somebody else writes or the disk is full.
+        search must not fail, or wait, because another process writes or the disk is full.
         """
         self._require()
         from rlm.store.open import open_store
@@ -153,10 +153,10 @@ class Session:
         else:
             output.print_fields(list((document if fields is None else fields).items()))
 
-    def talk(self, message: str) -> None:
+    def notify(self, message: str) -> None:
         """A message on stderr; with `--json` nothing is said."""
         if not self.json:
-            output.talk(message)
+            output.notify(message)
 
 
 def lacks_folder(path: Path) -> bool:

@@ -37,7 +37,7 @@ def train(session: Session, curriculum: str, again: bool, **given: Any) -> int:
     """Learn from the tasks of a curriculum.
 
     Tasks that are held out are not run. Everything is checked before the first question. A training
-    that was stopped goes on where it was.
+    that was stopped continues where it was.
     """
     from rlm.agent import RunSpec
     from rlm.packs.curriculum import read_curriculum
@@ -56,11 +56,11 @@ def train(session: Session, curriculum: str, again: bool, **given: Any) -> int:
 
 
 def print_odd_tags(session: Session, lesson: Curriculum) -> None:
-    """Say which tasks have no kind: tags are free, but a slip in one spoils the summary."""
+    """Say which tasks have no kind: tags are free, but a misspelt one spoils the summary."""
     from rlm.packs.curriculum_check import odd_tags
 
     for remark in odd_tags(lesson):
-        session.talk(remark)
+        session.notify(remark)
 
 
 def check_model(spec: RunSpec) -> Client:
@@ -90,7 +90,7 @@ def _progress(session: Session, what: str, total: int) -> Iterator[OnTask | None
 def print_task(session: Session, outcome: TaskOutcome, done: int, of: int) -> None:
     """One line for a task that was run, where no bar shows it."""
     if not sys.stderr.isatty() and not outcome.earlier:
-        session.talk(f"{done}/{of} {one_line(outcome.task_id)}: {_describe(outcome)}")
+        session.notify(f"{done}/{of} {one_line(outcome.task_id)}: {_describe(outcome)}")
 
 
 def _describe(outcome: TaskOutcome) -> str:
@@ -116,12 +116,12 @@ def _print_report(session: Session, report: TrainReport) -> None:
         print_table(("kind", "tasks", "done before", "right", "steps", "new memories"), rows)
     for outcome in report.outcomes if not session.json else ():
         if not outcome.success:
-            session.talk(f"wrong: {one_line(outcome.task_id)}: {one_line(outcome.reason)[:160]}")
+            session.notify(f"wrong: {one_line(outcome.task_id)}: {one_line(outcome.reason)[:160]}")
     if report.stopped:
         whole = report.left + len(report.outcomes)
-        session.talk(
+        session.notify(
             f"stopped with {report.left} of {whole} tasks left: {one_line(report.stopped)}"
         )
-        session.talk(
-            "what is done is kept: the same command, with the same options, goes on where it was"
+        session.notify(
+            "what is done is kept: the same command, with the same options, continues where it was"
         )

@@ -30,7 +30,7 @@ def backup(session: Session, path: str, force: bool) -> None:
 def doctor(session: Session, fix: bool) -> int:
     """Check the engine, the file, its rows and its indexes.
 
-    The exit code is 1 when something is wrong. A store that is not there yet is no fault.
+    The exit code is 1 when something is wrong. A store that does not exist yet is not a fault.
     """
     from rlm.cli.examine import examine
 

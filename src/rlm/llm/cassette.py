@@ -8,7 +8,7 @@ A cassette is JSONL, one line a call, written when the call ends:
 or with `"error": {"type": …, "message": …}` in place of the reply. `call` numbers the calls by
 their start. `key` is a hash of the request; a replay finds its answer by it, so calls that ran at
 the same time may come back in any order, and equal requests are answered in the order in which they
-started. The model and the time-out are no part of the request: a replay needs neither. Keys are
+started. The model and the time-out are not part of the request: a replay needs neither. Keys are
 sent as headers, which are not recorded. A line is written with one `write`, so a run that is killed
 leaves a cassette that can be read, but for the line it died in.
 """
@@ -259,7 +259,7 @@ def read_cassette(path: Path) -> tuple[list[Recorded], str | None]:
 
 
 def _parse(raw: bytes) -> Recorded:
-    """Raises ValueError, TypeError or LookupError for what is no line."""
+    """Raises ValueError, TypeError or LookupError for an invalid line."""
     line = json.loads(raw.decode("utf-8"))
     request = line["request"]
     request = {"messages": _messages(request["messages"]), "params": dict(request["params"])}

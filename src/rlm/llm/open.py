@@ -7,7 +7,7 @@
     scripted:FILE      replies read from a JSON list or from JSON lines
 
 Without a name: RLM_MODEL, else a small model of the provider whose key is found, else offline. A
-provider's own key (OPENAI_API_KEY, ANTHROPIC_API_KEY) is sent to that provider and to nobody else;
+provider's own key (OPENAI_API_KEY, ANTHROPIC_API_KEY) is sent to that provider only;
 the server at RLM_BASE_URL gets RLM_API_KEY. So `openai/anthropic/claude-…` with RLM_BASE_URL names
 a model of that server.
 """
@@ -56,7 +56,7 @@ def open_client(
         return _openai(named, settings, base_url)
     if slash:
         raise ConfigError(
-            f"{provider!r} in the model {named!r} is no provider that rlm knows. Known: {KNOWN}"
+            f"{provider!r} in the model {named!r} is not a known provider. Known: {KNOWN}"
         )
     raise ConfigError(
         f"the model {named!r} names no provider, and RLM_BASE_URL is not set: write openai/{named}"
@@ -65,7 +65,7 @@ def open_client(
 
 
 def _default_model(settings: config.Settings, base_url: str | None) -> str:
-    """The model to use when nobody named one."""
+    """The model to use when none is named."""
     if base_url or settings.base_url:
         raise ConfigError(
             "RLM_BASE_URL names a server but not which of its models: set RLM_MODEL, or give"

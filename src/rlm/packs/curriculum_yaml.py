@@ -89,10 +89,10 @@ def parse_tree(text: str) -> Node:
         raise Fault(_spot(text, exc.position), why) from exc
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
-        why = f"is no YAML: {exc.problem or exc.context}; {_hint(text, mark)}"
+        why = f"is not valid YAML: {exc.problem or exc.context}; {_hint(text, mark)}"
         raise Fault(_at(mark), why) from exc
     if root is None:
-        raise Fault(Spot(), "there is nothing in it: write id, ontology and tasks")
+        raise Fault(Spot(), "the file is empty: write id, ontology and tasks")
     return root
 
 

@@ -1,4 +1,4 @@
-"""Ed25519 signatures: who vouches for a pack.
+"""Ed25519 signatures of packs.
 
 A private key is a PEM file that only its owner may read. A public key is 32 bytes as base64, and a
 trusted one has a line `name base64` in the trusted keys file (`config.Settings.trusted_keys`). A
@@ -153,7 +153,7 @@ def trusted_keys(path: str | Path | None = None) -> dict[str, str]:
         if len(parts) != 2 or _bytes(parts[1], 32) is None:
             why = "expected `name base64` with a key of 32 bytes"
             raise PackError(why, path=str(file), line=number)
-        if scrub(parts[0])[1]:  # it would stand in the record of imports
+        if scrub(parts[0])[1]:  # it would be written to the ledger of imports
             raise PackError(f"the name of the key {A_SECRET}", path=str(file), line=number)
         keys[parts[1]] = parts[0]
     return keys

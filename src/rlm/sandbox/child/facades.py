@@ -1,4 +1,4 @@
-"""Functions that stand for those of the standard library that would lead out.
+"""Replacements for functions of the standard library that would lead out of the sandbox.
 
 Some read attributes by name, some run text as code, some need all of a text: these ask the guards,
 check the names, and take a text on the host. `modules.py` says which module offers them.
@@ -158,7 +158,7 @@ def namedtuple(
     names = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
     for name in (typename, *names):
         if not _is_name(name) or keyword.iskeyword(name):
-            raise ValueError(f"{name!r} is no name for a field or a type")
+            raise ValueError(f"{name!r} is not a valid name for a field or a type")
     defaults = None if defaults is None else list(defaults)
     return guards.adopt(
         collections.namedtuple(typename, names, defaults=defaults, rename=bool(rename))
@@ -199,7 +199,7 @@ class _EnumType(enum.EnumType):
         pairs = [name if isinstance(name, tuple) else (name, None) for name in listed]
         for name, _ in pairs:
             if not _is_name(name):
-                raise ValueError(f"{name!r} is no name for a member")
+                raise ValueError(f"{name!r} is not a valid name for a member")
         values = dict(names) if isinstance(names, dict) else None
         return super().__call__(value, values or listed, module="repl")
 
@@ -245,4 +245,4 @@ def dataclass(kind: Any = None, /, **options: Any) -> Any:
 
 
 def sleep(seconds: float) -> None:
-    """Waiting is of no use here: it returns at once."""
+    """Sleeping has no effect here: it returns at once."""

@@ -278,7 +278,7 @@ class _Metaclass:
         for base in bases:
             if not isinstance(base, type) or issubclass(base, type) or base in _sealed:
                 named = getattr(base, "__name__", type(base).__name__)
-                raise TypeError(f"{named} is no class to inherit from here")
+                raise TypeError(f"{named} cannot be inherited from here")
             if issubclass(type(base), kind):
                 kind = type(base)
         return kind
@@ -292,7 +292,7 @@ def _any_enum(bases: tuple[type, ...]) -> bool:
 
 
 _sealed: set[type] = set()
-"""Classes of ours that nobody inherits from."""
+"""Classes of ours that code cannot inherit from."""
 
 
 def seal_types(*kinds: type) -> None:

@@ -236,7 +236,7 @@ class CodeWorker:
         except MemoryError as exc:
             error, said = "memory", self._trace(exc)
         except (SystemExit, KeyboardInterrupt):
-            error = None  # `exit()` and its like end the block and are no fault
+            error = None  # `exit()` and similar end the block and are not errors
         except BaseException as exc:
             error, said = "error", self._trace(exc)
         try:

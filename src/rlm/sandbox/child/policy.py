@@ -128,7 +128,7 @@ class Rename(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.annotation = None  # names that nobody imported are common there
+        node.annotation = None  # names that are not imported are common there
         return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
