@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli import output
-from rlm.cli.command import command, count, new_group, scaling_option
+from rlm.cli.command import count, scaling_option
+from rlm.cli.failure import INTERRUPTED
 from rlm.cli.output import one_line, print_json, print_table, print_text
-from rlm.cli.run import limit_options, take_limits
+from rlm.cli.run import model_options, take_limits
 from rlm.cli.session import Session
-from rlm.cli.train import INTERRUPTED, check_model, print_odd_tags, print_task
+from rlm.cli.train import check_model, print_odd_tags, print_task
 from rlm.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,17 +23,10 @@ if TYPE_CHECKING:
     from rlm.evaluate.report import ArmDifference, Summary
     from rlm.train import TaskOutcome
 
-app = new_group("Measuring.")
 
-
-@command(app, "eval")
 @click.option("--curriculum", required=True, metavar="FILE", help="The tasks, as YAML.")
-@click.option(
-    "--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline."
-)
-@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
 @count("--trials", default=1, most=1_000, doc="How often each task is run.")
-@limit_options(" for a task")
+@model_options(" for a task")
 @scaling_option()
 @click.option(
     "--arms",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli.command import command, count, new_group
-from rlm.cli.output import one_line, print_json, print_table, print_text
+from rlm.cli.output import one_line, print_json, print_text
 from rlm.cli.session import Session, elsewhere
 from rlm.errors import NotFound
 
@@ -31,11 +31,9 @@ def list_(session: Session, limit: int) -> None:
             others = "" if found else elsewhere(store, "trajectories")
         if not found:
             session.notify(f"no run is kept here yet: `rlm run` keeps every one{others}")
-    if session.json:
-        print_json([_to_dict(run, trajectory) for run, trajectory in found])
-    elif found:
-        headers = ("id", "when (UTC)", "model", "steps", "answered", "question")
-        print_table(headers, [_row(*each) for each in found], prose=("question",))
+    headers = ("id", "when (UTC)", "model", "steps", "answered", "question")
+    documents, rows = [_to_dict(*each) for each in found], [_row(*each) for each in found]
+    session.show_table(documents, headers, rows, ("question",))
 
 
 def _to_dict(run: Run, trajectory: Trajectory) -> dict[str, Any]:

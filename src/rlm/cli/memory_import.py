@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import click
 
 from rlm.cli.command import words
 from rlm.cli.output import number_of, print_fields, print_json
 from rlm.cli.session import Session
-from rlm.errors import ValidationError
+from rlm.cli.text import read_bytes
 from rlm.store.types import LEVELS
 
 NAMED = 20
@@ -26,9 +23,10 @@ def import_(session: Session, file: str, level: str) -> int:
     What the store has already stays as it is; an entry that is not a memory is refused, with why:
     then the exit code is 1. A file of `rlm pack export` comes back with `rlm pack import`.
     """
-    from rlm.store.itemfile import import_records, read_records
+    from rlm.store.itemfile import MOST_BYTES, import_records, read_records
 
-    records = read_records(_read(file), "stdin" if file == "-" else file)  # before a store is made
+    data = read_bytes(file, MOST_BYTES)
+    records = read_records(data, "stdin" if file == "-" else file)  # before a store is made
     with session.store() as store:
         report = import_records(records, store, level=level)
     if session.json:
@@ -43,15 +41,3 @@ def import_(session: Session, file: str, level: str) -> int:
     if len(report.refused) > NAMED:
         session.notify(f"… and {number_of(len(report.refused) - NAMED, 'other', 'others')}")
     return 1 if report.refused else 0
-
-
-def _read(file: str) -> bytes:
-    from rlm.store.itemfile import MOST_BYTES
-
-    if file == "-":
-        return sys.stdin.buffer.read(MOST_BYTES + 1)
-    try:
-        with Path(file).expanduser().open("rb") as stream:
-            return stream.read(MOST_BYTES + 1)
-    except OSError as exc:
-        raise ValidationError(f"{file} cannot be read: {exc.strerror}") from exc

@@ -8,7 +8,7 @@ import click
 
 from rlm.cli.command import count, words
 from rlm.cli.ids import find_memory
-from rlm.cli.output import print_fields, print_json, print_table, print_text
+from rlm.cli.output import print_fields, print_json, print_text
 from rlm.cli.session import Session, elsewhere
 from rlm.cli.text import read_stdin
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, TRUSTS
@@ -46,18 +46,17 @@ def search(
             hits = store.retrieve(task, k, scope=scope, **given)
         if not hits:
             session.notify(f"nothing found{_why_nothing(session, task)}")
-    if session.json:
-        print_json([_hit_dict(hit) for hit in hits])
-    elif given["explain"]:
+    if given["explain"] and not session.json:
         for number, hit in enumerate(hits, start=1):
             item = hit.item
             print_text(f"{number}. {item.memory_id}  {item.title}")
             print_text(f"   {item.description}\n   {hit.why}")
-    elif hits:
+    else:
         rows = [
             (f"{score:.3f}", item.memory_id, item.title, item.description) for item, score in hits
         ]
-        print_table(("score", "id", "title", "description"), rows, prose=("title", "description"))
+        headers = ("score", "id", "title", "description")
+        session.show_table([_hit_dict(hit) for hit in hits], headers, rows, headers[2:])
     return 0 if hits else 1
 
 
@@ -108,12 +107,9 @@ def list_memories(
             session.notify(
                 "the archive is empty" if filters["archived"] else f"no memories{others}"
             )
-    if session.json:
-        print_json([item.to_dict() for item in found])
-        return
-    if found:
-        headers = ("id", "made", "level", "outcome", "trust", "conf", "title")
-        print_table(headers, [_row(item) for item in found], prose=("title",))
+    headers = ("id", "made", "level", "outcome", "trust", "conf", "title")
+    documents, rows = [item.to_dict() for item in found], [_row(item) for item in found]
+    session.show_table(documents, headers, rows, ("title",))
     if len(found) == limit:
         session.notify(f"the newest {limit}: more with --limit or --offset")
 

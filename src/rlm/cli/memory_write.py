@@ -10,7 +10,7 @@ import click
 from rlm import config
 from rlm.cli.command import count, unit, with_options, words
 from rlm.cli.ids import find_memory, name_memory
-from rlm.cli.output import print_json, print_table, print_text
+from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.cli.text import read_text
 from rlm.errors import RLMError, ValidationError
@@ -209,19 +209,15 @@ def review(session: Session, approve: tuple[str, ...], reject: tuple[str, ...], 
 
 
 def _list_quarantine(session: Session, limit: int) -> None:
-    found: list[MemoryItem] = []
-    if not session.lacks_store():
-        with session.reading() as store:
-            found = store.list_items(trust="quarantined", limit=limit)
-        if not found:
-            session.notify("nothing is in quarantine")
+    found = session.list_rows(
+        lambda store: store.list_items(trust="quarantined", limit=limit), "nothing is in quarantine"
+    )
     rows = [(item.memory_id, item.title, _reason(item)) for item in found]
-    if session.json:
-        names = ("memory_id", "title", "reason", "content")
-        texts = [(*row, item.content) for row, item in zip(rows, found, strict=True)]
-        print_json([dict(zip(names, each, strict=True)) for each in texts])
-    elif found:
-        print_table(("id", "title", "why"), rows, prose=("title", "why"))
+    names = ("memory_id", "title", "reason", "content")
+    texts = [(*row, item.content) for row, item in zip(rows, found, strict=True)]
+    documents = [dict(zip(names, each, strict=True)) for each in texts]
+    session.show_table(documents, ("id", "title", "why"), rows, ("title", "why"))
+    if found:
         session.notify("read one with `rlm memory show ID`; then --approve ID or --reject ID")
 
 

@@ -12,26 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli import AGENT, output
-from rlm.cli.command import (
-    Decorator,
-    command,
-    lang_option,
-    new_group,
-    scaling_option,
-    with_options,
-    words,
-)
+from rlm.cli.command import Decorator, lang_option, scaling_option, with_options, words
+from rlm.cli.failure import INTERRUPTED
 from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
+from rlm.sandbox.engine import ENGINES
 
 if TYPE_CHECKING:
     from rlm.agent import AgentResult
     from rlm.loop import RLMIteration
 
-app = new_group("Questions.")
-ENGINES = ("auto", "process", "monty")
-INTERRUPTED = 130
 LOGS = "rlm-logs"
 NOTHING = "there is nothing to ask about"
 _LIMITS = {
@@ -44,10 +35,12 @@ _LIMITS = {
 _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a failure"}
 
 
-def limit_options(each: str = "") -> Decorator:
-    """What a run may spend, on every command that asks a model; `each` says for what: " a task"."""
+def model_options(each: str = "") -> Decorator:
+    """Which model is asked and what it may spend; `each` says for what: " for a task"."""
     whole, above_zero = click.IntRange(1), click.FloatRange(0, min_open=True)
-    rows = (
+    rows: tuple[tuple[str, click.ParamType[Any] | None, str, str], ...] = (
+        ("--model", None, "NAME", "openai/…, anthropic/…, a server's model, or offline."),
+        ("--base-url", None, "URL", "An OpenAI-compatible server, with its /v1."),
         ("--max-iters", whole, "N", f"Steps at most{each} (30)."),
         ("--max-depth", click.IntRange(0), "N", "How deep rlm_query may recurse (1)."),
         ("--timeout", above_zero, "S", f"Seconds at most{each or ' in all'}."),
@@ -72,7 +65,6 @@ def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
     return Limits(**({} if over_text else {"max_output_chars": AGENT_OUTPUT_CHARS}), **chosen)
 
 
-@command(app, "run")
 @click.argument("question", required=False)
 @click.option(
     "--query", "-q", metavar="TEXT", help="The question, if it is not given as an argument."
@@ -86,12 +78,8 @@ def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
 @click.option("--format", "ontology_format", metavar="NAME",
               help="What its file holds, if its name does not say: turtle, …")  # fmt: skip
 @lang_option("The language of its labels: en, de, …")
-@click.option(
-    "--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline."
-)
+@model_options()
 @click.option("--sub-model", metavar="NAME", help="The model behind llm_query.")
-@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
-@limit_options()
 @click.option("--log-dir", metavar="DIR",
               help="Write the whole run there, as JSON lines. "
               "rlm-agent does, into rlm-logs beside its store; '' is nowhere.")  # fmt: skip

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm import config
 from rlm.cli import output
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
     from rlm.store.types import Tenant
 
+T = TypeVar("T")
 LOSABLE = (StoreLocked, StoreReadOnly, StoreFull)
 """What keeps a command that only reads from writing its access counts; it need not fail for it."""
 PATIENCE_S = 0.25
@@ -152,6 +153,29 @@ class Session:
             output.print_json(document)
         else:
             output.print_fields(list((document if fields is None else fields).items()))
+
+    def show_table(
+        self,
+        document: Any,
+        headers: Sequence[str],
+        rows: Sequence[Sequence[object]],
+        prose: Sequence[str] = (),
+    ) -> None:
+        """The data of a command: one document with `--json`, else a table, if it has rows."""
+        if self.json:
+            output.print_json(document)
+        elif rows:
+            output.print_table(headers, rows, prose=prose)
+
+    def list_rows(self, read: Callable[[MemoryBackend], list[T]], nothing: str) -> list[T]:
+        """What a command lists. Without a store that is nothing; an empty list is said."""
+        if self.lacks_store():
+            return []
+        with self.reading() as store:
+            found = read(store)
+        if not found:
+            self.notify(nothing)
+        return found
 
     def notify(self, message: str) -> None:
         """A message on stderr; with `--json` nothing is said."""

@@ -11,8 +11,9 @@ import click
 
 from rlm.cli import output
 from rlm.cli.command import scaling_option
+from rlm.cli.failure import INTERRUPTED
 from rlm.cli.output import one_line, print_json, print_table
-from rlm.cli.run import limit_options, take_limits
+from rlm.cli.run import model_options, take_limits
 from rlm.cli.session import Session
 
 if TYPE_CHECKING:
@@ -21,16 +22,10 @@ if TYPE_CHECKING:
     from rlm.packs.curriculum import Curriculum
     from rlm.train import OnTask, TaskOutcome, TrainReport
 
-INTERRUPTED = 130
-
 
 @click.option("--curriculum", required=True, metavar="FILE", help="The tasks, as YAML.")
 @click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
-@click.option(
-    "--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline."
-)
-@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
-@limit_options(" for a task")
+@model_options(" for a task")
 @scaling_option()
 @click.option("--again", is_flag=True, help="Run also what is done already.")
 def train(session: Session, curriculum: str, again: bool, **given: Any) -> int:
