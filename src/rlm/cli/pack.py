@@ -37,9 +37,7 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
     from rlm.packs.source import count_lines, find_pack
 
     path = find_pack(pack)  # before a store is made
-    bar = progress(  # without threads, for a large import forks
-        f"importing {pack}", lambda: count_lines(path), threads=False
-    )
+    bar = progress(f"importing {pack}", lambda: count_lines(path))
     with session.store() as store:
         if is_review_of(path, store):
             apply = f"`rlm pack candidates {shlex.quote(pack)} --apply{_same_store(session)}`"
