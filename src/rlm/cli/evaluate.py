@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     metavar="LIST",
     help="Which to compare [off,packs,trained].",
 )
-@click.option("--all-tasks", is_flag=True, help="Also the tasks that are trained on.")
+@click.option("--all-tasks", is_flag=True, help="Measure the training tasks too.")
 @click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
 @click.option(
     "--store-dir", metavar="DIR", help="Keep the stores of the arms there, and use what is there."

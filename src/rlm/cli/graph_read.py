@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 FILTERS = (
     words("--type", NODE_TYPES, "Only nodes of this type."),
     words("--tier", TIERS, "Only this tier (default: all but the archive)."),
-    unit("--min-confidence", "Only from here up."),
+    unit("--min-confidence", "Only with at least this confidence."),
 )
 
 
 @click.argument("query", nargs=-1, required=True)
 @with_options(FILTERS)
 @count("--limit", default=10, most=1_000, doc="How many, at most.")
-@click.option("--explain", is_flag=True, help="Say why each came back.")
+@click.option("--explain", is_flag=True, help="Explain the score of each hit.")
 def search(
     session: Session, query: tuple[str, ...], limit: int, explain: bool, **filters: Any
 ) -> int:
@@ -176,7 +176,7 @@ def list_edges(
 @click.argument("node_id", metavar="[ID]", required=False)
 @count("--limit", default=50, doc="How many lines of the log, at most.")
 def history(session: Session, node_id: str | None, limit: int) -> None:
-    """What became of a node, or of all, newest first: changes, tiers, confidence.
+    """Show the history of a node, or of all, newest first: changes, tiers, confidence.
 
     The number before a line is what `rlm graph undo` takes.
     """

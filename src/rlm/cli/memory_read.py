@@ -26,7 +26,7 @@ HIT_FIELDS = (
 
 @click.argument("query", nargs=-1, required=True)
 @count("-k", default=5, most=MOST, doc="How many, at most.")
-@click.option("--explain", is_flag=True, help="Say why each came back.")
+@click.option("--explain", is_flag=True, help="Explain the score of each hit.")
 @words("--outcome", OUTCOMES, "Only lessons of this kind.")
 @click.option("--ontology", metavar="NAME", help="Only what applies to this ontology.")
 def search(
@@ -82,14 +82,14 @@ def _hit_dict(hit: Hit) -> dict[str, Any]:
     return {"memory_id": hit.item.memory_id, "score": round(hit.score, 6), **fields, **why}
 
 
-@words("--source", SOURCE_TYPES, "Only what came from there.")
+@words("--source", SOURCE_TYPES, "Only memories from this source.")
 @words("--outcome", OUTCOMES, "Only lessons of this kind.")
-@words("--trust", TRUSTS, "Only what is trusted so far.")
-@words("--level", LEVELS, "Only what is shared this far.")
+@words("--trust", TRUSTS, "Only memories with this trust.")
+@words("--level", LEVELS, "Only memories of this level.")
 @click.option("--tag", metavar="TAG", help="Only what has this tag.")
 @click.option("--ontology", metavar="NAME", help="Only what is scoped to this ontology.")
-@click.option("--pack", metavar="NAME", help="Only what this pack brought.")
-@click.option("--archived", is_flag=True, help="The archive instead.")
+@click.option("--pack", metavar="NAME", help="Only memories from this pack.")
+@click.option("--archived", is_flag=True, help="List the archive instead.")
 @count("--limit", default=50, doc="How many, at most.")
 @count("--offset", default=0, least=0, doc="How many to skip.")
 def list_memories(
@@ -147,7 +147,7 @@ def _text(value: Any) -> Any:
 
 
 def stats(session: Session) -> None:
-    """Count what there is, and say which engines are live."""
+    """Count what the store holds, and name the engines in use."""
     with session.reading() as store:
         counts = store.stats()
     texts = {name.replace("_", " "): _count_text(value) for name, value in counts.items()}

@@ -33,13 +33,13 @@ FIELDS = (
     _text("--description", "One sentence (default: the content's first line)."),
     _text("--content", "The steps to take; - reads stdin."),
     _text("--file", "Read the content from a file.", "PATH"),
-    _list("--tag", "tags", "TAG", "Repeat it for several."),
+    _list("--tag", "tags", "TAG", "A tag; repeatable."),
     click.option("--task", "task_query", metavar="TEXT", help="The task that taught it."),
     _text("--ontology", "It applies to this ontology only.", "NAME"),
-    _list("--task-type", "task_types", "NAME", "It applies to such tasks."),
-    _list("--tool", "tools", "NAME", "It needs this tool."),
+    _list("--task-type", "task_types", "NAME", "It applies to tasks of this type; repeatable."),
+    _list("--tool", "tools", "NAME", "It needs this tool; repeatable."),
     words("--outcome", OUTCOMES, "What kind of lesson it is."),
-    unit("--confidence", "How sure it is."),
+    unit("--confidence", "Its confidence."),
 )
 SCOPE = ("ontology", "task_types", "tools")
 MESSAGES = {

@@ -100,7 +100,7 @@ def _print_part(title: str, pairs: Iterable[tuple[str, str]]) -> None:
 @command(app, "stats")
 @ASKED
 def stats(session: Session, **given: Any) -> None:
-    """Show how large SOURCE is and what it is made of.
+    """Show the size of SOURCE, its classes, properties, languages and prefixes.
 
     Classes and properties count when they are declared, and also when they are only used or named,
     as an inverse is.
@@ -190,7 +190,7 @@ def _remark(hit: Mapping[str, Any]) -> str:
 @click.argument("name")
 @count("--limit", default=20, most=LISTED, doc="How many statements, at most.")
 def describe(session: Session, name: str, limit: int, **given: Any) -> None:
-    """Show what NAME is and where it stands.
+    """Describe NAME: its kind, its definition, its place in the hierarchy.
 
     NAME is a prefix:name, an IRI, or a name or label that only one class or property has.
     """

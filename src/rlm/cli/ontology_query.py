@@ -48,7 +48,7 @@ _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\\x7f-\x9f\ud800-\udfff]')
 _NOT_IN_STRING = re.compile(r'[\x00-\x1f"\\\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]')
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
-_FORMAT_HELP = "What a file holds, if its name does not say: turtle, …"
+_FORMAT_HELP = "The format of a file, if its name does not tell: turtle, …"
 _FORMAT = click.option("--format", "format_", metavar="NAME", help=_FORMAT_HELP)
 SOURCE: Decorator = with_options((click.argument("source"), _FORMAT))
 
@@ -86,7 +86,7 @@ def open_engine(
     help=f"How many rows, at most [{SHOWN_ROWS}; with --out {FILE_ROWS}].",
 )
 @click.option("--out", metavar="FILE", help="Write a file: .csv, .json, .tsv, or .nt for triples.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),

@@ -27,7 +27,7 @@ key_option = click.option("--key", metavar="FILE", help="The private key to sign
 @words("--level", LEVELS, "Who sees the memories [project].", default="project")
 @click.option("--trust", is_flag=True, help="Trust it without a signature: no quarantine.")
 def import_(session: Session, pack: str, level: str, trust: bool) -> None:
-    """Add what a pack holds and the store lacks, all or nothing.
+    """Add the memories of a pack that the store lacks, all or nothing.
 
     PACK is a .jsonl file, its manifest, or the name of a pack that ships with rlm.
     A file of `rlm pack candidates` comes back with `rlm pack candidates FILE --apply`.
@@ -74,7 +74,7 @@ def _same_store(session: Session) -> str:
 @threshold_option
 @key_option
 @click.option("--all", "packed", is_flag=True, help="Also what came from a pack.")
-@click.option("--force", is_flag=True, help="Replace a pack that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing pack.")
 def export(
     session: Session, file: str, threshold: float | None, force: bool, **options: Any
 ) -> None:
@@ -200,7 +200,7 @@ def keygen(session: Session, file: str) -> None:
 @command(app, "candidates")
 @click.argument("file")
 @click.option("--apply", is_flag=True, help="Bring an edited file back.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @ontology_option
 @threshold_option
 def candidates(

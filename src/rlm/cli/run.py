@@ -71,18 +71,18 @@ def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
 )
 @click.option("--context", "-c", "contexts", multiple=True, metavar="FILE",
               help="The text to ask about; standard input where none is named. "
-              "Several are a dictionary.")  # fmt: skip
+              "Several become a dictionary.")  # fmt: skip
 @click.option("--ontology", "ontologies", multiple=True, metavar="FILE",
               help="An ontology to ask, or a named endpoint, with or without a text.")  # fmt: skip
-@click.option("--ontology-name", metavar="NAME", help="What memories call it.")
+@click.option("--ontology-name", metavar="NAME", help="Its name in memories.")
 @click.option("--format", "ontology_format", metavar="NAME",
-              help="What its file holds, if its name does not say: turtle, …")  # fmt: skip
+              help="The format of the file, if its name does not tell: turtle, …")  # fmt: skip
 @lang_option("The language of its labels: en, de, …")
 @model_options()
 @click.option("--sub-model", metavar="NAME", help="The model behind llm_query.")
 @click.option("--log-dir", metavar="DIR",
               help="Write the whole run there, as JSON lines. "
-              "rlm-agent does, into rlm-logs beside its store; '' is nowhere.")  # fmt: skip
+              "rlm-agent does, into rlm-logs beside its store; '' turns it off.")  # fmt: skip
 @click.option("--record", metavar="FILE", help="Write every model call to a cassette.")
 @click.option("--replay", metavar="FILE", help="Answer every model call from a cassette.")
 @words("--engine", ENGINES, "What runs the code.", default="auto")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
 @model_options(" for a task")
 @scaling_option()
-@click.option("--again", is_flag=True, help="Run also what is done already.")
+@click.option("--again", is_flag=True, help="Run finished tasks too.")
 def train(session: Session, curriculum: str, again: bool, **given: Any) -> int:
     """Learn from the tasks of a curriculum.
 

@@ -32,7 +32,7 @@ PARTS = (
 
 
 @click.argument("path")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def backup(session: Session, path: str, force: bool) -> None:
     """Copy the whole store to PATH, also while others write."""
     target = Path(path).expanduser()

@@ -141,7 +141,7 @@ def methodcaller(name: str, /, *args: Any, **words: Any) -> Callable[[Any], Any]
 
 
 def wraps(wrapped: Any) -> Callable[[Any], Any]:
-    """`functools.wraps` without a choice of attributes: with one it would write where it likes."""
+    """`functools.wraps` without a choice of attributes: with one it could write anywhere."""
 
     def note(wrapper: Any) -> Any:
         with contextlib.suppress(AttributeError, TypeError):
@@ -154,7 +154,7 @@ def wraps(wrapped: Any) -> Callable[[Any], Any]:
 def namedtuple(
     typename: str, field_names: Any, *, defaults: Any = None, rename: bool = False
 ) -> type:
-    """`collections.namedtuple`, which runs its names as code, with names that are names."""
+    """`collections.namedtuple`, which runs its names as code, with names that are identifiers."""
     names = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
     for name in (typename, *names):
         if not _is_name(name) or keyword.iskeyword(name):
@@ -185,7 +185,7 @@ NamedTuple = _NamedTuple()
 
 
 class _EnumType(enum.EnumType):
-    """Makes enumerations; by a call only from names that are names: it would take any method."""
+    """Makes enumerations; by a call only from identifiers: it would take any method."""
 
     def __call__(cls, value: Any, names: Any = None, **more: Any) -> Any:
         if names is None and not more:

@@ -44,7 +44,7 @@ _NO_DEFAULT = object()
 
 
 def attribute_name(name: Any) -> str:
-    """A name that may be read or set, as it is called inside. AttributeError else."""
+    """A name that may be read or set, as it is called inside; else AttributeError."""
     if type(name) is not str:
         raise TypeError(f"an attribute's name is text, not {type(name).__name__}")
     plain = private_name(name)
@@ -256,7 +256,7 @@ def make_super(owner: Any, instance: Any) -> Any:
 
 
 def magic_of_super(found: Any, name: str) -> Any:
-    """`super().__init__` and its like."""
+    """`super().__init__` and similar methods."""
     if type(found) is not super or name not in MAGIC:
         raise AttributeError(f'the attribute "{name}" is not available here')
     return getattr(found, name)

@@ -42,7 +42,7 @@ _BLOCK = "<block {}>"
 
 
 class Interrupted(BaseException):
-    """The host says that the time is over."""
+    """The host says that the time limit is reached."""
 
 
 class BlockRefused(Exception):
@@ -78,7 +78,7 @@ class ShowVars(Tool):
 
 
 class CodeWorker:
-    """The life of one worker."""
+    """The state of one worker, and the loop that serves the host."""
 
     def __init__(self, taken: int, given: int) -> None:
         self._in, self._out_fd = taken, given
