@@ -98,6 +98,58 @@ def test_three_engines_one_answer(tmp_path, monkeypatch):
             assert agree(answers(fts5), answers(words), answers(plain))
 
 
+SYLLABLES = re.findall(r"\w+", "ka to mi re lo sun ter vi pra den co sta ing mer bal fo")
+COMMON = re.findall(r"\w+", "the of to in a is for with and on this that how do I")
+
+
+def english_like(rng):
+    """A writer of texts in which a few words are common and most are rare."""
+    words = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 4))) for _ in range(3_000)]
+    shares = [1.0 / (place + 1) for place in range(len(words))]
+
+    def write(count):
+        chosen = rng.choices(words, shares, k=count)
+        return " ".join(word if rng.random() > 0.3 else rng.choice(COMMON) for word in chosen)
+
+    return write
+
+
+@pytest.mark.parametrize("rows, embedder", [(300, "static"), (300, "none"), (1_000, "static")])
+def test_sqlite_and_json_give_the_same_first_ten(tmp_path, rows, embedder):
+    """For every query, with levels, edited and archived memories, and confidence of any kind."""
+    rng = random.Random(rows)
+    write = english_like(rng)
+    items = [
+        MemoryItem(
+            title=write(rng.randint(2, 8)),
+            description=write(12),
+            content=write(rng.randint(10, 120)),
+            tags=[write(1)],
+            confidence=rng.choice((0.3, 0.5, 0.6, 0.8, 0.9)),
+            level=rng.choice(("project", "project", "team", "org")),
+        )
+        for _ in range(rows)
+    ]
+    items += [MemoryItem(f"Equal {n}", "The same.", "Same words.") for n in range(20)]
+    changes = rng.sample(range(rows), 30)
+    new = [write(12) for _ in changes]
+    with (
+        open_store(tmp_path / "m.db", embedder=embedder) as one,
+        open_store(f"json:{tmp_path}/m.json", embedder=embedder) as two,
+    ):
+        for store in (one, two):
+            ids = store.add_many(items)
+            with store.together():
+                for place, words in zip(changes, new, strict=True):
+                    store.update(ids[place], description=words)
+                    store.delete(ids[place - 1])
+        queries = [write(rng.choice((2, 4, 8, 15))) for _ in range(25)]
+        for query in [*queries, "equal same words"]:
+            found = [[(hit.item.memory_id, hit.score) for hit in store.retrieve(query, k=10)]
+                     for store in (one, two)]  # fmt: skip
+            assert found[0] == found[1], query
+
+
 @pytest.mark.req("RB-04")
 def test_without_fts5_the_same_is_found(tmp_path):
     from rlm.store.sqlite.backend import SQLiteMemoryBackend

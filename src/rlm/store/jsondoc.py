@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
@@ -23,6 +23,8 @@ from rlm.store.values import admit_id
 
 _LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
 FORMAT = 1
+Words = tuple[tuple[str, ...], dict[str, float], int, bytes | None]
+"""What is searched of a memory: its columns, their weighted stems, their length, its vector."""
 _State = tuple[list[MemoryItem], *tuple[list[dict[str, Any]], ...]]
 
 
@@ -53,7 +55,7 @@ class JSONDocument:
         self._closed = False
         self._foreign = True  # whether a file at `path` is of another form, or was not read
         self._pending = False  # whether there are access counts that the file does not have
-        self._cache: dict[tuple[str, ...], tuple[frozenset[str], bytes | None]] = {}
+        self._cache: dict[Hashable, Words] = {}
 
     # -- the file ----------------------------------------------------------------------------------
 
