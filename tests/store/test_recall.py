@@ -206,6 +206,32 @@ def agree_nearly(worn, fresh):
     )
 
 
+def test_the_dead_in_a_word_index_do_not_count(tmp_path, large):
+    """A fifth was archived: a document frequency is of those who live, as in a fresh store."""
+    words = ("deploy", "restart", "restart rollback", "rollback", "deploy rollback", "restart")
+    items = [
+        MemoryItem(title=f"Step {n:03}", description=f"{words[n % 6]} it", content="Wait.")
+        for n in range(300)
+    ]
+    mine, others = Tenant("o", "t", "mine"), Tenant("o", "t", "others")
+    with (
+        open_store(tmp_path / "worn.db", tenant=mine) as worn,
+        open_store(tmp_path / "worn.db", tenant=others) as neighbour,
+        open_store(tmp_path / "fresh.db", tenant=mine) as fresh,
+    ):
+        neighbour.add_many(items[::7])
+        ids = worn.add_many(items)
+        with worn.together():
+            for place in range(300):
+                if place // 6 % 5 == 0:
+                    worn.delete(ids[place])
+        fresh.add_many(item for place, item in enumerate(items) if place // 6 % 5)
+        assert has_word_index(worn) == ["ok: up to row 343"]
+        for query in ("deploy", "restart", "deploy rollback", "rollback step"):
+            one, two = (store.retrieve(query, k=3) for store in (worn, fresh))
+            assert [hit.score for hit in one] == pytest.approx([hit.score for hit in two]), query
+
+
 @pytest.mark.req("CX-04")
 @pytest.mark.parametrize("least", [30, 10**9], ids=["word index", "fts5"])
 def test_a_neighbour_in_the_file_changes_nothing_at_all(tmp_path, monkeypatch, least):

@@ -252,6 +252,12 @@ class Blocks:
         """How many rows of any space live."""
         return int(np.count_nonzero(self._spaces))
 
+    def live_upto(self, spaces: tuple[int, ...], number: int) -> dict[int, int]:
+        """How many rows of each of these spaces live that have any; up to this number."""
+        old = self._spaces[: number + 1]
+        counts = {space: int(np.count_nonzero(old == space)) for space in spaces}
+        return {space: count for space, count in counts.items() if count}
+
     def near(
         self, vector: Floats, count: int, spaces: tuple[int, ...], others: Sequence[int]
     ) -> dict[int, float]:

@@ -125,7 +125,8 @@ class SQLiteCandidates:
         if not index.fts5:
             return Corpus(rows, mean_chars, self._scan(terms, {})[1])
         self._upto = index.words.upto()
-        holding = index.words.holding(self._spaces, terms) if self._upto else {}
+        live = index.blocks.live_upto(self._spaces, self._upto)
+        holding = index.words.holding(live, terms) if self._upto else {}
         if holding is None:
             self._upto, holding = 0, {}
         sql = f"SELECT count(*) FROM {index.source.fts} WHERE {index.source.fts} MATCH ?"

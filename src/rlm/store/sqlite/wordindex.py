@@ -9,7 +9,8 @@ says so.
 
 Every stem is prefixed with its space, so that a document frequency is the tenant's own and no
 filter is needed. A row that has died stays in the index until it is rebuilt; recall reads each
-candidate's row, so a dead one is never a hit.
+candidate's row, so a dead one is never a hit. Document frequencies are scaled down by the share of
+a space's documents that still live: the dead are taken to have had the words of the others.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ TERM_CHARS = 200
 BODY_COLUMNS = 2
 HEAD_TIMES = 4
 """A word of the head counts more often, as recall weighs it more: see docs/experiments.md."""
+EVERY = ""
+"""What stands for a stem in every document of a space, to count them: no stem is empty."""
 
 
 class WordIndex:
@@ -73,13 +76,24 @@ class WordIndex:
             self._seen = changed
         return int(self._note.get("upto", 0))
 
-    def holding(self, spaces: Sequence[int], terms: Sequence[str]) -> dict[str, int] | None:
-        """In how many documents of these spaces each term is; None where it cannot be read."""
+    def holding(self, live: Mapping[int, int], terms: Sequence[str]) -> dict[str, int] | None:
+        """In how many live documents each term is, about; None where it cannot be read.
+
+        `live` are the tenant's spaces, and how many rows of each live among those indexed.
+        """
         searcher = self._searcher
         assert searcher is not None
         with self._giving_up():
+            known = {space: searcher.doc_freq("words", _term(space, EVERY)) for space in live}
+            # An index of an earlier rlm did not count: then all of it lives.
+            shares = {space: count / max(count, known[space]) for space, count in live.items()}
             return {
-                term: sum(searcher.doc_freq("words", _term(space, term)) for space in spaces)
+                term: round(
+                    sum(
+                        share * searcher.doc_freq("words", _term(space, term))
+                        for space, share in shares.items()
+                    )
+                )
                 for term in terms
             }
         return None
@@ -239,7 +253,7 @@ def _document(number: int, space: int, columns: Sequence[str]) -> tantivy.Docume
 
     head, body = " ".join(columns[:-BODY_COLUMNS]), " ".join(columns[-BODY_COLUMNS:])
     stems = tokens(head) * HEAD_TIMES + tokens(body)
-    words = " ".join([_term(space, stem) for stem in stems])
+    words = " ".join([_term(space, stem) for stem in (EVERY, *stems)])
     return tantivy.Document(number=number, words=words)
 
 
