@@ -302,6 +302,32 @@ def test_other_projects_and_their_counts(having, make_item):
     assert mine.other_projects("trajectories") == {}
 
 
+def test_a_project_with_a_new_name_keeps_what_it_knew(having, make_item):
+    old = having("projects", tenant=Tenant("o", "t", "old"))
+    kept = old.add(make_item(level="project"))
+    shared = old.add(make_item("Of the team", level="team"))
+    node = None if "graph" in old.lacks else old.graph.create_node("fact", "x")
+    new = having("projects", tenant=Tenant("o", "t", "new"))
+    assert new.adopt_project("nobody") is False and new.get(kept) is None
+    assert new.adopt_project("old") is True
+    assert new.adopt_project("old") is False, "there is no such project any more"
+    assert (new.get(kept).project, new.get(shared).project) == ("new", "")
+    assert kept in [hit.item.memory_id for hit in new.retrieve("class label")]
+    assert node is None or new.graph.get_node(node)
+    gone = having("projects", tenant=Tenant("o", "t", "old"))
+    assert gone.get(kept) is None
+
+
+def test_a_project_is_not_adopted_by_one_that_holds_something_or_by_strangers(having, make_item):
+    kept = having("projects", tenant=Tenant("o", "t", "old")).add(make_item())
+    mine = having("projects", tenant=Tenant("o", "t", "mine"))
+    mine.add(make_item("My own"))
+    assert mine.adopt_project("mine") is mine.adopt_project("old") is False
+    for stranger in (Tenant("x", "t", "new"), Tenant("o", "y", "new")):
+        assert having("projects", tenant=stranger).adopt_project("old") is False
+    assert having("projects", tenant=Tenant("o", "t", "old")).get(kept)
+
+
 def test_a_sound_store_says_so_and_needs_no_repair(backend, make_item):
     backend.add(make_item())
     checks = backend.check()

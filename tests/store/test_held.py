@@ -380,22 +380,6 @@ def test_approved_memories_still_belong_to_their_pack(tmp_path, make_item):
         assert (report.archived, len(report.kept)) == (2, 1)
 
 
-def test_a_project_with_a_new_name_keeps_what_it_knew(tmp_path, make_item):
-    path = tmp_path / "m.db"
-    with open_store(path, tenant=Tenant("o", "t", "old")) as db:
-        kept = db.add(make_item())
-        node = db.graph.create_node("fact", "x")
-    with open_store(path, tenant=Tenant("o", "t", "new")) as db:
-        assert db.adopt_project("nobody") is False
-        assert db.adopt_project("old") is True
-        assert db.adopt_project("old") is False
-        assert db.get(kept).project == "new"
-        assert db.graph.get_node(node)
-        assert db.retrieve("class label")
-    with open_store(path, tenant=Tenant("x", "t", "old")) as foreign:
-        assert foreign.adopt_project("new") is False
-
-
 def test_a_new_name_is_not_waited_for_longer_than_was_said(tmp_path, make_item):
     path = tmp_path / "m.db"
     for project in ("old", "full"):
