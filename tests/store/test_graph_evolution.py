@@ -239,6 +239,12 @@ def test_decay_never_falls_below_nothing(graph):
     with later(400):
         assert graph.decay(archive_below=0.0).confidence == {made: (0.1, 0.0)}
         assert graph.decay(archive_below=0.0).confidence == {}
+        graph.undo(graph.evolution(made)[0].id)
+        assert state(graph)[0][made][1] == 0.1
+        assert graph.decay(archive_below=0.0).confidence == {}, "it was undone"
+    with later(401):
+        graph.update_node(made, confidence=0.3)
+        assert graph.decay(archive_below=0.0).confidence == {}, "those months were taken"
     for bad in ({"per_month": -1}, {"archive_below": 2}):
         with pytest.raises(ValidationError):
             graph.decay(**bad)
