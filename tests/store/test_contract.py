@@ -919,3 +919,20 @@ def test_a_store_that_is_only_read_takes_nothing(opener, make_item, tmp_path):
         [],
         None,
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("    if x:\n        y()\n", "    if x:\n        y()"),
+        ("\n\n  \n\tindented\n\n\n  more  \n\n", "\tindented\n\n\n  more"),
+        ("plain", "plain"),
+    ],
+)
+def test_a_content_keeps_its_indentation(opener, make_item, given, kept):
+    store = opener()
+    made = store.add(make_item(content=given))
+    assert store.get(made).content == opener().get(made).content == kept
+    assert store.add(make_item(content=given.strip())) == made, "the id looks at words alone"
+    made = store.update(made, content="other").memory_id
+    assert store.update(made, content=given).content == kept

@@ -81,7 +81,7 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
         raise ValidationError(f"expected a MemoryItem, got {type(item).__name__}")
     title, description, content, task, tags = _item_texts(item)
     _check_title(title)
-    content = content.strip()
+    content = _trim(content)
     if not content:
         raise ValidationError("content is empty: write the steps to take", field="content")
     source_type = choice(item.source_type, SOURCE_TYPES, "source_type")
@@ -223,7 +223,11 @@ def _trust(item: MemoryItem, source_type: str, content: str) -> tuple[str, str |
 
 
 _BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
-"""At the beginning of a content: they go, the indentation of the first line stays."""
+
+
+def _trim(content: str) -> str:
+    """Without blank lines at either end; the indentation of the first line stays."""
+    return _BLANK_LINES.sub("", content).rstrip()
 
 
 def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -234,7 +238,7 @@ def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, 
             why = f"unknown node field {key!r}; known: {', '.join(sorted(known))}"
             raise ValidationError(why, field=key)
     row: dict[str, Any] = {"type": choice(kind, NODE_TYPES, "node type")}
-    row["content"] = _BLANK_LINES.sub("", admit_text(content, "content", NODE_CHARS)).rstrip()
+    row["content"] = _trim(admit_text(content, "content", NODE_CHARS))
     if not row["content"]:
         raise ValidationError("node content is empty", field="content")
     if "tier" in values:

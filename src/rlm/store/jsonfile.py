@@ -25,9 +25,9 @@ from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
 from rlm.store.jsondoc import Words
 from rlm.store.jsonruns import JSONRuns
 from rlm.store.learning import apply_lessons
-from rlm.store.records import check_listing
+from rlm.store.records import ID_KINDS, check_listing
 from rlm.store.types import Check, Hit, Lessons, MemoryItem, Scope, without_quarantine
-from rlm.store.values import admit_text
+from rlm.store.values import admit_text, check_count, choice
 
 _LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
 
@@ -138,10 +138,10 @@ class MemoryStore(JSONRuns):
         return None if place is None else replace(self._items[place])
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
-        if kind != "memory":
+        if choice(kind, ID_KINDS, "kind") != "memory":
             raise _lacking("graph")
         ids = {item.memory_id for item in self._visible() if item.memory_id.startswith(prefix)}
-        return sorted(ids)[:limit]
+        return sorted(ids)[: check_count(limit, "limit")]
 
     def list_items(
         self,

@@ -111,8 +111,9 @@ class JSONRuns(JSONDocument):
         self._signals.append({**about, "at": clock.now_iso(), "kind": kind, **moved})
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        signals = self._own_rows(self._signals)
-        kept = [signal for signal in signals if signal["memory_id"] == memory_id]
+        signals, place = self._own_rows(self._signals), self._place(memory_id)
+        stable = memory_id if place is None else self._items[place].memory_id
+        kept = [signal for signal in signals if signal["memory_id"] == stable]
         names = ("at", "kind", "delta", "before", "after", "reason")
         return [{name: signal[name] for name in names} for signal in kept]
 
