@@ -34,12 +34,12 @@ WITH_GRAPH = [kind for kind, (made, _) in BACKENDS.items() if "graph" not in mad
 @contextmanager
 def opening(kind: str, folder: Path):
     def opened(tenant: Tenant = LOCAL, **kw):
-        store = open_store(BACKENDS[kind][1].format(folder=folder), tenant=tenant, **kw)
+        store = open_store(opened.url, tenant=tenant, **kw)
         stores.append(store)
         return store
 
     stores: list = []
-    opened.kind = kind
+    opened.kind, opened.url = kind, BACKENDS[kind][1].format(folder=folder)
     yield opened
     for store in stores:
         store.close()
@@ -47,7 +47,7 @@ def opening(kind: str, folder: Path):
 
 @pytest.fixture(params=list(BACKENDS))
 def opener(request, tmp_path: Path):
-    """Open, and open again, the same store of each kind; `kind` tells which."""
+    """Open, and open again, the same store of each kind; `kind` tells which, `url` where."""
     with opening(request.param, tmp_path) as opened:
         yield opened
 

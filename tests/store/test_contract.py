@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 from rlm import clock
 from rlm.errors import NotFound, StoreError, StoreReadOnly, ValidationError
 from rlm.store.backend import MemoryBackend
+from rlm.store.lock import part_file
 from rlm.store.types import (
     Hit,
     Judgment,
@@ -516,6 +520,34 @@ def test_artifacts_are_saved_whole_or_not_at_all(backend, make_item):
     with pytest.raises(ValidationError, match="title has 50 words"):
         backend.save_artifacts(run, Trajectory("Next"), memories=[make_item("word " * 50)])
     assert backend.stats()["trajectories"] == 1
+
+
+KILLED_BACKUP = """
+import os, pathlib, sys
+from rlm.store.open import open_store
+
+with open_store(sys.argv[1], embedder="none") as store:
+    pathlib.Path.replace = lambda *paths: os.kill(os.getpid(), 9)
+    store.backup(sys.argv[2])
+"""
+
+
+def test_what_a_killed_backup_left_is_removed_by_the_next(opener, make_item, tmp_path):
+    store, target = opener(embedder="none"), tmp_path / "copies" / "copy [1]"
+    store.add(make_item())
+    args = [sys.executable, "-c", KILLED_BACKUP, opener.url, str(target)]
+    for _ in range(2):
+        killed = subprocess.run(args, check=False, timeout=60)
+        assert killed.returncode == -9
+    assert not target.exists() and len(list(target.parent.iterdir())) == 1
+    others = [target.parent / name for name in ("copy [1].mine.part", "copy 1.aaaaaaaa.part")]
+    for other in others:
+        other.write_text("not ours")
+    with part_file(target) as alive:
+        store.backup(target)
+        assert sorted(target.parent.iterdir()) == sorted([target, alive, *others])
+        alive.write_bytes(target.read_bytes())
+    assert sorted(target.parent.iterdir()) == sorted([target, *others])
 
 
 def test_backup_is_a_store_of_its_own(backend, opener, make_item, tmp_path):

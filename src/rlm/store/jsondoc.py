@@ -18,6 +18,7 @@ from typing import Any, Self
 from rlm.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly, ValidationError
 from rlm.retrieval.embed import Embedder
 from rlm.store import gate, jsonrows
+from rlm.store.lock import part_file
 from rlm.store.types import LOCAL, MemoryItem, Tenant
 from rlm.store.values import admit_id
 
@@ -142,22 +143,16 @@ class JSONDocument:
             "packs": self._packs,
         }
         text = json.dumps(data, ensure_ascii=False, indent=1)
-        part = Path(f"{target}.{os.getpid()}.part")
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
             if self._foreign and target == self.path and target.exists():
                 _keep_copy(target)
-            part.touch(mode=0o600)
-            with part.open("w", encoding="utf-8") as file:
+            with part_file(target) as part, part.open("w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            part.replace(target)
         except PermissionError as exc:
             raise StoreReadOnly(f"{target} cannot be written: {exc.strerror}") from exc
         except OSError as exc:
-            with suppress(OSError):
-                part.unlink()
             why = f"{target} cannot be written ({exc.strerror}): the old file is intact"
             raise StoreFull(why) from exc
         self.path = self.path or target
