@@ -95,6 +95,8 @@ def test_three_engines_one_answer(tmp_path, monkeypatch):
         with open_store(tmp_path / "words.db") as words:
             words.add_many(items)
             assert has_word_index(words) == ["ok: up to row 90"]
+            engines = [store.stats()["engine"]["lexical"] for store in (fts5, words, plain)]
+            assert engines == ["fts5", "tantivy", "scan"]
             assert agree(answers(fts5), answers(words), answers(plain))
 
 
@@ -353,6 +355,24 @@ def test_a_file_that_was_replaced_by_an_older_one_does_not_use_its_word_index(tm
         assert len(db.retrieve("zebra", k=50)) == 40
         assert not [hit for hit in db.retrieve("Recipe 17", k=50) if hit.item not in corpus(40)
                     and hit.item.title.startswith("Recipe") and db.get(hit.item.memory_id) is None]  # fmt: skip
+
+
+def test_building_a_word_index_removes_those_whose_store_is_gone(tmp_path, large):
+    stores = [tmp_path / name for name in ("gone.db", "kept.db", "new.db")]
+    folders = []
+    for path in stores:
+        if path.name == "new.db":
+            for file in tmp_path.glob("gone.db*"):
+                file.unlink()
+            strange = [folders[0].with_name(name) for name in ("mine-memory", "other")]
+            shutil.copytree(folders[0], strange[0])
+            strange[1].mkdir()
+        with open_store(path) as db:
+            db.add_many(corpus(40))
+            folders.append(folder_of(db))
+            assert has_word_index(db) == ["ok: up to row 40"]
+    assert [folder.exists() for folder in folders] == [False, True, True]
+    assert all(folder.exists() for folder in strange), "what is not ours is left alone"
 
 
 KILLED = """

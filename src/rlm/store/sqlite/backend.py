@@ -369,7 +369,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             "engine": {
                 "store": "sqlite",
                 "sqlite": apsw.sqlite_lib_version(),
-                "lexical": "fts5" if self.fts5 else "scan",
+                "lexical": self.index.lexical,
                 "semantic": self.embedder.model if self.embedder else None,
             },
         }

@@ -73,6 +73,13 @@ class Index:
         """The model whose vectors count."""
         return self._embedder.model if self._embedder else None
 
+    @property
+    def lexical(self) -> str:
+        """What finds rows by words: `tantivy` (and FTS5 for the newest), `fts5` or `scan`."""
+        if not self.fts5:
+            return "scan"
+        return "tantivy" if self.words.upto() else "fts5"
+
     def catch_up(self, *, force: bool = False) -> bool:
         """Bring the word index up to date, where the store is large and it lags; whether it was."""
         if self._db.in_write or self._db.read_only or not self.fts5:

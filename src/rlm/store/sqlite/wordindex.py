@@ -4,8 +4,8 @@ FTS5 takes 90 ms for eight common words in 100,000 rows, tantivy 2. So above `LA
 tantivy index lies beside the ontology cache. It is derived and may be deleted at any time. It is
 valid up to a row number that is committed together with its documents; newer rows are found by
 FTS5. Whoever writes and notices that it lags brings it up to date; a killed process leaves the
-last commit. Missing, locked or broken, it is left alone, FTS5 serves all rows, and `rlm doctor`
-says so.
+last commit. Whoever builds one removes those whose store is gone. Missing, locked or broken, it is
+left alone, FTS5 serves all rows, and `rlm doctor` says so.
 
 Every stem is prefixed with its space, so that a document frequency is the tenant's own and no
 filter is needed. A row that has died stays in the index until it is rebuilt; recall reads each
@@ -42,6 +42,8 @@ TERM_CHARS = 200
 BODY_COLUMNS = 2
 HEAD_TIMES = 4
 """A word of the head counts more often, as recall weighs it more: see docs/experiments.md."""
+OWNER = "store"
+"""The file of an index that says which store it belongs to."""
 EVERY = ""
 """What stands for a stem in every document of a space, to count them: no stem is empty."""
 
@@ -52,8 +54,8 @@ class WordIndex:
     def __init__(self, database: Database, source: Source, folder: Path) -> None:
         self._db = database
         self._source = source
-        name = hashlib.sha256(str(database.path.resolve()).encode()).hexdigest()[:16]
-        self._folder = folder / "index" / f"{name}-{source.kind}"
+        self._store = str(database.path.resolve())
+        self._folder = folder / "index" / _folder_name(self._store, source.kind)
         self._index: tantivy.Index | None = None
         self._searcher: tantivy.Searcher | None = None
         self._seen: int | None = None
@@ -200,8 +202,10 @@ class WordIndex:
         dead = int(self._note.get("documents", 0)) - live
         if not upto or dead > DEAD_SHARE * live:
             self.drop()
+            _remove_orphans(self._folder.parent)
             upto = 0
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (self._folder / OWNER).write_text(self._store, "utf-8")
         index = _open(self._folder)
         writer = index.writer(HEAP_BYTES, 1)
         documents = int(self._note.get("documents", 0)) if upto else 0
@@ -242,6 +246,19 @@ class WordIndex:
                 return
             yield page
             upto = page[-1][0]
+
+
+def _folder_name(store: str, kind: str) -> str:
+    return f"{hashlib.sha256(store.encode()).hexdigest()[:16]}-{kind}"
+
+
+def _remove_orphans(indexes: Path) -> None:
+    """Remove the indexes of stores that are gone: each names its store, and is named after it."""
+    for owner in indexes.glob(f"*/{OWNER}"):
+        with suppress(OSError, ValueError):
+            store, kind = owner.read_text("utf-8"), owner.parent.name.rpartition("-")[2]
+            if owner.parent.name == _folder_name(store, kind) and not Path(store).exists():
+                shutil.rmtree(owner.parent)
 
 
 def _term(space: int, stem: str) -> str:
