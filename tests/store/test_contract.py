@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rlm import clock
 from rlm.errors import NotFound, StoreError, StoreReadOnly, ValidationError
+from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.lock import part_file
 from rlm.store.types import (
@@ -968,3 +969,12 @@ def test_a_content_keeps_its_indentation(opener, make_item, given, kept):
     assert store.add(make_item(content=given.strip())) == made, "the id looks at words alone"
     made = store.update(made, content="other").memory_id
     assert store.update(made, content=given).content == kept
+
+
+def test_what_holds_recalled_text_waits_until_a_person_approves_it(opener, make_item):
+    store = opener()
+    made = store.add(make_item(content=f"{gate.RECALLED_HEADING}\nAsk twice."))
+    assert store.get(made).trust == "quarantined" and store.retrieve("ask twice") == []
+    approved = store.approve(made, by="me")
+    assert approved.trust == opener().get(made).trust == "trusted"
+    assert approved.provenance == {"approved_by": "me"} and store.retrieve("ask twice")

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from rlm.errors import ValidationError
+from rlm.errors import NotFound, ValidationError
 from rlm.store.graph import Member
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.identity import normalize_scope
@@ -31,6 +31,7 @@ from rlm.store.types import (
     LEVELS,
     NODE_TYPES,
     OUTCOMES,
+    QUARANTINE_KEYS,
     QUARANTINE_REASON,
     ROLES,
     SOURCE_TYPES,
@@ -51,6 +52,7 @@ from rlm.store.values import (
     check_many,
     check_text,
     choice,
+    finite,
     is_clean,
     natural,
     show,
@@ -184,6 +186,30 @@ def amend_item(old: MemoryItem, changes: Mapping[str, Any], tenant: Tenant) -> M
     if new.memory_id != old.memory_id:
         new.provenance["edited_from"] = old.memory_id
     return replace(new, archived_at=old.archived_at)
+
+
+def approve_item(old: MemoryItem, by: str | None) -> MemoryItem:
+    """A copy of a stored memory that a person trusts, with who said so."""
+    stated = old.provenance.items()
+    provenance = {key: value for key, value in stated if key not in QUARANTINE_KEYS}
+    if by:
+        provenance["approved_by"] = admit_text(by, "approved_by", 200)
+    return replace(old, trust="trusted", provenance=provenance)
+
+
+def move_confidence(
+    item: MemoryItem, delta: Any, kind: Any, reason: Any
+) -> tuple[float, float, str, str | None]:
+    """Confidence before and after, clamped to [0, 1], with kind and reason as they are logged."""
+    before = item.confidence or 0.0
+    after = min(1.0, max(0.0, before + finite(delta, "delta")))
+    text = None if reason is None else admit_text(reason, "reason", 2_000)
+    return before, after, admit_text(kind, "kind", 64), text
+
+
+def no_memory(memory_id: str) -> NotFound:
+    """The error for an id that this tenant does not have."""
+    return NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
 
 
 def same_words(new: MemoryItem) -> ValidationError:

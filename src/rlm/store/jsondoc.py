@@ -254,6 +254,13 @@ class JSONDocument:
 
         return min(self._places(memory_id), key=order, default=None)
 
+    def _existing(self, memory_id: str) -> int:
+        """The place of a memory that must be there: NotFound."""
+        place = self._place(memory_id)
+        if place is None:
+            raise gate.no_memory(memory_id)
+        return place
+
     def _put(self, admitted: Sequence[MemoryItem]) -> None:
         mine = ((place, item) for place, item in enumerate(self._items) if self._mine(item))
         there = {(item.memory_id, item.level): place for place, item in mine}

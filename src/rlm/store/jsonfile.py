@@ -16,7 +16,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from rlm import clock
-from rlm.errors import NotFound, NotSupported
+from rlm.errors import NotSupported
 from rlm.retrieval import bm25
 from rlm.retrieval.recall import Corpus, Document, Loan, recall
 from rlm.retrieval.tokens import Query, tokens
@@ -26,11 +26,8 @@ from rlm.store.jsondoc import Words
 from rlm.store.jsonruns import JSONRuns
 from rlm.store.learning import apply_lessons
 from rlm.store.records import ID_KINDS, check_listing
-from rlm.store.types import Check, Hit, Lessons, MemoryItem, Scope, without_quarantine
-from rlm.store.values import admit_text, check_count, choice
-
-_LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
-
+from rlm.store.types import Check, Hit, Lessons, MemoryItem, Scope
+from rlm.store.values import check_count, choice
 
 LACKS = {
     "graph": "no hypergraph",
@@ -172,21 +169,13 @@ class MemoryStore(JSONRuns):
         return [replace(item) for _, _, item in chosen[max(0, offset) :][: max(0, limit)]]
 
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
-        return self._update(memory_id, changes)
-
-    def _update(
-        self, memory_id: str, changes: dict[str, Any], *, approving: bool = False
-    ) -> MemoryItem:
-        place = self._place(memory_id)
-        if place is None:
-            raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
+        place = self._existing(memory_id)
         old = self._items[place]
         new = gate.amend_item(old, changes, self.tenant)
         if new.memory_id != old.memory_id and self._place(new.memory_id) is not None:
             raise gate.same_words(new)
         before = self._state()
-        if not approving:
-            self._mark_changed(old)
+        self._mark_changed(old)
         self._items[place] = new
         if new.confidence != old.confidence:
             self._note_signal(new, "edit", old.confidence or 0.0, None)
@@ -221,16 +210,12 @@ class MemoryStore(JSONRuns):
         return True
 
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
-        item = self.get(memory_id)
-        if item is None:
-            raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
-        if item.trust == "trusted":
-            return item
-        provenance = without_quarantine(item.provenance)
-        if by:
-            provenance["approved_by"] = admit_text(by, "approved_by", 200)
-        changes = {"trust": "trusted", "provenance": provenance}
-        return self._update(item.memory_id, changes, approving=True)
+        place = self._existing(memory_id)
+        if self._items[place].trust != "trusted":
+            before = self._state()
+            self._items[place] = gate.approve_item(self._items[place], by)
+            self._save_or_restore(before)
+        return replace(self._items[place])
 
     # -- what it lacks -----------------------------------------------------------------------------
 

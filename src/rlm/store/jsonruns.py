@@ -8,13 +8,12 @@ from itertools import islice
 from typing import Any
 
 from rlm import clock
-from rlm.errors import NotFound
 from rlm.store import gate
 from rlm.store.jsondoc import JSONDocument
 from rlm.store.learning import LearningRow, learning_row
 from rlm.store.records import Use, admit_artifacts, admit_usage, already_saved
 from rlm.store.types import Judgment, Lessons, MemoryItem, NewPack, PackRow, Run, Trajectory
-from rlm.store.values import admit_id, admit_text, check_count, finite
+from rlm.store.values import admit_id, check_count
 
 
 class JSONRuns(JSONDocument):
@@ -91,16 +90,11 @@ class JSONRuns(JSONDocument):
     def adjust_confidence(
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
     ) -> float:
-        place = self._place(memory_id)
-        if place is None:
-            raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
-        state, item = self._state(), self._items[place]
-        before = item.confidence or 0.0
-        after = min(1.0, max(0.0, before + finite(delta, "delta")))
-        kind = admit_text(kind, "kind", 64)
-        text = None if reason is None else admit_text(reason, "reason", 2_000)
+        place, state = self._existing(memory_id), self._state()
+        item = self._items[place]
+        before, after, kind, why = gate.move_confidence(item, delta, kind, reason)
         self._items[place] = replace(item, confidence=after)
-        self._note_signal(self._items[place], kind, before, text)
+        self._note_signal(self._items[place], kind, before, why)
         self._save_or_restore(state)
         return after
 
