@@ -14,7 +14,7 @@ the same scores, however they find their candidates. Nothing here knows a databa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -264,12 +264,13 @@ class _Scorer:
             return list(found.values())
         own = {hit.document.number: hit.similarity for hit in lenders}
         self._read([loan.borrower for loan in loans], keep=True)
-        hits = {number: _copy(hit) for number, hit in found.items()}
+        # Copies: the next look begins with what is each one's own.
+        hits = {number: replace(hit, lent={}) for number, hit in found.items()}
         for loan in loans:
             borrower = self._known.get(loan.borrower)
             if borrower is None:
                 continue
-            hit = hits.setdefault(loan.borrower, _copy(borrower))
+            hit = hits.setdefault(loan.borrower, replace(borrower, lent={}))
             lender = found[loan.lender].document.key
             lent = loan.share * own[loan.lender]
             hit.lent[lender] = max(lent, hit.lent.get(lender, 0.0))
@@ -303,18 +304,15 @@ class _Scorer:
             np.float32,
         )
         fused = fusion.fuse(lexical, cosines, self._plan.damp)
-        plain = self._vector is None
         rows = zip(
             documents, weighed, lexical.tolist(), cosines.tolist(), fused.tolist(), strict=True
         )
         for document, (counts, chars), words, cosine, similarity in rows:
-            if self._plan.keeps(similarity, words, counts):
-                meaning = None if plain else cosine
-                hit = Found(document, words, meaning, similarity, counts=counts, chars=chars)
-                self._known[document.number] = hit
-            elif keep:
-                meaning = None if plain else cosine
-                hit = Found(document, 0.0, meaning, 0.0, counts=counts, chars=chars)
+            is_hit = self._plan.keeps(similarity, words, counts)
+            if is_hit or keep:
+                own = (words, similarity) if is_hit else (0.0, 0.0)
+                meaning = None if self._vector is None else cosine
+                hit = Found(document, own[0], meaning, own[1], counts=counts, chars=chars)
                 self._known[document.number] = hit
 
     def _cosines(self, documents: Sequence[Document]) -> Floats:
@@ -334,13 +332,6 @@ class _Scorer:
             # Not `@`: there the last digits depend on which other rows are read.
             out[places] = (matrix * self._vector).sum(axis=1)
         return out
-
-
-def _copy(hit: Found) -> Found:
-    """A hit that may borrow: the next look begins with what is its own."""
-    return Found(
-        hit.document, hit.lexical, hit.cosine, hit.similarity, counts=hit.counts, chars=hit.chars
-    )
 
 
 def _by_similarity(hit: Found) -> tuple[float, int]:

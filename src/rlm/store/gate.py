@@ -280,9 +280,9 @@ def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, 
 
 
 def admit_edge(
-    kind: str, label: str | None, members: Sequence[Any], weight: float
-) -> tuple[str, str | None, tuple[Member, ...], float]:
-    """Checked parts of a hyperedge. Whether its nodes exist is for the store to say."""
+    kind: str, label: str | None, weight: float, members: Sequence[Any]
+) -> tuple[str, str | None, float, tuple[Member, ...]]:
+    """Checked parts of a hyperedge, as `Edge` orders them. Which nodes exist the store knows."""
     choice(kind, EDGE_TYPES, "edge type")
     clean_label = None if label is None else admit_line(label, "label", TASK_CHARS)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < 1e300:
@@ -300,7 +300,7 @@ def admit_edge(
             why = f"node {member.node_id} is twice in the role {member.role!r} of one edge"
             raise ValidationError(why, field="members")
         seen.add((member.node_id, member.role))
-    return kind, clean_label, checked, float(weight)
+    return kind, clean_label, float(weight), checked
 
 
 def _member(value: Any, index: int) -> Member:

@@ -24,9 +24,8 @@ from rlm.store import gate
 from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
 from rlm.store.jsondoc import Words
 from rlm.store.jsonruns import JSONRuns
-from rlm.store.learning import apply_lessons
 from rlm.store.records import ID_KINDS, check_listing
-from rlm.store.types import Check, Hit, Lessons, MemoryItem, Scope
+from rlm.store.types import Check, Hit, MemoryItem, Scope
 from rlm.store.values import check_count, choice
 
 LACKS = {
@@ -78,9 +77,6 @@ class MemoryStore(JSONRuns):
         self._put(admitted)
         self._save_or_restore(before)
         return [item.memory_id for item in admitted]
-
-    def apply_lessons(self, lessons: Lessons) -> None:
-        apply_lessons(self, lessons)
 
     # -- retrieving --------------------------------------------------------------------------------
 

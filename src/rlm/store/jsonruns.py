@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rlm import clock
 from rlm.store import gate
 from rlm.store.jsondoc import JSONDocument
-from rlm.store.learning import LearningRow, learning_row
+from rlm.store.learning import LearningRow, apply_lessons, learning_row
 from rlm.store.records import Use, admit_artifacts, admit_usage, already_saved
 from rlm.store.types import Judgment, Lessons, MemoryItem, NewPack, PackRow, Run, Trajectory
 from rlm.store.values import admit_id, check_count
 
+if TYPE_CHECKING:
+    from rlm.store.backend import MemoryBackend
+
 
 class JSONRuns(JSONDocument):
     """What runs left, why confidence moved, which packs were imported."""
-
-    def apply_lessons(self, lessons: Lessons) -> None:
-        """What a run changes in memories that are there."""
-        raise NotImplementedError
 
     # -- runs --------------------------------------------------------------------------------------
 
@@ -85,7 +84,7 @@ class JSONRuns(JSONDocument):
                 item, success = self._items[place], judgment is not None and judgment.is_success
                 name = "success_count" if success else "failure_count"
                 self._items[place] = replace(item, **{name: getattr(item, name) + 1})
-        self.apply_lessons(lessons)
+        apply_lessons(cast("MemoryBackend", self), lessons)
 
     def adjust_confidence(
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None

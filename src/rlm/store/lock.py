@@ -58,14 +58,11 @@ class WriteLock:
             fcntl.flock(self._files[1], fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Drop the descriptors; the lock files stay, since another process may hold them."""
+        """Drop the descriptors; the lock files stay, since another process may hold them. Also
+        after a fork, where they are shared with the parent."""
         for number in self._files:
             os.close(number)
         self._files = []
-
-    def forget(self) -> None:
-        """After a fork: the descriptors are shared with the parent, so close ours."""
-        self.close()
 
     def _open(self) -> None:
         if self._files:

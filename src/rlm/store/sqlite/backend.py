@@ -26,7 +26,6 @@ from rlm.errors import RLMError, StoreError, StoreReadOnly
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.recall import Document, recall
 from rlm.store import gate
-from rlm.store.learning import apply_lessons
 from rlm.store.sqlite import integrity, items, listing, migrations, reembed, rows
 from rlm.store.sqlite.candidates import Index
 from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database
@@ -40,7 +39,6 @@ from rlm.store.types import (
     LOCAL,
     Check,
     Hit,
-    Lessons,
     MemoryItem,
     Scope,
     Tenant,
@@ -318,9 +316,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             yield
             self._flush_accesses(connection)
         self.index.catch_up()
-
-    def apply_lessons(self, lessons: Lessons) -> None:
-        apply_lessons(self, lessons)
 
     # -- projects ----------------------------------------------------------------------------------
 

@@ -154,7 +154,7 @@ class Database:
             self._depth = self._reading = 0
             self._closed = False
             _abandoned.append(self._connection)
-            self.lock.forget()
+            self.lock.close()
             self._connection = self._connect()
 
     @property
