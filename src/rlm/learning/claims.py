@@ -54,15 +54,12 @@ def _listed(line: str) -> tuple[int, ...]:
 
 
 def _rounds_to(other: Decimal, said: Decimal) -> bool:
-    """Whether a number is another one, with fewer digits, or as a percentage."""
+    """Whether a number is another one, rounded or cut, or as a percentage."""
     exponent = said.as_tuple().exponent
     if other == other.to_integral_value() or not isinstance(exponent, int):
         return False
     unit = Decimal(1).scaleb(exponent)
-    try:
-        return said in (other.quantize(unit), (other * 100).quantize(unit))
-    except ArithmeticError:  # far too large
-        return False
+    return abs(other - said) < unit or abs(100 * other - said) < unit
 
 
 def find_unseen_quotes(answer: str, texts: Iterable[str]) -> list[str]:

@@ -55,7 +55,7 @@ class Step:
         found: dict[str, Any] = {"turn": self.turn, "code": clip(code, CODE)}
         if calls:
             found["calls"] = calls
-        found["output"] = end(self.output.strip(), OUTPUT) or "(nothing printed)"
+        found["output"] = end(self.output, OUTPUT) if self.output.strip() else "(nothing printed)"
         if self.error:
             found["error"] = clip(self.error, ERROR)
         if self.sub_calls:
@@ -74,8 +74,8 @@ class Evidence:
     answer: str
     steps: Sequence[Step] = ()
     not_found: Sequence[str] = ()
-    more: Mapping[str, Any] = field(default_factory=dict)
-    """What else is shown, as it is."""
+    more: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What else is shown."""
 
     @classmethod
     def of_run(
@@ -100,9 +100,12 @@ class Evidence:
 
     @classmethod
     def of_artifact(
-        cls, artifact: Mapping[str, Any], ns: Mapping[str, Any] | None = None
+        cls,
+        artifact: Mapping[str, Any],
+        ns: Mapping[str, Any] | None = None,
+        calls: Sequence[ToolCall] = (),
     ) -> Evidence:
-        """Of a run of which only the artifact is left (seed 001)."""
+        """Of a run of which only the artifact is left (seed 001), and perhaps its calls."""
         steps = [
             Step(
                 step["iteration"] if isinstance(step.get("iteration"), int) else 0,
@@ -112,12 +115,14 @@ class Evidence:
             for step in artifact.get("key_steps") or ()
             if isinstance(step, Mapping)
         ]
-        more: dict[str, Any] = {}
+        if calls:
+            steps.append(Step(0, calls=calls))
+        more: dict[str, Sequence[str]] = {}
         if errors := list(artifact.get("errors_encountered") or ())[:5]:
-            more["errors"] = [clip_ends(text, ERROR) for text in errors]
-        named = [(n, v) for n, v in (ns or {}).items() if isinstance(v, str | int | float)][:10]
-        if named:
-            more["values"] = {clip_ends(n, 60): clip_ends(v, 120) for n, v in named}
+            more["errors"] = errors
+        values = [(n, v) for n, v in (ns or {}).items() if isinstance(v, str | int | float)][:10]
+        if values:
+            more["values"] = [f"{name} = {value}" for name, value in values]
         task, answer = str(artifact.get("task") or ""), str(artifact.get("final_answer") or "")
         return cls(task, answer, steps, more=more)
 
@@ -140,13 +145,14 @@ class Evidence:
         latest = set(places[-LATEST:])
         steps = [self._show_step(at, kept if at in latest else kept / 2) for at in places]
         found: dict[str, Any] = {
-            "task": clip_ends(self.task, max(80, int(TASK * kept))),
+            "task": clip_ends(self.task, max(40, int(TASK * kept))),
             "steps": steps,
         }
         if len(places) < len(self.steps):
             found["steps_left_out"] = len(self.steps) - len(places)
-        found |= self.more
-        found["answer"] = clip_ends(self.answer, max(200, int(ANSWER * kept)))
+        for name, texts in self.more.items():
+            found[name] = [clip_ends(text, max(16, int(ERROR * kept))) for text in texts]
+        found["final_answer"] = clip_ends(self.answer, max(80, int(ANSWER * kept)))
         if self.not_found:
             found["not_found"] = [clip_ends(text, 120) for text in self.not_found[:10]]
         return found

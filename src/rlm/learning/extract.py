@@ -69,7 +69,10 @@ class Extraction:
         ]
         specifics = frozenset[str]().union(*map(_specifics, artifacts, readings))
         gate = Gate(self.tools, specifics, self.prefixes, self.recalled)
-        shown = evidence or [Evidence.of_artifact(artifact) for artifact in artifacts]
+        shown = evidence or [
+            Evidence.of_artifact(artifact, calls=reading.calls)
+            for artifact, reading in zip(artifacts, readings, strict=True)
+        ]
         found = gate.admit(self._ask(shown, judgments, readings) or [])
         if not any(item.trust == "unverified" for item in found):
             # Our own words hold nothing of the run, and may say what is known already.

@@ -24,8 +24,6 @@ from rlm.store.types import Judgment
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 REASON_CHARS, MISSING_CHARS, MOST_MISSING = 500, 200, 20
 
-VERDICTS = {"success": True, "failure": False, "unclear": None}
-
 
 def judge_trajectory(
     artifact: Mapping[str, Any],
@@ -128,17 +126,16 @@ def read_judgment(text: str) -> Judgment:
     found = parse_json(text)
     if not isinstance(found, dict):
         raise ValueError("it is JSON, but no object")
-    verdict, reason = found.get("verdict"), found.get("reason")
+    is_success, reason = found.get("is_success", ""), found.get("reason")
     confidence, missing = found.get("confidence"), found.get("missing", [])
-    if not isinstance(verdict, str) or verdict not in VERDICTS:
-        raise ValueError('"verdict" is none of success, failure, unclear')
+    if is_success is not None and not isinstance(is_success, bool):
+        raise ValueError('"is_success" is none of true, false, null')
     if not isinstance(reason, str) or not reason.strip():
         raise ValueError('"reason" is no text')
     if confidence not in (HIGH, MEDIUM, LOW):
         raise ValueError('"confidence" is none of high, medium, low')
     if not isinstance(missing, list) or not all(isinstance(part, str) for part in missing):
         raise ValueError('"missing" is no list of texts')
-    is_success = VERDICTS[verdict]
     if is_success and confidence == LOW:
         is_success = None
     lacking = [_short(part)[:MISSING_CHARS] for part in missing if part.strip()][:MOST_MISSING]

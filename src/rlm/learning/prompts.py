@@ -47,12 +47,11 @@ contradicts the steps, or was never looked at, is a failure.
 3. Would these queries and computations give the right answer to the task? A query about \
 something else, or one whose rows were cut before they were counted, is a failure.
 Judge the substance: a different notation, order or rounding is right, and how elegant the way was \
-does not matter. Take no side in doubt: when the data does not let you decide, say "unclear".
+does not matter. Take no side in doubt: when the data does not let you decide, it is null.
 
 Reply with JSON only: "reason" (one or two sentences of your own, at most 300 characters), \
 "missing" (what part of an answer or which evidence is lacking, in a few words each; empty for a \
-success), "confidence" ("high", "medium" or "low") and "verdict" ("success", "failure" or \
-"unclear")."""
+success), "confidence" ("high", "medium" or "low") and "is_success" (true, false, or null)."""
 
 JUDGE_ASK = """\
 Judge the run between the marks.
@@ -76,13 +75,13 @@ NOT_FOUND = CHECKED + (
 JUDGE_REPAIR = """\
 That was not the JSON object that was asked for ({problem}). Judge the same run again by the same \
 rules. Reply with nothing but one JSON object with "reason" (text), "missing" (a list of texts), \
-"confidence" ("high", "medium" or "low") and "verdict" ("success", "failure" or "unclear")."""
+"confidence" ("high", "medium" or "low") and "is_success" (true, false, or null)."""
 
 JUDGE_SCHEMA = object_schema(
     reason={"type": "string", "minLength": 1, "maxLength": 400},
     missing={"type": "array", "items": {"type": "string", "maxLength": 120}, "maxItems": 8},
     confidence={"type": "string", "enum": ["high", "medium", "low"]},
-    verdict={"type": "string", "enum": ["success", "failure", "unclear"]},
+    is_success={"type": ["boolean", "null"]},
 )
 
 _ANGLES = "<>‹›«»≪≫⋖⋗〈〉⟨⟩⟪⟫《》﹤﹥＜＞❮❯❰❱˂˃ᐸᐳᚲ⧼⧽⩹⩺⪡⪢⋘⋙❬❭"
@@ -113,9 +112,9 @@ def clip_ends(value: Any, most: int, tail: float = 0.25) -> str:
     """Beginning and end of a text, `most` characters without hidden signs and secrets. `tail` is
     the share of the end."""
     text = "" if value is None else str(value)
-    room = 25 * most + 500
-    if len(text) > 2 * room:
-        text = f"{text[:room]}{GAP}{text[len(text) - room :]}"
+    head, rest = 50 * most + 1_000, 10 * most + 200  # before hidden characters are taken out
+    if len(text) > head + rest:
+        text = f"{text[:head]}{GAP}{text[len(text) - rest :]}"
     text = scrub(clean_text(text))[0]
     if len(text) <= most:
         return text
