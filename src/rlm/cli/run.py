@@ -90,6 +90,9 @@ def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
     "--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline."
 )
 @click.option("--sub-model", metavar="NAME", help="The model behind llm_query.")
+@click.option(
+    "--no-query-cache", is_flag=True, help="Ask again where llm_query gets an equal prompt."
+)
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
 @limit_options()
 @click.option("--log-dir", metavar="DIR",
@@ -150,6 +153,7 @@ def run(
             recall=memory,
             memory_tools=memory,
             enable_extraction=extract and memory,
+            cache_queries=not given.pop("no_query_cache"),
             limits=take_limits(given, over_text=context is not None),
             on_start=on_start,
             on_step=None if session.json else _step_printer(verbose),

@@ -122,7 +122,7 @@ class LoopRun:
         self.query, self.logger = clean(query), logger
         self.helper = spec.sub_client or root
         self.client = self.helper if depth else root
-        self.budget = budget or Budget(self.limits)
+        self.budget = budget or Budget(self.limits, cache_queries=spec.cache_queries)
         self.context, self.card = place_context(handles, context)
         tools_text = describe_tools(spec.tools) if spec.tools_text is None else spec.tools_text
         self.history = History(self._system(tools_text), first_message(self.query, self.card))
