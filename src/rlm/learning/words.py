@@ -3,7 +3,8 @@ number.
 
 English only, by pattern, and strict: what can be read in two ways is not read at all.
 
-Of several numbers in an answer the first counts. Not counted: digits in IRIs, `prefix:name` and
+Of several numbers in an answer the first counts, and the one that a calculation comes to: "8 and 3,
+so 5". Not counted: digits in IRIs, `prefix:name` and
 quoted names, the marks of a list, dates, percentages, "of the 50 …", asides in brackets, and what
 the question itself says. "3 or 4", "about 3" and "at least 3" are no number.
 """
@@ -60,8 +61,8 @@ _ABSENT = re.compile(
     re.IGNORECASE,
 )
 _NONE = re.compile(
-    rf"\bnone\b|\bnothing\b|\bno (?!{_FILLER})[\w'-]+|\bnot (?:have|has) any\b|n't"
-    r" (?:have|any)\b|\bnot any\b|\bzero\b"
+    rf"\bnone\b|\bnothing\b|\bno (?!{_FILLER})[\w'-]+|(?:\bnot|n't) (?:\w+ ){{0,2}}any\b|n't have\b"
+    r"|\bzero\b"
     r"|(?<![\w.,-])0(?![\w.,:-]\w|\w)|\bempty\b|\bwithout any\b|\bneither\b|\bnot"
     r" connected\b|\bleaf\b|^\W*no\b",
     re.IGNORECASE,
@@ -94,6 +95,15 @@ def says_none(answer: str) -> bool:
     """Whether an answer says that there are none; also when it says that there is no such thing."""
     said = sentences(plain_words(answer))[:2]
     return any(_NONE.search(part) for part in said) or says_absent(answer)
+
+
+_ALL = re.compile(r"\W*(?:all|both|each|every|yes)\b", re.IGNORECASE)
+
+
+def begins_with_none(answer: str) -> bool:
+    """Whether the first sentence of an answer says that there are none."""
+    first = next(iter(sentences(plain_words(answer))), "")
+    return bool(_NONE.search(first)) and not _ALL.match(first)
 
 
 # -- yes or no
@@ -186,6 +196,11 @@ _CHOICE = re.compile(
 _PART_OF = re.compile(
     r"\b(?:(?:out )?of|among|from) (?:the |all |these |those |its )?(?:other )?$", re.IGNORECASE
 )
+_COMES_TO = re.compile(
+    r"\b(?:so|thus|hence|therefore|making|(?:which|that) (?:is|makes|leaves|comes to)|"
+    r"(?:difference|total|average|sum|mean) (?:is|of|comes to))\b|[=→⇒]",
+    re.IGNORECASE,
+)
 _ITEM = re.compile(r"^[ \t]*\(?\d{1,4}[.):][ \t]+(?=\S)", re.MULTILINE)
 _ASIDE = re.compile(r"\([^()\n]*\)|\[[^\[\]\n]*\]")
 _NO_NUMBER = re.compile(r"\s*(?:[,.;:!]|$|one\b|doubt|less|fewer|more)", re.IGNORECASE)
@@ -201,6 +216,18 @@ def number_in(answer: str, question: str = "") -> Decimal | None:
         if own:
             return None if own[0][1] else own[0][0]
     return None
+
+
+def numbers_given(answer: str, question: str = "", *, fraction: bool = False) -> list[Decimal]:
+    """The number that an answer gives first, and the one that its last calculation comes to. With
+    `fraction` also the first that is not whole: "the 4 of them weigh 58.75 t on average"."""
+    text = plain_words(_without_items(answer))
+    ends = [match.end() for match in _COMES_TO.finditer(text)]
+    found = [number_in(answer, question), number_in(text[ends[-1] :], question) if ends else None]
+    if fraction:
+        parts = [each for each in _numbers(_ASIDE.sub(" ", text)) if each[0] % 1]
+        found += [number for number, hedged in parts[:1] if not hedged]
+    return [number for number in found if number is not None]
 
 
 def _numbers(text: str) -> list[tuple[Decimal, bool]]:

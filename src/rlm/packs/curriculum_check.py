@@ -11,10 +11,8 @@ import difflib
 from collections.abc import Iterator
 
 from rlm.errors import ConfigError, OntologyError, ValidationError
-from rlm.learning.verify import Verify, check_verify
+from rlm.learning.verify import Verify, check_verify, query_terms
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.query.guard import check_query
-from rlm.ontology.query.lexer import IRI, PNAME, Token
 from rlm.ontology.terms import Prefixes
 from rlm.ontology.views.resolve import occurs
 from rlm.ontology.views.search import nearest
@@ -88,7 +86,9 @@ def _similar_kind(tag: str) -> str:
 
 
 def _check_terms(verify: Verify, engine: Engine, known: dict[str, bool]) -> None:
-    for name, iri in _query_terms(verify.sparql, getattr(engine, "prefixes", None) or Prefixes()):
+    for name, iri in query_terms(verify.sparql, getattr(engine, "prefixes", None) or Prefixes()):
+        if iri in _ALWAYS or iri.startswith(XSD) or iri[-1] in "#/:":
+            continue
         if iri not in known:
             known[iri] = occurs(engine, iri)
         if not known[iri]:
@@ -101,34 +101,6 @@ def _instead(engine: Engine, iri: str) -> str:
     meta = engine.meta()
     near = nearest(meta, iri)
     return f" (did you mean {' or '.join(map(meta.curie, near))}?)" if near else ""
-
-
-def _query_terms(sparql: str, prefixes: Prefixes) -> Iterator[tuple[str, str]]:
-    """The terms that a query names, with their IRIs; no namespace, datatype or `_ALWAYS`."""
-    tokens = check_query(sparql).tokens
-    declared = Prefixes(prefixes)
-    own: set[int] = set()
-    base = ""
-    for at, token in enumerate(tokens):
-        if token.upper == "PREFIX":
-            declared[tokens[at + 1].text[:-1]] = base + tokens[at + 2].text[1:-1]
-            own |= {at + 1, at + 2}
-        elif token.upper == "BASE":
-            base = tokens[at + 1].text[1:-1]
-            own.add(at + 1)
-    for at, token in enumerate(tokens):
-        if token.kind not in (IRI, PNAME) or at in own:
-            continue
-        iri = _expand(token, declared)
-        if iri and iri not in _ALWAYS and not iri.startswith(XSD) and iri[-1] not in "#/:":
-            yield token.text, iri
-
-
-def _expand(token: Token, prefixes: Prefixes) -> str:
-    """The IRI; '' for what only an engine can read: escapes, names relative to a base."""
-    if "\\" in token.text or (token.kind == IRI and ":" not in token.text):
-        return ""
-    return token.text[1:-1] if token.kind == IRI else prefixes.expand(token.text)
 
 
 def _check_some(verify: Verify, found: int) -> None:
