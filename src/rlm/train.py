@@ -24,14 +24,14 @@ from rlm.learning.insights_stats import own_end
 from rlm.llm import Client, open_client
 from rlm.loop.types import INTERRUPTED
 from rlm.ontology.open import open_engine
-from rlm.packs.curriculum import Curriculum, Task, read_curriculum
+from rlm.packs.curriculum import KINDS, Curriculum, Task, read_curriculum
 from rlm.packs.curriculum_check import check_curriculum
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import canonical_json
 from rlm.store.learning import LearningRow
 
 MOST_ROWS = 1_000_000
-UNKIND = "other"
+Which = Literal["train", "held_out", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def run_task(lesson: Curriculum, task: Task, spec: RunSpec) -> AgentResult:
             ontology_path=lesson.ontology_path,
             ontology_name=lesson.ontology_name,
             verify=task.verify,
-            task_types=task.tags,
+            task_types=tuple(tag for tag in task.tags if tag in KINDS),
         )
     )
     if result.result.interrupted:
@@ -187,7 +187,7 @@ def run_task(lesson: Curriculum, task: Task, spec: RunSpec) -> AgentResult:
 # -- before anything is spent
 
 
-def choose_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
+def choose_tasks(lesson: Curriculum, which: Which) -> tuple[Task, ...]:
     """The tasks that `which` names: train, held_out or all. ConfigError when there is none."""
     if which not in ("train", "held_out", "all"):
         raise ConfigError(f"tasks is {which!r}: use train, held_out or all")
@@ -248,7 +248,7 @@ def is_done(row: LearningRow) -> bool:
 def _earlier(task: Task, row: LearningRow) -> TaskOutcome:
     return TaskOutcome(
         task_id=task.id,
-        kind=task.kind or UNKIND,
+        kind=task.kind or task.tags[0],
         success=bool(row.is_success),
         steps=row.iteration_count,
         reason=row.reason or "",
@@ -260,7 +260,7 @@ def _earlier(task: Task, row: LearningRow) -> TaskOutcome:
 def _outcome(task: Task, result: AgentResult) -> TaskOutcome:
     return TaskOutcome(
         task_id=task.id,
-        kind=task.kind or UNKIND,
+        kind=task.kind or task.tags[0],
         success=result.success,
         steps=result.iterations,
         reason=result.why,

@@ -200,10 +200,11 @@ class RunParts:
             check_language(spec.query, asked, ontology=graph is not None, context=context)
         if spec.log_dir is not None and spec.task is None:  # training has looked for all its tasks
             check_log_dir(spec.log_dir)
-        return cls(models, _open_memory(stack, spec), graph, context)
+        return cls(models, open_memory(stack, spec), graph, context)
 
 
-def _open_memory(stack: ExitStack, spec: RunSpec) -> MemoryBackend:
+def open_memory(stack: ExitStack, spec: RunSpec) -> MemoryBackend:
+    """The store that a spec names; closed with the stack where it was opened here."""
     if callable(spec.store):
         return stack.enter_context(spec.store())
     if spec.store is not None:

@@ -17,7 +17,7 @@ from rlm.ontology.terms import Prefixes
 from rlm.ontology.views.resolve import occurs
 from rlm.ontology.views.search import nearest
 from rlm.ontology.vocabulary import ALTERNATIVES, COMMENTS, DEFINITIONS, LABELS, OWL, RDF, RDFS, XSD
-from rlm.packs.curriculum import KINDS, Curriculum
+from rlm.packs.curriculum import KINDS, Curriculum, Task
 
 _LEAST_ALIKE = 0.75
 _OF_RDF = """
@@ -66,14 +66,26 @@ def check_curriculum(curriculum: Curriculum, engine: Engine) -> None:
 
 
 def odd_tags(curriculum: Curriculum) -> Iterator[str]:
-    """A remark for each task none of whose tags is a kind of question. Otherwise tags are free."""
+    """A remark for each task with a tag that is nearly a kind of question, and one for all others
+    none of whose tags is a kind. Otherwise tags are free."""
+    own: list[Task] = []
     for task in curriculum.tasks:
-        if task.kind is None:
-            kinds = ((tag, _similar_kind(tag)) for tag in task.tags)
-            said = [f"{tag!r} is not one: did you mean {kind}?" for tag, kind in kinds if kind]
-            why = "; ".join(said) or f"it counts as 'other'. The kinds: {', '.join(KINDS)}"
+        if task.kind is not None:
+            continue
+        kinds = ((tag, _similar_kind(tag)) for tag in task.tags)
+        said = [f"{tag!r} is not one: did you mean {kind}?" for tag, kind in kinds if kind]
+        if said:
             where = f"{curriculum.path}:{task.line}"
-            yield f"{where}: no tag of task {task.id} is a kind of question; {why}"
+            yield f"{where}: no tag of task {task.id} is a kind of question; {'; '.join(said)}"
+        else:
+            own.append(task)
+    if own:
+        which = f"task {own[0].id}" if len(own) == 1 else f"{len(own)} tasks"
+        tags = ", ".join(dict.fromkeys(task.tags[0] for task in own))
+        yield (
+            f"{curriculum.path}:{own[0].line}: no tag of {which} is a kind of question; counted by"
+            f" the first tag: {tags}. The kinds: {', '.join(KINDS)}"
+        )
 
 
 def _similar_kind(tag: str) -> str:
