@@ -285,6 +285,15 @@ def test_what_cannot_be_run_is_told_before_anything_is_asked(store, words, messa
     assert store.db.value("SELECT count(*) FROM runs") == 0
 
 
+def test_a_run_over_a_text_counts_what_it_was_given_beforehand_and_not_the_system_prompt(store):
+    plain = agent.run("q", context=TEXT, client=scripted("FINAL(x)"), store=store, recall=False)
+    assert plain.leakage["context_size"] == 0
+    note = "Look at the end first. " * 20
+    given = {"context": TEXT, "store": store, "recall": False, "guidance": note}
+    guided = agent.run("q", client=scripted("FINAL(x)"), **given)
+    assert guided.leakage["context_size"] == len(note) and not guided.leakage["flags"]
+
+
 def test_a_run_is_recorded_and_replayed(store, tmp_path):
     tape = tmp_path / "run.cassette"
     client = scripted("```repl\nprint(llm_query('Say hi: ' + context[:5]))\n```", "hi", "FINAL(hi)")

@@ -132,7 +132,7 @@ class LoopRun:
         self._partial = ""
         self._errors = 0
         self._finished = False
-        if depth == 0 and not meter.context_size:
+        if depth == 0 and meter.context_size is None:
             # What the run was told beforehand, where nobody has counted it. The list of tools is no
             # context.
             meter.context_size = self.history.head_chars - len(tools_text)
