@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli import output
-from rlm.cli.command import command, count, new_group, scaling_option
+from rlm.cli.command import count, scaling_option
+from rlm.cli.failure import INTERRUPTED
 from rlm.cli.output import one_line, print_json, print_table, print_text
-from rlm.cli.run import limit_options, take_limits
+from rlm.cli.run import model_options, take_limits
 from rlm.cli.session import Session
-from rlm.cli.train import INTERRUPTED, check_model, print_odd_tags, print_task
+from rlm.cli.train import check_model, print_odd_tags, print_task
 from rlm.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,12 +25,10 @@ if TYPE_CHECKING:
     from rlm.evaluate.report import ArmDifference, Summary
     from rlm.train import TaskOutcome
 
-app = new_group("Measuring.")
 MOST_MEMORIES = 20
 TITLE_CHARS = 24
 
 
-@command(app, "eval")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option(
     "--curriculum",
@@ -37,12 +36,8 @@ TITLE_CHARS = 24
     metavar="FILE",
     help="The tasks, as YAML; the same as FILE. Several are one suite.",
 )
-@click.option(
-    "--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline."
-)
-@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
 @count("--trials", default=1, most=1_000, doc="How often each task is run.")
-@limit_options(" for a task")
+@model_options(" for a task")
 @scaling_option()
 @click.option(
     "--arms",
@@ -51,7 +46,7 @@ TITLE_CHARS = 24
     help="Which to compare, the first with the others [off,packs,trained]; `on` is a copy of your"
     " own store.",
 )
-@click.option("--all-tasks", is_flag=True, help="Also the tasks that are trained on.")
+@click.option("--all-tasks", is_flag=True, help="Measure the training tasks too.")
 @click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
 @click.option(
     "--store-dir", metavar="DIR", help="Keep the stores of the arms there, and use what is there."
@@ -70,15 +65,16 @@ def evaluate(
 ) -> int:
     """Measure a suite of tasks with and without memory.
 
-    The results stand side by side: memory off, the shipped packs, what training on the rest of the
-    suite taught, and on request your own store. That is not touched: every arm has a store of its
-    own, yours a copy. Only what is not held out is trained on.
+    The results are shown side by side: memory off, the shipped packs, what training on the rest of
+    the suite taught, and on request your own store. That is not touched: every arm has a store of
+    its own, yours a copy. Only what is not held out is trained on.
     """
     from rlm import evaluate as room
     from rlm.agent import RunSpec
     from rlm.packs.curriculum import read_curriculum
 
     if html is not None:
+        session.require_folder(Path(html).expanduser(), f"--html {html}")
         _check_writable(Path(html).expanduser())
     if not (*files, *curriculum):
         raise ConfigError("there is no curriculum: `rlm eval FILE`")
@@ -119,11 +115,11 @@ def evaluate(
     elif made.runs:
         _print_tables(made)
     if made.stopped:
-        session.talk(
+        session.notify(
             f"stopped early: {one_line(made.stopped)}; what is shown is what there was by then"
         )
     elif html is not None:
-        session.talk(f"the report is in {html}")
+        session.notify(f"the report is in {html}")
     return INTERRUPTED if made.stopped == "interrupted" else 2 if made.stopped else 0
 
 
@@ -144,7 +140,7 @@ def _print_run(session: Session, run: Measured, done: int, of: int) -> None:
     if not sys.stderr.isatty():
         verdict = {True: "right", False: "wrong", None: "not judged"}[run.success]
         steps = f"{run.steps} step{'' if run.steps == 1 else 's'}"
-        session.talk(
+        session.notify(
             f"{done}/{of} {one_line(run.task_id)} {run.arm}: {verdict} in {steps},"
             f" {run.seconds:.1f} s"
         )
@@ -179,11 +175,11 @@ def _print_tables(made: Evaluation) -> None:
         most = (
             f"{each.max_single_return:,} characters of one call, {each.context_size:,} of guidance"
         )
-        output.talk(f"leakage, {arm}: at most {most}")
+        output.notify(f"leakage, {arm}: at most {most}")
         for flag in each.flags:
-            output.talk(f"leakage, {arm}: {one_line(flag)}")
+            output.notify(f"leakage, {arm}: {one_line(flag)}")
         if each.unjudged:
-            output.talk(f"{arm}: {each.unjudged} of {each.runs} runs could not be judged")
+            output.notify(f"{arm}: {each.unjudged} of {each.runs} runs could not be judged")
     if made.shows:
         print_text(f"\n{fill(made.shows, 80)}")
 
@@ -201,7 +197,7 @@ def _print_memories(made: Evaluation) -> None:
     ]  # fmt: skip
     print_table(("arm", "memory", "title", "given", "used", "helped", "harmed"), rows)
     if len(effects) > MOST_MEMORIES:
-        output.talk(f"and {len(effects) - MOST_MEMORIES} more memories: --json has them all")
+        output.notify(f"and {len(effects) - MOST_MEMORIES} more memories: --json has them all")
 
 
 def _gap(gap: ArmDifference) -> tuple[object, ...]:

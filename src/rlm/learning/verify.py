@@ -18,7 +18,7 @@ the answer must say so and name nothing. How words are read: `words`, `names`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -37,9 +37,7 @@ from rlm.learning.words import (
 from rlm.llm.types import is_unanswered
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.query.guard import check_query
-from rlm.ontology.query.lexer import IRI, PNAME, Token
-from rlm.ontology.terms import Prefixes
+from rlm.ontology.query.shape import names_of as names_of_query
 from rlm.ontology.views.links import labels_of
 from rlm.ontology.vocabulary import ALTERNATIVES, LABELS, OWL, RDF, RDFS, XSD
 
@@ -301,35 +299,10 @@ def _terms_of(verify: Verify, meta: GraphMeta) -> set[str]:
     known = (meta.classes, meta.properties, meta.labels, meta.named_individuals)
     found = {
         iri
-        for _, iri in query_terms(verify.sparql, meta.prefixes)
+        for iri in names_of_query(verify.sparql, meta.prefixes)
         if iri.startswith((RDF, RDFS, OWL)) or any(iri in part for part in known)
     }
     return found.difference(LABELS, ALTERNATIVES)
-
-
-def query_terms(sparql: str, prefixes: Prefixes) -> Iterator[tuple[str, str]]:
-    """What a query names, with its IRI, where that can be read without an engine."""
-    tokens = check_query(sparql).tokens
-    declared = Prefixes(prefixes)
-    own: set[int] = set()
-    base = ""
-    for at, token in enumerate(tokens):
-        if token.upper == "PREFIX":
-            declared[tokens[at + 1].text[:-1]] = base + tokens[at + 2].text[1:-1]
-            own |= {at + 1, at + 2}
-        elif token.upper == "BASE":
-            base = tokens[at + 1].text[1:-1]
-            own.add(at + 1)
-    for at, token in enumerate(tokens):
-        if token.kind in (IRI, PNAME) and at not in own and (iri := _expand(token, declared)):
-            yield token.text, iri
-
-
-def _expand(token: Token, prefixes: Prefixes) -> str:
-    """The IRI; '' for what only an engine can read: escapes, names relative to a base."""
-    if "\\" in token.text or (token.kind == IRI and ":" not in token.text):
-        return ""
-    return token.text[1:-1] if token.kind == IRI else prefixes.expand(token.text)
 
 
 def _count(given: _Given, expected: Decimal) -> Verdict:

@@ -1,6 +1,6 @@
 """Whether an ontology can answer a curriculum: every `verify` once, before anything is spent.
 
-A check with a slip in it teaches what is false: every right answer is judged wrong, and a pitfall
+A misspelt check teaches what is false: every right answer is judged wrong, and a pitfall
 is learnt from it. So a term that occurs nowhere in the ontology is refused, and so is a check that
 expects nothing at all. What does not exist is asked for with `compare: absent`.
 """
@@ -11,8 +11,9 @@ import difflib
 from collections.abc import Iterator
 
 from rlm.errors import ConfigError, OntologyError, ValidationError
-from rlm.learning.verify import Verify, check_verify, query_terms
+from rlm.learning.verify import Verify, check_verify
 from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.query.shape import names_of
 from rlm.ontology.terms import Prefixes
 from rlm.ontology.views.resolve import occurs
 from rlm.ontology.views.search import nearest
@@ -46,7 +47,7 @@ unionOf versionIRI versionInfo withRestrictions
 _MACHINERY = ((RDF, _OF_RDF), (RDFS, _OF_RDFS), (OWL, _OF_OWL))
 _TERMS = frozenset(space + name for space, names in _MACHINERY for name in names.split())
 _ALWAYS = _TERMS.union(LABELS, ALTERNATIVES, DEFINITIONS, COMMENTS)
-"""What a query may name in case the ontology has it: the machinery, and where labels stand."""
+"""What a query may name whether or not the ontology has it: RDF, RDFS, OWL, label properties."""
 
 
 def check_curriculum(curriculum: Curriculum, engine: Engine) -> None:
@@ -89,7 +90,7 @@ def odd_tags(curriculum: Curriculum) -> Iterator[str]:
 
 
 def _similar_kind(tag: str) -> str:
-    """The kind that a tag is a slip of; '' when it is a word of its own."""
+    """The kind that a tag misspells; '' when it is a word of its own."""
     plain = tag.lower().replace("-", "_").replace(" ", "_")
     return next(iter(difflib.get_close_matches(plain, KINDS, n=1, cutoff=_LEAST_ALIKE)), "")
 
@@ -98,13 +99,15 @@ def _similar_kind(tag: str) -> str:
 
 
 def _check_terms(verify: Verify, engine: Engine, known: dict[str, bool]) -> None:
-    for name, iri in query_terms(verify.sparql, getattr(engine, "prefixes", None) or Prefixes()):
-        if iri in _ALWAYS or iri.startswith(XSD) or iri[-1] in "#/:":
-            continue
+    for iri in names_of(verify.sparql, getattr(engine, "prefixes", None) or Prefixes()):
+        if iri in _ALWAYS or iri.startswith(XSD) or iri[-1] in "#/:" or "\\" in iri:
+            continue  # machinery, a datatype, a namespace, an escape that only an engine reads
         if iri not in known:
             known[iri] = occurs(engine, iri)
         if not known[iri]:
-            why = f"{name} occurs nowhere in the ontology{_instead(engine, iri)}"
+            why = (
+                f"{engine.meta().curie(iri)} occurs nowhere in the ontology{_instead(engine, iri)}"
+            )
             hint = "what is not there is asked for with compare: absent"
             raise ValidationError(f"{why}; {hint}", field="sparql")
 
