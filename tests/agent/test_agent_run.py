@@ -338,6 +338,10 @@ def test_a_replay_is_given_what_was_recalled_and_what_memory_tools_found(store, 
     with open_store(tmp_path / "empty.db") as empty:
         elsewhere = agent.run(ASKED, prov, store=empty, replay=tape)
     assert (elsewhere.answer, elsewhere.converged) == ("none", True), elsewhere.reason
+    without = agent.run(ASKED, prov, store=store, replay=tape, recall=False)
+    assert not without.converged and "looked up anew: what memory gave for memory_k 0" in (
+        without.reason
+    )
 
 
 def test_a_replay_that_diverges_names_the_memory_that_differs(store, prov, tmp_path):

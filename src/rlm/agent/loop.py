@@ -135,6 +135,7 @@ class AgentRun:
         spec, parts = self.spec, self.parts
         remembered = parts.models.recalled(
             number,
+            spec.recall_k,
             lambda: recall(
                 spec.query,
                 parts.store,

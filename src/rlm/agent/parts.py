@@ -98,14 +98,16 @@ class Models:
             if self.sub is not None:
                 self.sub = self._keep(self.tape.beside(self.sub))
 
-    def recalled(self, attempt: int, make: Callable[[], RecalledContext]) -> RecalledContext:
-        """What memory gives an attempt; from the cassette where the run is replayed."""
+    def recalled(
+        self, attempt: int, k: int, make: Callable[[], RecalledContext]
+    ) -> RecalledContext:
+        """What memory gives an attempt that asks for `k`; from the cassette in a replay."""
         tape = self.tape
         if tape is None:
             return make()
         from rlm.agent.recall import RecalledContext
 
-        name = f"what memory gave{_of_attempt(attempt)}"
+        name = f"what memory gave for memory_k {k}{_of_attempt(attempt)}"
         try:
             return RecalledContext.from_json(tape.keep(name, lambda: make().to_json()))
         except (LookupError, TypeError, ValueError, ValidationError) as exc:

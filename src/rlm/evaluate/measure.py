@@ -108,6 +108,10 @@ def evaluate(
                 outcomes += stores.train(spec, on_task)
             except KeyboardInterrupt:
                 stopped = INTERRUPTED
+            except ModelError as exc:
+                if not made.runs:
+                    raise
+                stopped = str(exc)
             else:
                 suite = _Suite(lesson, stores, spec)
                 stopped = suite.run(tasks, arms, trials, made.runs, runs, on_run)

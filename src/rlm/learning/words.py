@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from itertools import permutations
 
 NUMBER_WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
@@ -20,6 +21,9 @@ NUMBER_WORDS = (
     "nineteen", "twenty",
 )  # fmt: skip
 
+MOST_PARTS = 20
+HALF_A_CENT = Decimal("0.005")
+"""What a result may be rounded by."""
 READ_CHARS = 20_000
 """What is read of an answer for its words."""
 
@@ -219,15 +223,30 @@ def number_in(answer: str, question: str = "") -> Decimal | None:
 
 
 def numbers_given(answer: str, question: str = "", *, fraction: bool = False) -> list[Decimal]:
-    """The number that an answer gives first, and the one that its last calculation comes to. With
-    `fraction` also the first that is not whole: "the 4 of them weigh 58.75 t on average"."""
+    """The number that an answer gives first, and the one that its last calculation comes to, if it
+    follows from the numbers before. With `fraction` also the first that is not whole: "the 4 of
+    them weigh 58.75 t on average"."""
     text = plain_words(_without_items(answer))
-    ends = [match.end() for match in _COMES_TO.finditer(text)]
-    found = [number_in(answer, question), number_in(text[ends[-1] :], question) if ends else None]
+    found = [number_in(answer, question)]
+    for mark in list(_COMES_TO.finditer(text))[-1:]:
+        parts = [_value(match) for match in _NUMBER.finditer(text, 0, mark.start())][:MOST_PARTS]
+        result = number_in(text[mark.end() :], question)
+        if result is not None and _follows(result, parts):
+            found.append(result)
     if fraction:
         parts = [each for each in _numbers(_ASIDE.sub(" ", text)) if each[0] % 1]
         found += [number for number, hedged in parts[:1] if not hedged]
     return [number for number in found if number is not None]
+
+
+def _follows(result: Decimal, parts: list[Decimal]) -> bool:
+    """Whether a number is the sum, the mean, a difference or a quotient of others."""
+    if len(parts) < 2:
+        return False
+    values = [sum(parts, Decimal(0)), sum(parts, Decimal(0)) / len(parts)]
+    for one, two in permutations(parts, 2):
+        values += [one - two, *([one / two] if two else [])]
+    return any(abs(result - value) <= HALF_A_CENT for value in values)
 
 
 def _numbers(text: str) -> list[tuple[Decimal, bool]]:
@@ -238,12 +257,8 @@ def _numbers(text: str) -> list[tuple[Decimal, bool]]:
     for match in _NUMBER.finditer(text):
         before = text[max(0, match.start() - 40) : match.start()]
         hedged = bool(_HEDGE.search(before) or _CHOICE.match(text, match.end()))
-        if match[1]:
-            value = Decimal(re.sub(_SEPARATOR, "", match[1]))
-        elif match[2]:
-            value = Decimal(NUMBER_WORDS.index(match[2].lower()))
-        else:
-            value = Decimal(0)
+        value = _value(match)
+        if match[3]:
             bare = match[3].lower() == "no"
             if bare and _NO_NUMBER.match(text, match.end()) and text.strip(" .!*·").lower() != "no":
                 continue
@@ -256,6 +271,12 @@ def _numbers(text: str) -> list[tuple[Decimal, bool]]:
         )
         kind.append((value, hedged))
     return plain or weak or parts
+
+
+def _value(match: re.Match[str]) -> Decimal:
+    if match[1]:
+        return Decimal(re.sub(_SEPARATOR, "", match[1]))
+    return Decimal(NUMBER_WORDS.index(match[2].lower()) if match[2] else 0)
 
 
 def _without_items(text: str) -> str:
