@@ -234,8 +234,8 @@ def numbers_given(answer: str, question: str = "", *, fraction: bool = False) ->
         if result is not None and _follows(result, parts):
             found.append(result)
     if fraction:
-        parts = [each for each in _numbers(_ASIDE.sub(" ", text)) if each[0] % 1]
-        found += [number for number, hedged in parts[:1] if not hedged]
+        fractions = [each for each in _numbers(_ASIDE.sub(" ", text)) if each[0] % 1]
+        found += [number for number, hedged in fractions[:1] if not hedged]
     return [number for number in found if number is not None]
 
 
