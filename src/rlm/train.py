@@ -40,7 +40,8 @@ class TaskOutcome:
 
     task_id: str
     kind: str
-    success: bool
+    success: bool | None
+    """None: the run could not be judged, and is run again the next time."""
     steps: int
     reason: str
     trajectory_id: str
@@ -96,7 +97,7 @@ def summary(kind: str, outcomes: Iterable[TaskOutcome]) -> KindSummary:
         kind=kind,
         tasks=len(group),
         earlier=sum(each.earlier for each in group),
-        successes=sum(each.success for each in group),
+        successes=sum(bool(each.success) for each in group),
         steps=sum(each.steps for each in group) / len(group) if group else 0.0,
         new_memories=sum(each.new_memories for each in group),
     )
@@ -261,7 +262,7 @@ def _outcome(task: Task, result: AgentResult) -> TaskOutcome:
     return TaskOutcome(
         task_id=task.id,
         kind=task.kind or task.tags[0],
-        success=result.success,
+        success=None if result.judgment is None else result.judgment["is_success"],
         steps=result.iterations,
         reason=result.why,
         trajectory_id=result.trajectory_id,

@@ -312,3 +312,16 @@ def test_tags_that_are_no_kind_say_nothing_of_the_task(store, lesson):
     assert learnt and all("pair_a" not in str(item.to_dict()) for item in learnt)
     rewrite(lesson, "tags: [pair_a, subclasses]", "tags: [pair_a]")
     assert [kind.kind for kind in offline(store, lesson, resume=False).kinds()] == ["pair_a"]
+
+
+def test_what_could_not_be_judged_is_neither_right_nor_wrong_and_is_run_again(store, lesson):
+    check = 'verify: {compare: set, sparql: "SELECT ?c WHERE { ?c rdfs:subClassOf ex:Boat }"}'
+    rewrite(lesson, check, "held_out: false")
+    look = "```repl\nprint(sparql_schema())\n```"
+    for _ in range(2):
+        client = ScriptedClient(
+            [look, "FINAL(Those with masts.)", "Hm, I think so."], repeat_last=True,
+            is_language_model=True,
+        )  # fmt: skip
+        first, *_ = train(lesson, store, client=client).outcomes
+        assert (first.success, first.earlier, first.new_memories) == (None, False, 0), first

@@ -17,7 +17,7 @@ from rlm.cli.failure import INTERRUPTED
 from rlm.cli.output import one_line, print_json, print_table, print_text
 from rlm.cli.run import model_options, take_limits
 from rlm.cli.session import Session
-from rlm.cli.train import check_model, print_odd_tags, print_task
+from rlm.cli.train import VERDICTS, check_model, print_odd_tags, print_task
 from rlm.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _check_writable(path: Path) -> None:
 
 def _print_run(session: Session, run: Measured, done: int, of: int) -> None:
     if not sys.stderr.isatty():
-        verdict = {True: "right", False: "wrong", None: "not judged"}[run.success]
+        verdict = VERDICTS[run.success]
         steps = f"{run.steps} step{'' if run.steps == 1 else 's'}"
         session.notify(
             f"{done}/{of} {one_line(run.task_id)} {run.arm}: {verdict} in {steps},"
