@@ -24,14 +24,14 @@ from rlm.learning.insights_stats import own_end
 from rlm.llm import Client, open_client
 from rlm.loop.types import INTERRUPTED
 from rlm.ontology.open import open_engine
-from rlm.packs.curriculum import Curriculum, Task, read_curriculum
+from rlm.packs.curriculum import KINDS, Curriculum, Task, read_curriculum
 from rlm.packs.curriculum_check import check_curriculum
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import canonical_json
 from rlm.store.learning import LearningRow
 
 MOST_ROWS = 1_000_000
-UNKIND = "other"
+Which = Literal["train", "held_out", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class TaskOutcome:
 
     task_id: str
     kind: str
-    success: bool
+    success: bool | None
+    """None: the run could not be judged, and is run again the next time."""
     steps: int
     reason: str
     trajectory_id: str
@@ -96,7 +97,7 @@ def summary(kind: str, outcomes: Iterable[TaskOutcome]) -> KindSummary:
         kind=kind,
         tasks=len(group),
         earlier=sum(each.earlier for each in group),
-        successes=sum(each.success for each in group),
+        successes=sum(bool(each.success) for each in group),
         steps=sum(each.steps for each in group) / len(group) if group else 0.0,
         new_memories=sum(each.new_memories for each in group),
     )
@@ -174,7 +175,7 @@ def run_task(lesson: Curriculum, task: Task, spec: RunSpec) -> AgentResult:
             ontology_path=lesson.ontology_path,
             ontology_name=lesson.ontology_name,
             verify=task.verify,
-            task_types=task.tags,
+            task_types=tuple(tag for tag in task.tags if tag in KINDS),
         )
     )
     if result.result.interrupted:
@@ -187,7 +188,7 @@ def run_task(lesson: Curriculum, task: Task, spec: RunSpec) -> AgentResult:
 # -- before anything is spent
 
 
-def choose_tasks(lesson: Curriculum, which: str) -> tuple[Task, ...]:
+def choose_tasks(lesson: Curriculum, which: Which) -> tuple[Task, ...]:
     """The tasks that `which` names: train, held_out or all. ConfigError when there is none."""
     if which not in ("train", "held_out", "all"):
         raise ConfigError(f"tasks is {which!r}: use train, held_out or all")
@@ -248,7 +249,7 @@ def is_done(row: LearningRow) -> bool:
 def _earlier(task: Task, row: LearningRow) -> TaskOutcome:
     return TaskOutcome(
         task_id=task.id,
-        kind=task.kind or UNKIND,
+        kind=task.kind or task.tags[0],
         success=bool(row.is_success),
         steps=row.iteration_count,
         reason=row.reason or "",
@@ -260,8 +261,8 @@ def _earlier(task: Task, row: LearningRow) -> TaskOutcome:
 def _outcome(task: Task, result: AgentResult) -> TaskOutcome:
     return TaskOutcome(
         task_id=task.id,
-        kind=task.kind or UNKIND,
-        success=result.success,
+        kind=task.kind or task.tags[0],
+        success=None if result.judgment is None else result.judgment["is_success"],
         steps=result.iterations,
         reason=result.why,
         trajectory_id=result.trajectory_id,

@@ -285,6 +285,15 @@ def test_what_cannot_be_run_is_told_before_anything_is_asked(store, words, messa
     assert store.db.value("SELECT count(*) FROM runs") == 0
 
 
+def test_a_run_over_a_text_counts_what_it_was_given_beforehand_and_not_the_system_prompt(store):
+    plain = agent.run("q", context=TEXT, client=scripted("FINAL(x)"), store=store, recall=False)
+    assert plain.leakage["context_size"] == 0
+    note = "Look at the end first. " * 20
+    given = {"context": TEXT, "store": store, "recall": False, "guidance": note}
+    guided = agent.run("q", client=scripted("FINAL(x)"), **given)
+    assert guided.leakage["context_size"] == len(note) and not guided.leakage["flags"]
+
+
 def test_a_run_is_recorded_and_replayed(store, tmp_path):
     tape = tmp_path / "run.cassette"
     client = scripted("```repl\nprint(llm_query('Say hi: ' + context[:5]))\n```", "hi", "FINAL(hi)")
@@ -293,6 +302,70 @@ def test_a_run_is_recorded_and_replayed(store, tmp_path):
     assert (again.answer, again.iterations, again.usage["calls"]) == (first.answer, 2, 3)
     other = agent.run("another", context=TEXT, store=store, replay=tape)
     assert not other.converged and "another" in other.reason and "call 1" in other.reason
+
+
+@pytest.fixture
+def prov(root):
+    return root / "ontology" / "prov.ttl"
+
+
+ASKED = "Which classes are direct subclasses of Activity?"
+
+
+def test_the_same_command_replays_although_the_run_changed_its_store(store, prov, tmp_path):
+    tape = tmp_path / "run.cassette"
+    first = agent.run(ASKED, prov, store=store, model="offline", record=tape)
+    assert first.new_memories
+    for _ in range(2):
+        again = agent.run(ASKED, prov, store=store, replay=tape)
+        assert (again.answer, again.iterations) == (first.answer, first.iterations), again.reason
+        assert again.memories_used == first.memories_used == []
+    live = agent.run(ASKED, prov, store=store, model="offline")
+    assert live.memories_used, "without a cassette the store is asked"
+
+
+def test_a_replay_is_given_what_was_recalled_and_what_memory_tools_found(store, prov, tmp_path):
+    ask = "```repl\nprint(mem_search('subclasses'), sparql_peek('prov:Activity', limit=1))\n```"
+    store.add(rlm.MemoryItem("List subclasses", "Of a class.", "Query rdfs:subClassOf."))
+    tape = tmp_path / "run.cassette"
+    client = scripted(ask, "FINAL(none)", is_language_model=False)
+    first = agent.run(ASKED, prov, store=store, client=client, record=tape)
+    assert [each["title"] for each in first.memories_used] == ["List subclasses"]
+    store.add(rlm.MemoryItem("Subclasses of a class", "Find them.", "Look at subclasses first."))
+    again = agent.run(ASKED, prov, store=store, replay=tape)
+    assert (again.answer, again.converged) == ("none", True), again.reason
+    assert again.leakage == first.leakage and again.memories_used == first.memories_used
+    with open_store(tmp_path / "empty.db") as empty:
+        elsewhere = agent.run(ASKED, prov, store=empty, replay=tape)
+    assert (elsewhere.answer, elsewhere.converged) == ("none", True), elsewhere.reason
+    without = agent.run(ASKED, prov, store=store, replay=tape, recall=False)
+    assert not without.converged and "looked up anew: what memory gave for memory_k 0" in (
+        without.reason
+    )
+
+
+def test_a_replay_that_diverges_names_the_memory_that_differs(store, prov, tmp_path):
+    tape = tmp_path / "run.cassette"
+    old = rlm.MemoryItem("List subclasses", "Of a class.", "Query rdfs:subClassOf.")
+    memory_id = store.add(old)
+    client = scripted("FINAL(none)", is_language_model=False)
+    agent.run(ASKED, prov, store=store, client=client, record=tape)
+    lines = tape.read_text().splitlines(keepends=True)
+    tape.write_text("".join(line for line in lines if '"kept"' not in line))  # an older version's
+    store.delete(memory_id)
+    store.add(rlm.MemoryItem("Ask for subclasses", "Of a class.", "Query rdfs:subClassOf."))
+    other = agent.run(ASKED, prov, store=store, replay=tape)
+    assert "below '## Relevant Prior Experience'" in other.reason
+    assert "List subclasses" in other.reason and "Ask for subclasses" in other.reason
+    assert "looked up anew: what memory gave" in other.reason
+
+
+def test_a_cassette_with_a_damaged_memory_is_refused(store, prov, tmp_path):
+    tape = tmp_path / "run.cassette"
+    agent.run(ASKED, prov, store=store, model="offline", record=tape)
+    tape.write_text(tape.read_text().replace('"hits": []', '"hits": [3]'))
+    with pytest.raises(ModelError, match=r"what memory gave.*record it again"):
+        agent.run(ASKED, prov, store=store, replay=tape)
 
 
 def test_a_first_call_that_is_refused_is_an_error(store):

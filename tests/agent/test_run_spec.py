@@ -57,9 +57,9 @@ def test_a_run_from_a_spec_is_the_run_from_its_fields(store):
     assert by_spec.reason == by_name.reason and "max_iters" in by_name.reason
 
 
-@pytest.mark.parametrize("limits", [None, Limits(max_output_chars=2_000)])
+@pytest.mark.parametrize("limits", [None, Limits(max_output_chars=4_000)])
 def test_fewer_turns_leave_the_other_limits_of_an_ontology(store, limits):
-    client = ScriptedClient(["```repl\nprint('x' * 5000)\n```", "FINAL(1)"])
+    client = ScriptedClient(["```repl\nprint('x' * 7000)\n```", "FINAL(1)"])
     agent.run("q", PROV, store=store, client=client, max_iters=1, limits=limits)
     assert len(client.calls) == 2, "one turn, and the last call"
     assert "[… 3000 characters cut …]" in client.calls[-1][-1]["content"]

@@ -156,6 +156,20 @@ def test_a_log_can_be_shown(rlm, db, script, text, tmp_path):
     assert len(rlm("logs", "show", path, "--json").json["iterations"]) == 2
 
 
+def test_an_equal_sub_call_is_asked_once_unless_told_otherwise(rlm, db, script, text, tmp_path):
+    line = ("run", "--db", db, "-c", text, "-q", "?", "--log-dir", str(tmp_path / "logs"), "--json")
+    model = script("```repl\nFINAL(llm_query('x') + llm_query('x'))\n```", "one", "two")
+    for more, answer, remembered in (
+        ((), "oneone", True),
+        (("--no-query-cache",), "onetwo", False),
+    ):
+        result = rlm(*line, "--model", model, *more)
+        assert result.json["answer"] == answer
+        log = rlm("logs", "show", result.json["log_path"], "--json").json
+        calls = log["iterations"][0]["code_blocks"][0]["result"]["rlm_calls"]
+        assert [call["remembered"] for call in calls] == [False, remembered]
+
+
 def test_a_run_is_recorded_and_replayed(rlm, db, script, text, tmp_path):
     tape = str(tmp_path / "tape.jsonl")
     first = rlm(

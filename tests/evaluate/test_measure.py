@@ -132,6 +132,17 @@ class Dying:
         """Nothing is held."""
 
 
+def test_a_model_that_fails_while_a_second_file_is_trained_leaves_what_was_measured(lesson):
+    other = lesson.with_name("more_v1.yaml")
+    text = lesson.read_text("utf-8").replace("boats-sub", "more-sub")
+    other.write_text(text.replace("boats_v1", "more_v1"), "utf-8")
+    first = evaluate(lesson, client=Dying(10**6, None), arms=("trained",))
+    steps = sum(run.steps for run in first.runs) + round(2 * first.trained["steps"])
+    client = Dying(steps, ModelUnavailable("gone"))
+    made = evaluate([lesson, other], client=client, arms=("trained",))
+    assert [run.task_id for run in made.runs] == ["boats-sub-03"] and "gone" in made.stopped
+
+
 def test_a_model_that_fails_ends_it_with_what_there_is(lesson):
     steps = evaluate(lesson, client=OfflineClient(), arms=("off",)).runs[0].steps
     made = evaluate(lesson, client=Dying(steps, ModelUnavailable("gone")), arms=("off", "packs"))

@@ -145,6 +145,47 @@ def test_each_memory_is_held_against_the_same_tasks_without_it():
     assert "Way b" in shown and "−100 points" in shown and "−50 % (−50 % to −50 %)" in shown
 
 
+def test_helped_and_harmed_are_told_apart_by_task():
+    way = (InPrompt("a", "Way a", followed=True),)
+    runs = [measured("off", task, steps=4, ok=task != "p") for task in "pqrst"]
+    runs += [
+        measured("packs", "p", steps=9, memories=way),  # right only with it
+        measured("packs", "q", steps=3, memories=way),  # as right in fewer steps
+        measured("packs", "r", ok=False, steps=2, memories=way),
+        measured("packs", "s", steps=5, memories=way),
+        measured("packs", "t", steps=4, memories=way),
+    ]
+    (effect,) = evaluation(runs, arms=("off", "packs")).memories()
+    assert (effect.given, effect.helped, effect.harmed) == (5, 2, 2)
+
+
+def test_seconds_have_an_interval_and_a_difference():
+    runs = [measured("off", f"t{n}", seconds=2.0 + n) for n in range(4)]
+    runs += [measured("packs", f"t{n}", seconds=1.0 + n / 2) for n in range(4)]
+    made = evaluation(runs, arms=("off", "packs"))
+    off, (gap,) = made.summary("off"), made.differences()
+    assert off.seconds == 3.5 and 2 <= off.seconds_interval[0] < 3.5 < off.seconds_interval[1] <= 5
+    assert gap.seconds == pytest.approx(-0.5) and gap.seconds_interval == pytest.approx(
+        (-0.5, -0.5)
+    )
+    assert "seconds: −50 %" in "".join(Reader(page(made)).text)
+
+
+def test_what_could_not_be_judged_is_neither_right_nor_wrong():
+    runs = [measured("off", "a"), measured("off", "b", ok=None), measured("packs", "b", ok=False)]
+    made = evaluation(runs, arms=("off", "packs"))
+    off, (gap,) = made.summary("off"), made.differences()
+    assert (off.success, off.successes, off.unjudged, off.tasks) == (1.0, 1, 1, 2)
+    assert gap.success == 0 and gap.success_interval == (-1, 1), "nothing to compare"
+
+
+def test_a_planner_proves_nothing_about_memory_and_the_report_says_so(usual):
+    assert usual.shows == "" and "does not show" not in page(usual)
+    said = evaluation(usual.runs, is_language_model=False)
+    assert "does not show that memory helps or harms a model" in said.shows
+    assert said.shows in "".join(Reader(page(said)).text)
+
+
 def test_the_json_form_is_whole(usual):
     found = json.loads(json.dumps(usual.to_dict()))
     assert set(found["arms"]) == {"off", "packs", "trained"} and len(found["runs"]) == 18

@@ -266,6 +266,28 @@ def test_absent(check):
     assert check("No such thing exists.", zero, "absent", asked).ok
 
 
+def test_a_query_about_what_is_there_is_denied_by_none(check):
+    query = "PREFIX p: <http://www.w3.org/ns/prov#> SELECT ?x { ?x rdfs:domain p:Location ; a ?y }"
+    asked = "Which properties start from a place?"
+    assert check(
+        "No properties do: prov:Location is the domain of none.", query, "absent", asked
+    ).ok
+    assert check("None have it as their rdfs:domain.", query, "absent", asked).ok
+    assert not check("None but prov:Plan.", query, "absent", asked).ok
+    assert not check("Plan does. There are none else.", query, "absent", asked).ok
+
+
+def test_a_fraction_may_be_rounded_to_two_digits(check):
+    third = "SELECT (10 / 3 AS ?n) {}"
+    assert check("On average 3.33.", third, "count", "How many?").ok
+    assert check("The 3 of them have 3.333 each.", third, "count", "How many?").ok
+    for wrong in ("3.3", "3", "3.34", "3.32", "10"):
+        assert not check(wrong, third, "count", "How many?").ok, wrong
+    noise = 'SELECT ("111.30000000000001"^^xsd:double AS ?n) {}'
+    assert check("111.3 metres", noise, "count", "How far?").ok
+    assert not check("111.4 metres", noise, "count", "How far?").ok
+
+
 @pytest.mark.parametrize("compare", ["set", "contains_all", "count", "boolean", "absent"])
 def test_no_answer_is_never_right(check, compare):
     query = {"boolean": "ASK { prov:X a prov:Y }", "absent": "ASK { prov:X a prov:Y }"}.get(

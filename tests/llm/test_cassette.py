@@ -180,18 +180,52 @@ def test_the_first_character_that_differs_is_shown(tape):
         tape, user("unlike"), user("Count the words.", "ok", "x" * 100 + "seven dogs" + "y" * 100)
     )
     message = divergence(tape, user("Count the words.", "ok", "x" * 100 + "seven cats" + "y" * 100))
-    assert "recorded call 2" in message and "message 3 (user) differs at character 107" in message
+    assert "recorded call 2" in message and "message 3 (user) differs in line 1:" in message
     assert "xxxseven dogsyyy" in message and "xxxseven catsyyy" in message and len(message) < 700
 
 
 def test_a_text_that_ends_earlier(tape):
     record(tape, user("abc"))
     message = divergence(tape, user("abcdef"))
-    assert (
-        "at character 4" in message
-        and "'abc' and there it ends" in message
-        and "'abcdef'" in message
-    )
+    assert "in line 1" in message and "'abc' and there it ends" in message and "'abcdef'" in message
+
+
+def test_the_line_that_differs_is_shown_with_the_heading_above_it(tape):
+    prompt = "You answer.\n\n## Relevant Prior Experience\n1. {}\n\n## Guide\nthe end"
+    record(tape, user(prompt.format("Count by class")))
+    message = divergence(tape, user(prompt.format("List the roots")))
+    assert "differs in line 4, below '## Relevant Prior Experience':" in message
+    assert "recorded: '1. Count by class'…" in message.replace("…'", "'")
+    assert "asked:    '1. List the roots'…" in message.replace("…'", "'")
+
+
+def test_what_is_quoted_of_a_prompt_is_scrubbed(tape):
+    record(tape, user("key one"))
+    replay = ReplayClient(tape, scrub=lambda text: text.replace("two", "***"))
+    with pytest.raises(CassetteDiverged, match=r"asked:    'key \*\*\*'"):
+        replay.complete(user("key two"))
+
+
+def test_what_else_went_into_prompts_is_kept_and_comes_back(tape):
+    client = RecordingClient(ScriptedClient(["one"]), tape)
+    assert [client.keep("look", lambda n=n: {"found": [n]}) for n in (1, 2)] == [
+        {"found": [1]},
+        {"found": [2]},
+    ]
+    handle = object()
+    assert client.keep("other", lambda: handle) is handle  # no JSON: not on the cassette
+    client.complete(user("a"))
+    client.close()
+    replay = ReplayClient(tape)
+    assert replay.left == 1 and replay.complete(user("a")).text == "one"
+    assert [replay.keep("look", lambda: "new") for _ in range(3)] == [
+        {"found": [1]},
+        {"found": [2]},
+        "new",
+    ]
+    assert replay.keep("other", lambda: handle) is handle
+    with pytest.raises(CassetteDiverged, match="it was looked up anew: look, other"):
+        replay.complete(user("b"))
 
 
 def test_a_message_more_or_less(tape):

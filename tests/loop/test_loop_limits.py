@@ -42,7 +42,7 @@ def test_cost():
 
 def test_model_calls_count_turns_and_sub_calls():
     sub = ScriptedClient(["yes"], repeat_last=True)
-    loop = code(KEEP, "for i in range(10):", "    print(i, llm_query('x'))")
+    loop = code(KEEP, "for i in range(10):", "    print(i, llm_query(f'x{i}'))")
     result, client = run([loop] * 3, sub_client=sub, limits=Limits(max_llm_calls=4))
     assert len(client.calls) == 1 and len(sub.calls) == 3
     block = result.iterations[0].code_blocks[0]

@@ -92,7 +92,7 @@ def test_a_batch_really_is_concurrent():
 
     sub = ScriptedClient([reply], repeat_last=True)
     result, _ = run(
-        [code("FINAL(llm_query_batched(['x'] * 8))")],
+        [code("FINAL(llm_query_batched([f'x{n}' for n in range(8)]))")],
         sub_client=sub,
         limits=Limits(batch_workers=4),
     )
@@ -102,13 +102,85 @@ def test_a_batch_really_is_concurrent():
 def test_a_batch_stops_at_the_limit_of_calls():
     sub = ScriptedClient(["ok"], repeat_last=True)
     result, _ = run(
-        [code("FINAL(llm_query_batched(['x'] * 9))")],
+        [code("FINAL(llm_query_batched([f'x{n}' for n in range(9)]))")],
         sub_client=sub,
         limits=Limits(max_llm_calls=5),
     )
     answers = json.loads(result.answer)
     assert len(sub.calls) == 4 and answers.count("ok") == 4
     assert sum("max_llm_calls" in answer for answer in answers) == 5
+
+
+def sub_calls(result):
+    return [call for turn in result.iterations for b in turn.code_blocks for call in b.sub_calls]
+
+
+def test_an_equal_prompt_is_asked_once_in_a_run_and_the_second_time_costs_nothing():
+    sub = ScriptedClient(["blue", "red"])
+    asks = "print(llm_query('What colour?'))"
+    result, client = run([code(asks), code(asks), "FINAL(x)"], sub_client=sub)
+    assert len(sub.calls) == 1 and "blue" in told(client)
+    first, again = sub_calls(result)
+    assert (first.remembered, again.remembered) == (False, True)
+    assert again.response == first.response == "blue"
+    assert first.input_tokens > 0 and (again.input_tokens, again.output_tokens) == (0, 0)
+    assert result.usage.calls == 4  # three turns and one sub-call
+
+
+def test_the_same_passage_under_another_view_is_the_same_prompt():
+    sub = ScriptedClient(["ok"], repeat_last=True)
+    lines = ["llm_query(context[0:50000])", "llm_query(context[:50000])", "llm_query(context[1:9])"]
+    run([code(*lines), "FINAL(x)"], context=LONG, sub_client=sub)
+    assert [call[0]["content"] for call in sub.calls] == [LONG[:50_000], LONG[1:9]]
+
+
+def test_equal_prompts_of_one_batch_share_a_call_and_its_error():
+    def reply(messages: list[dict[str, str]]) -> str:
+        if messages[0]["content"] == "b":
+            raise ModelUnavailable("b is gone")
+        return messages[0]["content"].upper()
+
+    sub = ScriptedClient([reply], repeat_last=True)
+    result, _ = run([code("FINAL(llm_query_batched(['a', 'b', 'a', 'c'] * 5))")], sub_client=sub)
+    assert json.loads(result.answer) == ["A", "[error] b is gone", "A", "C"] * 5
+    asked = [call[0]["content"] for call in sub.calls]
+    assert (asked.count("a"), asked.count("c")) == (1, 1)
+    assert sum(call.remembered for call in sub_calls(result)) == 13
+
+
+def test_an_error_is_not_remembered():
+    sub = ScriptedClient([ModelUnavailable("gone"), "back"])
+    result, _ = run(
+        [code("print(llm_query_batched(['x']))"), code("FINAL(llm_query('x'))")], sub_client=sub
+    )
+    assert result.answer == "back" and len(sub.calls) == 2
+
+
+def test_recursive_runs_share_what_was_answered():
+    sub = ScriptedClient([code("FINAL(llm_query('deep'))"), "found"])
+    result, _ = run([code("a = rlm_query('q')", "FINAL([a, llm_query('deep')])")], sub_client=sub)
+    assert json.loads(result.answer) == ["found", "found"] and len(sub.calls) == 2
+
+
+def test_the_cache_can_be_turned_off():
+    sub = ScriptedClient(["heads", "tails"])
+    result, _ = run(
+        [code("FINAL([llm_query('toss'), llm_query('toss')])")],
+        sub_client=sub,
+        cache_queries=False,
+    )
+    assert json.loads(result.answer) == ["heads", "tails"]
+    assert not any(call.remembered for call in sub_calls(result))
+
+
+def test_what_was_asked_before_is_answered_although_no_call_is_left():
+    sub = ScriptedClient(["blue"])
+    result, _ = run(
+        [code("a = llm_query('x')", "FINAL([a, llm_query('x')])")],
+        sub_client=sub,
+        limits=Limits(max_llm_calls=2),
+    )
+    assert json.loads(result.answer) == ["blue", "blue"]
 
 
 @pytest.mark.parametrize(

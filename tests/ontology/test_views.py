@@ -168,6 +168,26 @@ def test_individuals_beyond_the_sample_are_asked_for(tmp_path: Path) -> None:
         assert small.probe_relationships("ex:C", limit=25)["incoming"][-1]["label"] == "thing 24"
 
 
+def test_a_slip_finds_an_individual_beyond_the_sample(tmp_path: Path) -> None:
+    """A category among its products, of which only some are kept."""
+    products = "".join(
+        f'ex:i{n:03} a ex:C ; rdfs:label "Potentiometer, wire-wound, no. {n}"@en .\n'
+        for n in range(40)
+    )
+    views = views_of(products + 'ex:z1 a ex:Category ; rdfs:label "Potentiometer"@en .', tmp_path)
+    with pytest.MonkeyPatch.context() as patch, views.engine as engine:  # type: ignore[attr-defined]
+        import pyoxigraph as ox
+
+        patch.setattr(graph_meta, "INDIVIDUALS", 30)
+        store = ox.Store()
+        store.load(path=tmp_path / "graph.ttl", format=ox.RdfFormat.TURTLE)
+        small = Views(engine, build_meta(store, {"ex": EX}))
+        assert "z1" not in str(small.meta.individuals.sample)
+        found = hits(small.search_entity("pontiometer", limit=25))
+        assert found[0] == ("ex:z1", "fuzzy", "label") and len(found) == 25
+        assert small.search_entity("pontio") == [] and small.search_entity("xy") == []
+
+
 def test_every_name_finds_its_own_term(prov: Views) -> None:
     """Whatever is searched by its full label comes first or shares the first place."""
     index = NameIndex(prov.meta)

@@ -386,7 +386,12 @@ def test_a_tag_that_is_nearly_a_kind_is_told(folder):
     assert slip.endswith("did you mean subclasses?")
     (folder / "a.yaml").write_text(GOOD.replace("[search]", "[mine]"))
     (free,) = odd_tags(read_curriculum("a.yaml"))
-    assert "task shop-02" in free and "it counts as 'other'. The kinds: namespaces" in free
+    assert "no tag of task shop-02" in free and "the first tag: mine. The kinds: name" in free
+    text = GOOD.replace("[search]", "[mine]").replace("[subclasses, hierarchy]", "[yours, mine]")
+    (folder / "a.yaml").write_text(text)
+    (all_of_them,) = odd_tags(read_curriculum("a.yaml"))
+    assert all_of_them.startswith("a.yaml:7: no tag of 2 tasks is a kind")
+    assert "the first tag: yours, mine." in all_of_them
 
 
 # -- the tree

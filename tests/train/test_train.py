@@ -301,3 +301,27 @@ def test_a_training_that_was_killed_goes_on_where_it_was(lesson, tmp_path):
         assert [each.earlier for each in report.outcomes] == [True, "boats-sub-02" in done]
         assert all(each.success for each in report.outcomes)
         assert len({row.task_id for row in store.learning_rows()}) == 2
+
+
+def test_tags_that_are_no_kind_say_nothing_of_the_task(store, lesson):
+    """They are for people: a tag that both halves share must not lead to the memory."""
+    rewrite(lesson, "tags: [subclasses]", "tags: [pair_a, subclasses]")
+    report = offline(store, lesson)
+    assert [kind.kind for kind in report.kinds()] == ["subclasses"]
+    learnt = store.list_items(source_type="success")
+    assert learnt and all("pair_a" not in str(item.to_dict()) for item in learnt)
+    rewrite(lesson, "tags: [pair_a, subclasses]", "tags: [pair_a]")
+    assert [kind.kind for kind in offline(store, lesson, resume=False).kinds()] == ["pair_a"]
+
+
+def test_what_could_not_be_judged_is_neither_right_nor_wrong_and_is_run_again(store, lesson):
+    check = 'verify: {compare: set, sparql: "SELECT ?c WHERE { ?c rdfs:subClassOf ex:Boat }"}'
+    rewrite(lesson, check, "held_out: false")
+    look = "```repl\nprint(sparql_schema())\n```"
+    for _ in range(2):
+        client = ScriptedClient(
+            [look, "FINAL(Those with masts.)", "Hm, I think so."], repeat_last=True,
+            is_language_model=True,
+        )  # fmt: skip
+        first, *_ = train(lesson, store, client=client).outcomes
+        assert (first.success, first.earlier, first.new_memories) == (None, False, 0), first

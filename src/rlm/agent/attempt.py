@@ -24,7 +24,7 @@ from rlm.learning.judge import judge_trajectory
 from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client, is_language_model
 from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
-from rlm.loop.trace import ToolCall, Trace, numbers_in
+from rlm.loop.trace import ToolCall, Trace, numbers_in, render_value
 from rlm.store.secrets import scrub
 from rlm.store.types import Judgment, Run, Trajectory
 from rlm.tools import (
@@ -37,6 +37,9 @@ from rlm.tools import (
     view_tools,
 )
 from rlm.tools.learned import learned_tools
+
+RECALLING = frozenset(("mem_get", "mem_quote", "memory_query", "memory_get_context"))
+"""Tools whose texts a run must not store again as something new."""
 
 OnStep = Callable[[RLMIteration], None]
 
@@ -112,7 +115,14 @@ class Attempt:
             )
             box = box | view_tools(self.graph.views, self.meter)
         own = Toolbox(dict(self.spec.tools), set(self.spec.untimed))
-        return self.trace.watch(box | own)
+        taped = self.models.tape_tools(box, self.number, self._note_replayed)
+        return self.trace.watch(taped | own)
+
+    def _note_replayed(self, name: str, value: Any) -> None:
+        """Count what came from a cassette in place of a tool as if the tool had returned it."""
+        self.meter.note(name, len(render_value(value)))
+        if name in RECALLING:
+            self.repeats.note(render_value(value))
 
     def _open_log(self, stack: ExitStack) -> RLMLogger | None:
         """The log of this attempt; its first line says what the run was given."""

@@ -133,15 +133,19 @@ class AgentRun:
 
     def _attempt(self, *, skip: int = 0, hint: str = "", number: int = 0) -> Attempt:
         spec, parts = self.spec, self.parts
-        remembered = recall(
-            spec.query,
-            parts.store,
-            parts.graph,
+        remembered = parts.models.recalled(
+            number,
             spec.recall_k,
-            lang=spec.lang,
-            skip=skip,
-            text=parts.context is not None,
-            task_types=spec.task_types,
+            lambda: recall(
+                spec.query,
+                parts.store,
+                parts.graph,
+                spec.recall_k,
+                lang=spec.lang,
+                skip=skip,
+                text=parts.context is not None,
+                task_types=spec.task_types,
+            ),
         )
         return Attempt(self.stack, spec, parts, self.record, remembered, hint=hint, number=number)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlm import clock
 from rlm.agent.spec import Context, RunSpec
 from rlm.context import Guide, read_guide
-from rlm.errors import ConfigError
+from rlm.errors import ConfigError, ModelError, ValidationError
 from rlm.handles import decode
 from rlm.learning.verify import check_verify
 from rlm.llm import Client, language_refusal, open_client
@@ -24,11 +26,19 @@ from rlm.ontology.open import open_engine
 from rlm.ontology.views.views import Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.open import open_store
+from rlm.store.secrets import scrub
+from rlm.tools import Toolbox
+
+if TYPE_CHECKING:
+    from rlm.agent.recall import RecalledContext
+    from rlm.llm.cassette import RecordingClient, ReplayClient
 
 LOG = logging.getLogger("rlm.agent")
 MAX_QUESTION_CHARS = 50_000
 PROBE_BYTES = 1 << 16
 """So much room a folder for logs must have."""
+STORE_TOOLS = ("mem_", "memory_", "sparql_peek")
+"""What these tools return depends on the store."""
 _INSTEAD = "ask in English, or name a model that reads it (--model NAME, RLM_MODEL)"
 
 
@@ -67,11 +77,14 @@ class Models:
             kind = type(spec.client).__name__
             raise ConfigError(f"client is a {kind}: give a client, or its name as `model`")
         self._own: list[Client] = []
+        self.tape: RecordingClient | ReplayClient | None = None
+        """The cassette of a run that is recorded or replayed: also of what memory gives it."""
         self.sub: Client | None = spec.sub_client
         if spec.replay is not None:
             from rlm.llm.cassette import ReplayClient
 
-            self.root: Client = self._keep(ReplayClient(spec.replay))
+            self.tape = ReplayClient(spec.replay, scrub=lambda text: scrub(text)[0])
+            self.root: Client = self._keep(self.tape)
             self.sub = None
             return
         self.root = spec.client or self._keep(open_client(spec.model, base_url=spec.base_url))
@@ -80,10 +93,42 @@ class Models:
         if spec.record is not None:
             from rlm.llm.cassette import RecordingClient
 
-            tape = RecordingClient(self.root, spec.record)
-            self.root = self._keep(tape)
+            self.tape = RecordingClient(self.root, spec.record)
+            self.root = self._keep(self.tape)
             if self.sub is not None:
-                self.sub = self._keep(tape.beside(self.sub))
+                self.sub = self._keep(self.tape.beside(self.sub))
+
+    def recalled(
+        self, attempt: int, k: int, make: Callable[[], RecalledContext]
+    ) -> RecalledContext:
+        """What memory gives an attempt that asks for `k`; from the cassette in a replay."""
+        tape = self.tape
+        if tape is None:
+            return make()
+        from rlm.agent.recall import RecalledContext
+
+        name = f"what memory gave for memory_k {k}{_of_attempt(attempt)}"
+        try:
+            return RecalledContext.from_json(tape.keep(name, lambda: make().to_json()))
+        except (LookupError, TypeError, ValueError, ValidationError) as exc:
+            raise ModelError(
+                f"the cassette holds {name!r} in a form that is not read ({exc}): record it again"
+            ) from exc
+
+    def tape_tools(
+        self, box: Toolbox, attempt: int, on_replay: Callable[[str, Any], None]
+    ) -> Toolbox:
+        """The same tools; what those that read the store return is written to the cassette, or
+        taken from it. `on_replay` is told the name and the result of a tool that was not called."""
+        if self.tape is None:
+            return box
+        taped = {
+            name: _tape(function, name, attempt, self.tape, on_replay)
+            if name.startswith(STORE_TOOLS)
+            else function
+            for name, function in box.functions.items()
+        }
+        return Toolbox(taped, box.untimed)
 
     def _keep(self, client: Any) -> Any:
         self._own.append(client)
@@ -95,6 +140,35 @@ class Models:
     def __exit__(self, *_: object) -> None:
         for client in reversed(self._own):
             client.close()
+
+
+def _tape(
+    function: Callable[..., Any],
+    name: str,
+    attempt: int,
+    tape: RecordingClient | ReplayClient,
+    on_replay: Callable[[str, Any], None],
+) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        called = False
+
+        def ask() -> Any:
+            nonlocal called
+            called = True
+            return function(*args, **kwargs)
+
+        given = json.dumps([*args, kwargs] if kwargs else list(args), default=repr)
+        value = tape.keep(f"{name} {given}{_of_attempt(attempt)}", ask)
+        if not called:
+            on_replay(name, value)
+        return value
+
+    return call
+
+
+def _of_attempt(number: int) -> str:
+    return f" (attempt {number})" if number else ""
 
 
 @dataclass(frozen=True)
@@ -128,10 +202,11 @@ class RunParts:
             check_language(spec.query, asked, ontology=graph is not None, context=context)
         if spec.log_dir is not None and spec.task is None:  # training has looked for all its tasks
             check_log_dir(spec.log_dir)
-        return cls(models, _open_memory(stack, spec), graph, context)
+        return cls(models, open_memory(stack, spec), graph, context)
 
 
-def _open_memory(stack: ExitStack, spec: RunSpec) -> MemoryBackend:
+def open_memory(stack: ExitStack, spec: RunSpec) -> MemoryBackend:
+    """The store that a spec names; closed with the stack where it was opened here."""
     if callable(spec.store):
         return stack.enter_context(spec.store())
     if spec.store is not None:

@@ -3,7 +3,7 @@ within bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,30 @@ class RecalledContext:
         return "\n".join(f"{number}. {item.title}" for number, item in enumerate(self.injected, 1))[
             :PREVIEW_CHARS
         ]
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, for a cassette."""
+        built = self.built
+        return {
+            "text": built.text,
+            "layers": dict(built.layers),
+            "memory_ids": list(built.memory_ids),
+            "hits": [[hit.item.to_dict(), hit.score] for hit in self.hits],
+            "injected": self.ids,
+            "scope": self.scope.to_dict(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> RecalledContext:
+        """Read what `to_json` wrote."""
+        hits = [Hit(MemoryItem.from_dict(item), score) for item, score in data["hits"]]
+        items = {hit.item.memory_id: hit.item for hit in hits}
+        return cls(
+            BuiltContext(data["text"], dict(data["layers"]), tuple(data["memory_ids"])),
+            hits,
+            [items[memory_id] for memory_id in data["injected"] if memory_id in items],
+            Scope.from_dict(data["scope"]),
+        )
 
     def to_dicts(self, followed: Sequence[int]) -> list[dict[str, Any]]:
         """The retrieved memories as JSON; `followed` are numbers of the prompt, from 1."""

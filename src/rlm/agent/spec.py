@@ -19,8 +19,9 @@ Part = str | bytes | Path
 Context = Part | Sequence[Part] | Mapping[str, Part]
 OpensStore = Callable[[], AbstractContextManager[MemoryBackend]]
 
-AGENT_OUTPUT_CHARS = 2_000
-"""What a model is shown of one block's output over an ontology: rows belong behind handles."""
+AGENT_OUTPUT_CHARS = 4_000
+"""What a model is shown of one block's output over an ontology: a page of 50 rows, whole. More
+belongs behind handles."""
 MOST_RECALLED = 20
 MOST_ATTEMPTS = 16
 _SCALING = re.compile(r"(parallel|sequential):([1-9]\d?)")

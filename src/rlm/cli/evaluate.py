@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import count as count_up
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +17,7 @@ from rlm.cli.failure import INTERRUPTED
 from rlm.cli.output import one_line, print_json, print_table, print_text
 from rlm.cli.run import model_options, take_limits
 from rlm.cli.session import Session
-from rlm.cli.train import check_model, print_odd_tags, print_task
+from rlm.cli.train import VERDICTS, check_model, print_odd_tags, print_task
 from rlm.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,8 +25,17 @@ if TYPE_CHECKING:
     from rlm.evaluate.report import ArmDifference, Summary
     from rlm.train import TaskOutcome
 
+MOST_MEMORIES = 20
+TITLE_CHARS = 24
 
-@click.option("--curriculum", required=True, metavar="FILE", help="The tasks, as YAML.")
+
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option(
+    "--curriculum",
+    multiple=True,
+    metavar="FILE",
+    help="The tasks, as YAML; the same as FILE. Several are one suite.",
+)
 @count("--trials", default=1, most=1_000, doc="How often each task is run.")
 @model_options(" for a task")
 @scaling_option()
@@ -32,7 +43,8 @@ if TYPE_CHECKING:
     "--arms",
     default="off,packs,trained",
     metavar="LIST",
-    help="Which to compare [off,packs,trained].",
+    help="Which to compare, the first with the others [off,packs,trained]; `on` is a copy of your"
+    " own store.",
 )
 @click.option("--all-tasks", is_flag=True, help="Measure the training tasks too.")
 @click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
@@ -42,7 +54,8 @@ if TYPE_CHECKING:
 @click.option("--html", metavar="FILE", help="Write a report with plots: one file, no scripts.")
 def evaluate(
     session: Session,
-    curriculum: str,
+    files: tuple[str, ...],
+    curriculum: tuple[str, ...],
     arms: str,
     all_tasks: bool,
     html: str | None,
@@ -53,8 +66,8 @@ def evaluate(
     """Measure a suite of tasks with and without memory.
 
     The results are shown side by side: memory off, the shipped packs, what training on the rest of
-    the suite taught. Your own store is not touched: every arm has one of its own. Only what is
-    not held out is trained on.
+    the suite taught, and on request your own store. That is not touched: every arm has a store of
+    its own, yours a copy. Only what is not held out is trained on.
     """
     from rlm import evaluate as room
     from rlm.agent import RunSpec
@@ -63,25 +76,30 @@ def evaluate(
     if html is not None:
         session.require_folder(Path(html).expanduser(), f"--html {html}")
         _check_writable(Path(html).expanduser())
-    spec = RunSpec(limits=take_limits(given), **given)
+    if not (*files, *curriculum):
+        raise ConfigError("there is no curriculum: `rlm eval FILE`")
+    spec = RunSpec(limits=take_limits(given), store=session.reading, **given)
     check_model(spec)
-    lesson = read_curriculum(curriculum)
-    print_odd_tags(session, lesson)
+    suite = [read_curriculum(file) for file in (*files, *curriculum)]
+    for lesson in suite:
+        print_odd_tags(session, lesson)
     named = tuple(part.strip() for part in arms.split(",") if part.strip())
-    lessons = len(lesson.training) if "trained" in named else 0
-    runs = len(lesson.tasks if all_tasks else lesson.held_out) * trials * len(named)
-    with output.progress(f"evaluating {lesson.id}", lessons + runs) as advance:
+    lessons = sum(len(lesson.training) for lesson in suite) if "trained" in named else 0
+    asked = sum(len(lesson.tasks if all_tasks else lesson.held_out) for lesson in suite)
+    steps = count_up(1)
+    title = f"evaluating {' + '.join(lesson.id for lesson in suite)}"
+    with output.progress(title, lessons + asked * trials * len(named)) as advance:
 
         def on_task(outcome: TaskOutcome, done: int, of: int) -> None:
-            advance(done)
+            advance(next(steps))
             print_task(session, outcome, done, of)
 
         def on_run(run: Measured, done: int, of: int) -> None:
-            advance(lessons + done)
+            advance(next(steps))
             _print_run(session, run, done, of)
 
         made = room.evaluate(
-            lesson,
+            suite,
             arms=named,
             trials=trials,
             store_dir=store_dir,
@@ -120,9 +138,11 @@ def _check_writable(path: Path) -> None:
 
 def _print_run(session: Session, run: Measured, done: int, of: int) -> None:
     if not sys.stderr.isatty():
-        verdict = "right" if run.success else "wrong"
+        verdict = VERDICTS[run.success]
+        steps = f"{run.steps} step{'' if run.steps == 1 else 's'}"
         session.notify(
-            f"{done}/{of} {one_line(run.task_id)} {run.arm}: {verdict} in {run.steps} steps"
+            f"{done}/{of} {one_line(run.task_id)} {run.arm}: {verdict} in {steps},"
+            f" {run.seconds:.1f} s"
         )
 
 
@@ -135,27 +155,49 @@ def _print_tables(made: Evaluation) -> None:
         rows.append(
             (arm, f"{each.successes}/{each.runs}", f"{each.success:.0%} [{low:.0%}–{high:.0%}]",
              f"{each.steps:.1f} [{steps_low:.1f}–{steps_high:.1f}]", _short(each.tokens),
-             f"{_short(each.max_single_return)}/{_short(each.context_size)}", each.flagged)
+             _seconds(each.seconds, each.seconds_interval))
         )  # fmt: skip
     print_table(
-        ("memory", "right", "success [95 %]", "steps [95 %]", "tokens", "leakage", "flags"), rows
-    )
-    output.notify(
-        "leakage: most characters of one call / of guidance; flags: runs over 1,000/4,000"
+        ("memory", "right", "success [95 %]", "steps [95 %]", "tokens", "seconds [95 %]"), rows
     )
     gaps = made.differences()
     if gaps:
         print_text("")
-        headers = (f"against {gaps[0].base}", "success [95 %]", "steps [95 %]", "tokens")
+        headers = (f"against {gaps[0].base}", "success [95 %]", "steps [95 %]", "tokens", "seconds")
         print_table(headers, [_gap(gap) for gap in gaps])
     print_text("\nBy kind: right answers in steps on average")
     by_kind = [
         (kind, *(_in_steps(made.summary(arm, kind)) for arm in made.arms)) for kind in made.kinds
     ]
     print_table(("kind", *made.arms), by_kind)
+    _print_memories(made)
     for arm, each in sums.items():
+        most = (
+            f"{each.max_single_return:,} characters of one call, {each.context_size:,} of guidance"
+        )
+        output.notify(f"leakage, {arm}: at most {most}")
         for flag in each.flags:
             output.notify(f"leakage, {arm}: {one_line(flag)}")
+        if each.unjudged:
+            output.notify(f"{arm}: {each.unjudged} of {each.runs} runs could not be judged")
+    if made.shows:
+        print_text(f"\n{fill(made.shows, 80)}")
+
+
+def _print_memories(made: Evaluation) -> None:
+    """What each memory did to the tasks it was shown in; those that did something come first."""
+    effects = sorted(made.memories(), key=lambda each: (-each.harmed, -each.helped))
+    if not effects:
+        return
+    print_text(f"\nBy memory: tasks that it helped and harmed, against {made.arms[0]}")
+    rows = [
+        (each.against.arm, each.memory_id, _cut(one_line(each.title)), each.given,
+         each.followed, each.helped, each.harmed)
+        for each in effects[:MOST_MEMORIES]
+    ]  # fmt: skip
+    print_table(("arm", "memory", "title", "given", "used", "helped", "harmed"), rows)
+    if len(effects) > MOST_MEMORIES:
+        output.notify(f"and {len(effects) - MOST_MEMORIES} more memories: --json has them all")
 
 
 def _gap(gap: ArmDifference) -> tuple[object, ...]:
@@ -165,7 +207,17 @@ def _gap(gap: ArmDifference) -> tuple[object, ...]:
         f"{gap.success:+.0%} [{low:+.0%}, {high:+.0%}]",
         f"{gap.steps:+.0%} [{steps_low:+.0%}, {steps_high:+.0%}]",
         f"{gap.tokens:+.0%}",
+        f"{gap.seconds:+.0%}",
     )
+
+
+def _seconds(mean: float, interval: tuple[float, float]) -> str:
+    digits = 0 if interval[1] >= 100 else 1
+    return f"{mean:.{digits}f} [{interval[0]:.{digits}f}–{interval[1]:.{digits}f}]"
+
+
+def _cut(title: str) -> str:
+    return title if len(title) <= TITLE_CHARS else title[: TITLE_CHARS - 1] + "…"
 
 
 def _in_steps(part: Summary) -> str:

@@ -88,7 +88,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "logs show": ("rlm logs show t-4c0e1f --full",),
     "eval": (
         "rlm eval --curriculum docs/curricula/prov_v1.yaml --html report.html",
-        "rlm eval --curriculum docs/curricula/prov_v1.yaml --arms off,packs --trials 3",
+        "rlm eval docs/curricula/hard_*_v1.yaml --model openai/MODEL --arms off,trained",
+        "rlm eval docs/curricula/prov_v1.yaml --arms off,on --trials 3",
     ),
     "backup": ("rlm backup memory-backup.db",),
     "doctor": ("rlm doctor", "rlm doctor --fix --db memory.db"),

@@ -80,6 +80,9 @@ def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
 @lang_option("The language of its labels: en, de, …")
 @model_options()
 @click.option("--sub-model", metavar="NAME", help="The model behind llm_query.")
+@click.option(
+    "--no-query-cache", is_flag=True, help="Ask again where llm_query gets an equal prompt."
+)
 @click.option("--log-dir", metavar="DIR",
               help="Write the whole run there, as JSON lines. "
               "rlm-agent does, into rlm-logs beside its store; '' turns it off.")  # fmt: skip
@@ -138,6 +141,7 @@ def run(
             recall=memory,
             memory_tools=memory,
             enable_extraction=extract and memory,
+            cache_queries=not given.pop("no_query_cache"),
             limits=take_limits(given, over_text=context is not None),
             on_start=on_start,
             on_step=None if session.json else _step_printer(verbose),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rlm.packs.curriculum import Curriculum
     from rlm.train import OnTask, TaskOutcome, TrainReport
 
+VERDICTS = {True: "right", False: "wrong", None: "not judged"}
+
 
 @click.option("--curriculum", required=True, metavar="FILE", help="The tasks, as YAML.")
 @click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
@@ -91,7 +93,7 @@ def print_task(session: Session, outcome: TaskOutcome, done: int, of: int) -> No
 def _describe(outcome: TaskOutcome) -> str:
     new = f", {outcome.new_memories} new" if outcome.new_memories else ""
     return (
-        f"{'right' if outcome.success else 'wrong'} in {outcome.steps}"
+        f"{VERDICTS[outcome.success]} in {outcome.steps}"
         f" step{'' if outcome.steps == 1 else 's'}{new}"
     )
 
@@ -111,7 +113,10 @@ def _print_report(session: Session, report: TrainReport) -> None:
         print_table(("kind", "tasks", "done before", "right", "steps", "new memories"), rows)
     for outcome in report.outcomes if not session.json else ():
         if not outcome.success:
-            session.notify(f"wrong: {one_line(outcome.task_id)}: {one_line(outcome.reason)[:160]}")
+            verdict = VERDICTS[outcome.success]
+            session.notify(
+                f"{verdict}: {one_line(outcome.task_id)}: {one_line(outcome.reason)[:160]}"
+            )
     if report.stopped:
         whole = report.left + len(report.outcomes)
         session.notify(

@@ -14,7 +14,12 @@ from rlm.evaluate.plots import legend, marker, percent, safe, steps_plot, succes
 from rlm.evaluate.report import ArmDifference, Evaluation, Measured, MemoryEffect, Summary
 from rlm.evaluate.stats import Interval, mean
 
-ARM_NAMES = {"off": "memory off", "packs": "shipped packs", "trained": "trained"}
+ARM_NAMES = {
+    "off": "memory off",
+    "packs": "shipped packs",
+    "trained": "trained",
+    "on": "your own store",
+}
 QUESTION_CHARS = 160
 REASON_CHARS = 240
 STYLE_SHEET = Path(__file__).with_name("page.css")
@@ -29,8 +34,10 @@ STEPS = (
     " number on the right are the mean; further left is quicker."
 )
 MEMORIES = (
-    "Given: in the prompt of so many runs. Success and steps: these tasks against the same ones"
-    " without memory, with the 95 % interval; runs that used another memory instead are left out."
+    "Given: in the prompt of so many runs. Helped: so many tasks were right only with it, or as"
+    " right in fewer steps; harmed: the other way round. Success and steps: these tasks against the"
+    " same ones without memory, with the 95 % interval; runs that used another memory instead are"
+    " left out."
 )
 
 
@@ -108,6 +115,8 @@ def _head(made: Evaluation) -> str:
             f'<p class="soft">Training: {training["tasks"]} tasks, {training["successes"]} solved, '
             f"{training['new_memories']} memories.</p>"
         )
+    if made.shows:
+        lines.append(f"<p><strong>{safe(made.shows)}</strong></p>")
     if made.stopped:
         lines.append(f"<p><strong>It ended early: {safe(made.stopped, 300)}.</strong></p>")
     return "".join(lines)
@@ -129,7 +138,7 @@ def _tile(name: str, place: int, each: Summary, gap: ArmDifference | None) -> st
     return (
         f'<div class="tile">{icon} {safe(name)}<b>{percent(each.success)}</b>'
         f"<small>{each.successes} of {each.runs} runs; 95 %: {low} to {high}</small>"
-        f"<br>{each.steps:.1f} steps on average{compared}</div>"
+        f"<br>{each.steps:.1f} steps, {each.seconds:.1f} seconds on average{compared}</div>"
     )
 
 
@@ -142,10 +151,12 @@ def _compare(gap: ArmDifference) -> str:
     steps = _in_words(gap.steps, gap.steps_interval, more, less, "steps")
     low, high = gap.success_interval
     fewest, most = map(with_sign, gap.steps_interval)
+    quick, slow = map(with_sign, gap.seconds_interval)
     return (
         f"against {safe(_arm_name(gap.base))}:<br><strong>{steps}</strong> ({fewest} to {most})"
         f"<br><strong>{success}</strong>"
         f" ({with_sign(low, '').strip()} to {with_sign(high, 'points')})"
+        f"<br>seconds: {with_sign(gap.seconds)} ({quick} to {slow})"
     )
 
 
@@ -180,11 +191,12 @@ def _memories(effects: Sequence[MemoryEffect]) -> str:
     for each in effects:
         arm = safe(_arm_name(each.against.arm))
         about = f"<small>{safe(each.memory_id, QUESTION_CHARS)}, {arm}</small>"
+        counts = (each.given, each.followed, each.helped, each.harmed)
         rows.append(
             f'<tr><td class="task">{safe(each.title, QUESTION_CHARS)}{about}</td>'
-            f"{_number(each.given)}{_number(each.followed)}{_changes(each.against)}</tr>"
+            f"{''.join(map(_number, counts))}{_changes(each.against)}</tr>"
         )
-    heads = _number_heads(("given", "used", "tasks", "success", "steps"))
+    heads = _number_heads(("given", "used", "helped", "harmed", "tasks", "success", "steps"))
     return _table(["<th>memory</th>", *heads], rows)
 
 
@@ -224,7 +236,7 @@ def _reasons(name: str, runs: Sequence[Measured]) -> str:
 def _verdict(runs: Sequence[Measured]) -> str:
     if not runs:
         return "<td></td>"
-    right = sum(run.success for run in runs)
+    right = sum(bool(run.success) for run in runs)
     all_right = right == len(runs)
     share = f" {right}/{len(runs)}" if len(runs) > 1 else ""
     steps = mean([float(run.steps) for run in runs])

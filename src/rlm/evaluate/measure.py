@@ -19,19 +19,23 @@ from pathlib import Path
 from typing import Any
 
 from rlm import clock
+from rlm.agent.parts import open_memory
 from rlm.agent.spec import AgentResult, RunSpec
 from rlm.errors import ConfigError, ModelError
 from rlm.evaluate.report import Evaluation, InPrompt, Measured
+from rlm.llm import is_language_model
 from rlm.loop.types import INTERRUPTED
 from rlm.packs.bootstrap import shipped_packs
 from rlm.packs.curriculum import Curriculum, Task, read_curriculum
 from rlm.packs.transfer import import_pack
 from rlm.retrieval.embed import Embedder
+from rlm.store.backend import MemoryBackend
 from rlm.store.open import open_store
+from rlm.store.types import LOCAL
 from rlm.train import (
-    UNKIND,
     OnTask,
-    TrainReport,
+    TaskOutcome,
+    Which,
     check_lesson,
     choose_tasks,
     run_task,
@@ -40,19 +44,22 @@ from rlm.train import (
     with_client,
 )
 
-ARMS = ("off", "packs", "trained")
-"""Memory off; the packs that ship; what training on the other half of the suite taught."""
+ARMS = ("off", "packs", "trained", "on")
+"""Memory off; the packs that ship; what training on the other half of the suite taught; the store
+that the spec names, as it is."""
+USUAL_ARMS = ARMS[:3]
 MOST_TRIALS = 1_000
+SQLITE = b"SQLite format 3"
 
 OnRun = Callable[[Measured, int, int], None]
 """Told each run, how many are done, and how many there are."""
 
 
 def evaluate(
-    curriculum: Curriculum | str | Path,
+    curriculum: Curriculum | str | Path | Sequence[Curriculum | str | Path],
     *,
     trials: int = 1,
-    arms: Sequence[str] = ARMS,
+    arms: Sequence[str] = USUAL_ARMS,
     store_dir: str | Path | None = None,
     held_out_only: bool = True,
     on_task: OnTask | None = None,
@@ -61,6 +68,7 @@ def evaluate(
     **choices: Any,
 ) -> Evaluation:
     """Run the held-out tasks, or all, under each of `arms`, and set the results side by side.
+    Several curricula are one suite: each is trained by itself, and the results are taken together.
 
     `spec` holds for every run, training included, and so do `choices`, which are fields of
     `RunSpec`: `model`, `client`, `scaling`, `log_dir`, `limits`, … `store_dir` keeps the stores of
@@ -68,45 +76,68 @@ def evaluate(
     `on_run` of measuring. Ctrl-C, or a model that fails, ends it with what there is. Raises
     RLMError before anything is asked when something is wrong.
     """
-    lesson = curriculum if isinstance(curriculum, Curriculum) else read_curriculum(curriculum)
-    _check(lesson, arms, trials)
-    tasks = choose_tasks(lesson, "held_out" if held_out_only else "all")
+    given = [curriculum] if isinstance(curriculum, Curriculum | str | Path) else list(curriculum)
+    lessons = [each if isinstance(each, Curriculum) else read_curriculum(each) for each in given]
+    _check(lessons, arms, trials)
+    which: Which = "held_out" if held_out_only else "all"
+    planned = [(lesson, choose_tasks(lesson, which)) for lesson in lessons]
     spec = replace(spec or RunSpec(), **choices)
     with ExitStack() as stack:
         spec = with_client(stack, spec)
-        model = spec.client.model if spec.client is not None else ""
-        check_lesson(lesson, spec.log_dir, spec.client)
+        client = spec.client
+        for lesson in lessons:
+            check_lesson(lesson, spec.log_dir, client)
         folder = _folder(stack, store_dir)
         made = Evaluation(
-            curriculum_id=lesson.id,
-            ontology_name=lesson.ontology_name,
-            model=model,
+            curriculum_id=" + ".join(lesson.id for lesson in lessons),
+            ontology_name=", ".join(dict.fromkeys(lesson.ontology_name for lesson in lessons)),
+            model="" if client is None else client.model,
             arms=tuple(arms),
             trials=trials,
             scaling=spec.scaling,
             held_out=held_out_only,
             made_at=clock.now_iso(),
+            is_language_model=client is None or is_language_model(client),
         )
-        try:
-            stores = _Stores(folder, lesson, arms)
-            report = stores.train(spec, on_task)
-        except KeyboardInterrupt:
-            return replace(made, stopped=INTERRUPTED)
-        made = replace(made, trained=None if report is None else _summarize(report))
-        suite = _Suite(lesson, stores, spec)
-        stopped = suite.run(tasks, arms, trials, made.runs, on_run)
-        return replace(made, stopped=stopped)
+        runs = sum(len(tasks) for _, tasks in planned) * len(arms) * trials
+        outcomes: list[TaskOutcome] = []
+        stopped = ""
+        for lesson, tasks in planned:
+            try:
+                stores = _Stores(folder, lesson, arms, spec)
+                outcomes += stores.train(spec, on_task)
+            except KeyboardInterrupt:
+                stopped = INTERRUPTED
+            except ModelError as exc:
+                if not made.runs:
+                    raise
+                stopped = str(exc)
+            else:
+                suite = _Suite(lesson, stores, spec)
+                stopped = suite.run(tasks, arms, trials, made.runs, runs, on_run)
+            if stopped:
+                break
+        return replace(made, stopped=stopped, trained=_summarize(outcomes) if outcomes else None)
 
 
-def _check(lesson: Curriculum, arms: Sequence[str], trials: int) -> None:
+def _check(lessons: Sequence[Curriculum], arms: Sequence[str], trials: int) -> None:
     unknown = [arm for arm in arms if arm not in ARMS]
     if unknown or not arms or len(set(arms)) != len(arms):
         given = ", ".join(map(repr, arms)) or "none"
         raise ConfigError(f"arms are {given}: name each once, of {', '.join(ARMS)}")
     if isinstance(trials, bool) or not isinstance(trials, int) or not 1 <= trials <= MOST_TRIALS:
         raise ConfigError(f"trials is {trials!r}: use a whole number from 1 to {MOST_TRIALS}")
-    if "trained" in arms:
-        choose_tasks(lesson, "train")
+    if not lessons:
+        raise ConfigError("there is no curriculum: name at least one")
+    known: dict[str, Curriculum] = {}
+    for lesson in lessons:
+        if "trained" in arms:
+            choose_tasks(lesson, "train")
+        for task in lesson.tasks:
+            if (other := known.setdefault(task.id, lesson)) is not lesson:
+                raise ConfigError(
+                    f"{lesson.path}: the task {task.id} is in {other.path} too: rename"
+                )
 
 
 def _folder(stack: ExitStack, store_dir: str | Path | None) -> Path:
@@ -122,9 +153,9 @@ def _folder(stack: ExitStack, store_dir: str | Path | None) -> Path:
     return folder
 
 
-def _summarize(report: TrainReport) -> dict[str, Any]:
+def _summarize(outcomes: Sequence[TaskOutcome]) -> dict[str, Any]:
     """The training that came before, as the report has it."""
-    whole = asdict(summary("all", report.outcomes))
+    whole = asdict(summary("all", outcomes))
     del whole["kind"]
     return whole
 
@@ -132,11 +163,21 @@ def _summarize(report: TrainReport) -> dict[str, Any]:
 class _Stores:
     """One frozen store an arm, and copies of them to work on."""
 
-    def __init__(self, folder: Path, lesson: Curriculum, arms: Sequence[str]) -> None:
+    def __init__(
+        self, folder: Path, lesson: Curriculum, arms: Sequence[str], spec: RunSpec
+    ) -> None:
         self.folder, self.lesson, self.arms = folder, lesson, arms
         self.embedder: Embedder | None = None
+        self.tenant = LOCAL
+        """Whose memories the store of the arm `on` holds."""
         for arm in arms:
             if arm == "trained":
+                continue
+            if arm == "on":
+                with ExitStack() as stack:
+                    store = open_memory(stack, spec)
+                    self.tenant = store.tenant
+                    self._freeze(arm, store)
                 continue
             with open_store(self._path(arm), origin="evaluation") as store:
                 self.embedder = self.embedder or store.embedder
@@ -144,10 +185,10 @@ class _Stores:
                     import_pack(name, store)
                 self._freeze(arm, store)
 
-    def train(self, spec: RunSpec, on_task: OnTask | None) -> TrainReport | None:
+    def train(self, spec: RunSpec, on_task: OnTask | None) -> list[TaskOutcome]:
         """Fill the store of the arm `trained`. What ends a training early ends the evaluation."""
         if "trained" not in self.arms:
-            return None
+            return []
         with open_store(self._path("trained"), origin="evaluation") as store:
             self.embedder = self.embedder or store.embedder
             report = train(self.lesson, store, on_task=on_task, spec=spec)
@@ -158,7 +199,7 @@ class _Stores:
                     f"{report.stopped} (in training, after {len(report.outcomes)} tasks)"
                 )
             self._freeze("trained", store)
-        return report
+        return report.outcomes
 
     def _path(self, arm: str) -> Path:
         name = f"{self.lesson.id}-{arm}" if arm == "trained" else arm
@@ -167,9 +208,15 @@ class _Stores:
     def _freeze(self, arm: str, store: Any) -> None:
         store.backup(self.folder / f"{arm}.frozen")
 
-    def copy(self, arm: str, folder: Path) -> Path:
+    def open_copy(self, arm: str, folder: Path) -> MemoryBackend:
         """A store as the arm's was when it was frozen."""
-        return Path(shutil.copyfile(self.folder / f"{arm}.frozen", folder / "memory.db"))
+        copy = Path(shutil.copyfile(self.folder / f"{arm}.frozen", folder / "memory.db"))
+        with copy.open("rb") as file:
+            kind = "sqlite" if file.read(len(SQLITE)) == SQLITE else "json"
+        tenant = self.tenant if arm == "on" else LOCAL
+        return open_store(
+            f"{kind}:{copy}", embedder=self.embedder, tenant=tenant, origin="evaluation"
+        )
 
 
 class _Suite:
@@ -185,9 +232,11 @@ class _Suite:
         arms: Sequence[str],
         trials: int,
         found: list[Measured],
+        of: int,
         on_run: OnRun | None,
     ) -> str:
-        """Every task under every arm, `trials` times, into `found`; why it ended early, or ''."""
+        """Every task under every arm, `trials` times, into `found`; why it ended early, or ''.
+        `of` is how many runs the evaluation has in all."""
         planned = [
             (trial, task, arm) for trial in range(1, trials + 1) for task in tasks for arm in arms
         ]
@@ -195,7 +244,7 @@ class _Suite:
             try:
                 found.append(self._one(task, arm, trial))
                 if on_run is not None:
-                    on_run(found[-1], len(found), len(planned))
+                    on_run(found[-1], len(found), of)
             except KeyboardInterrupt:
                 return INTERRUPTED
             except ModelError as exc:
@@ -205,15 +254,16 @@ class _Suite:
         return ""
 
     def _one(self, task: Task, arm: str, trial: int) -> Measured:
-        with tempfile.TemporaryDirectory(prefix="rlm-run-") as folder:
-            copy = self.stores.copy(arm, Path(folder))
-            with open_store(copy, embedder=self.stores.embedder, origin="evaluation") as store:
-                started = time.monotonic()
-                spec = replace(self.spec, store=store)
-                if arm == "off":
-                    spec = replace(spec, recall=False, memory_tools=False)
-                result = run_task(self.lesson, task, spec)
-                return _measure(task, arm, trial, result, time.monotonic() - started)
+        with (
+            tempfile.TemporaryDirectory(prefix="rlm-run-") as folder,
+            self.stores.open_copy(arm, Path(folder)) as store,
+        ):
+            started = time.monotonic()
+            spec = replace(self.spec, store=store)
+            if arm == "off":
+                spec = replace(spec, recall=False, memory_tools=False)
+            result = run_task(self.lesson, task, spec)
+            return _measure(task, arm, trial, result, time.monotonic() - started)
 
 
 def _measure(task: Task, arm: str, trial: int, result: AgentResult, seconds: float) -> Measured:
@@ -222,10 +272,10 @@ def _measure(task: Task, arm: str, trial: int, result: AgentResult, seconds: flo
     return Measured(
         arm=arm,
         task_id=task.id,
-        kind=task.kind or UNKIND,
+        kind=task.kind or task.tags[0],
         query=task.query,
         trial=trial,
-        success=result.success,
+        success=None if result.judgment is None else result.judgment["is_success"],
         converged=result.converged,
         steps=result.iterations,
         tokens=usage["input_tokens"] + usage["output_tokens"],

@@ -38,17 +38,19 @@ def percent(share: float) -> str:
 
 
 def marker(place: int, x: float, y: float, size: float = 5.0) -> str:
-    """The shape of the arm at this place: a disc, a square, a diamond."""
-    name = f'class="a{place % 3}"'
-    if place % 3 == 0:
+    """The shape of the arm at this place: a disc, a square, a diamond, a triangle."""
+    name = f'class="a{place % 4}"'
+    if place % 4 == 0:
         return f'<circle {name} cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}"/>'
-    if place % 3 == 1:
+    if place % 4 == 1:
         side = 1.8 * size
         return (
             f'<rect {name} x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" width="{side:.1f}"'
             f' height="{side:.1f}"/>'
         )
     corners = [(x, y - 1.3 * size), (x + 1.3 * size, y), (x, y + 1.3 * size), (x - 1.3 * size, y)]
+    if place % 4 == 3:
+        corners = [(x, y - 1.2 * size), (x + 1.2 * size, y + size), (x - 1.2 * size, y + size)]
     return f'<polygon {name} points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in corners)}"/>'
 
 
@@ -74,7 +76,7 @@ def success_plot(names: Sequence[str], summaries: Sequence[Summary]) -> str:
         parts += [
             _label(name, y - 14),
             (
-                f'<line class="whisker a{place % 3}" x1="{_x(low, 1.0)}" x2="{_x(high, 1.0)}"'
+                f'<line class="whisker a{place % 4}" x1="{_x(low, 1.0)}" x2="{_x(high, 1.0)}"'
                 f' y1="{y}" y2="{y}"/>'
             ),
             *(_stroke("end", place, end, 1.0, y) for end in (low, high)),
@@ -119,7 +121,7 @@ def _lane(place: int, y: float, steps: Sequence[int], most: int, what: str) -> l
         return []
     low, high = _x(min(steps), most), _x(max(steps), most)
     parts = [
-        f'<line class="range a{place % 3}" x1="{low}" x2="{high}" y1="{y}" y2="{y}"/>',
+        f'<line class="range a{place % 4}" x1="{low}" x2="{high}" y1="{y}" y2="{y}"/>',
         _stroke("mean", place, mean(steps), most, y),
         _value(f"{mean(steps):.1f}", y),
     ]
@@ -152,7 +154,7 @@ def _mark(place: int, value: float, most: float, y: float, size: float, caption:
 
 def _stroke(name: str, place: int, value: float, most: float, y: float) -> str:
     x = _x(value, most)
-    return f'<line class="{name} a{place % 3}" x1="{x}" x2="{x}" y1="{y - 6}" y2="{y + 6}"/>'
+    return f'<line class="{name} a{place % 4}" x1="{x}" x2="{x}" y1="{y - 6}" y2="{y + 6}"/>'
 
 
 def _label(text: str, y: float) -> str:

@@ -17,6 +17,12 @@ from rlm.evaluate.stats import (
 )
 
 SHOWN_FLAGS = 20
+OFFLINE_SHOWS = (
+    "The planner `offline` is no language model: it tries its tools in a fixed order that is ours,"
+    " and a procedure in its prompt saves it the trying. So this shows that the loop works (recall,"
+    " training, checking); it does not show that memory helps or harms a model. Name one to measure"
+    " that."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,8 @@ class Measured:
     kind: str
     query: str
     trial: int
-    success: bool
+    success: bool | None
+    """None: the run could not be judged."""
     converged: bool
     steps: int
     tokens: int
@@ -64,6 +71,9 @@ class Summary:
     steps_interval: Interval
     tokens: float
     seconds: float
+    seconds_interval: Interval
+    unjudged: int
+    """Runs that count for steps, tokens and seconds, not for success."""
     followed: int
     max_single_return: int
     context_size: int
@@ -73,7 +83,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class ArmDifference:
-    """An arm against the first, over shared tasks; steps and tokens are relative: −0.4."""
+    """An arm against the first, over shared tasks; steps, tokens and seconds are relative: −0.4."""
 
     arm: str
     base: str
@@ -84,17 +94,23 @@ class ArmDifference:
     steps_interval: Interval
     tokens: float
     tokens_interval: Interval
+    seconds: float
+    seconds_interval: Interval
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryEffect:
     """One memory: in how many runs it stood in the prompt, how many used it, and what the same
-    tasks are without. Runs that used another one instead say nothing of it and are not compared."""
+    tasks are without. Runs that used another one instead say nothing of it and are not compared.
+    `helped` counts the tasks that were right only with it, or as right in fewer steps; `harmed` the
+    other way round."""
 
     memory_id: str
     title: str
     given: int
     followed: int
+    helped: int
+    harmed: int
     against: ArmDifference
 
 
@@ -113,6 +129,13 @@ class Evaluation:
     trained: dict[str, Any] | None = None
     stopped: str = ""
     made_at: str = ""
+    is_language_model: bool = True
+    """Whether the tasks were answered by one."""
+
+    @property
+    def shows(self) -> str:
+        """What the result does not show; '' where a language model answered."""
+        return "" if self.is_language_model else OFFLINE_SHOWS
 
     @property
     def kinds(self) -> list[str]:
@@ -150,6 +173,7 @@ class Evaluation:
         plain = [name for name in self.__slots__ if name not in ("runs", "arms")]
         return {
             **{name: getattr(self, name) for name in plain},
+            "shows": self.shows,
             "arms": {arm: asdict(self.summary(arm)) for arm in self.arms},
             "differences": [asdict(each) for each in self.differences()],
             "kinds": {
@@ -163,24 +187,35 @@ class Evaluation:
 
 def summarise(runs: Sequence[Measured]) -> Summary:
     """Runs of one arm. A task counts once, with the mean of its trials."""
-    success = list(by_task(runs, lambda run: float(run.success)).values())
+    success = list(by_task(_judged(runs), _success).values())
     steps = list(by_task(runs, lambda run: float(run.steps)).values())
+    seconds = list(by_task(runs, lambda run: run.seconds).values())
     return Summary(
-        tasks=len(success),
+        tasks=len(steps),
         runs=len(runs),
-        successes=sum(run.success for run in runs),
+        successes=sum(bool(run.success) for run in runs),
         success=mean(success),
         success_interval=wilson(sum(success), len(success)),
         steps=mean(steps),
         steps_interval=bootstrap_mean(steps),
         tokens=mean([float(run.tokens) for run in runs]),
-        seconds=mean([run.seconds for run in runs]),
+        seconds=mean(seconds),
+        seconds_interval=bootstrap_mean(seconds),
+        unjudged=len(runs) - len(_judged(runs)),
         followed=sum(run.followed > 0 for run in runs),
         max_single_return=max((run.max_single_return for run in runs), default=0),
         context_size=max((run.context_size for run in runs), default=0),
         flagged=sum(bool(run.flags) for run in runs),
         flags=tuple(dict.fromkeys(flag for run in runs for flag in run.flags))[:SHOWN_FLAGS],
     )
+
+
+def _success(run: Measured) -> float:
+    return float(run.success or 0)
+
+
+def _judged(runs: Sequence[Measured]) -> list[Measured]:
+    return [run for run in runs if run.success is not None]
 
 
 def by_task(runs: Iterable[Measured], value: Callable[[Measured], float]) -> dict[str, float]:
@@ -194,24 +229,32 @@ def by_task(runs: Iterable[Measured], value: Callable[[Measured], float]) -> dic
 def _difference(
     arm: str, base: str, ours: Sequence[Measured], theirs: Sequence[Measured]
 ) -> ArmDifference:
-    def pair(value: Callable[[Measured], float]) -> tuple[list[float], list[float]]:
-        mine, other = by_task(ours, value), by_task(theirs, value)
-        shared = [task for task in mine if task in other]
-        return [mine[task] for task in shared], [other[task] for task in shared]
-
-    success, steps = pair(lambda run: float(run.success)), pair(lambda run: float(run.steps))
-    tokens = pair(lambda run: float(run.tokens))
+    success = _pair(_judged(ours), _judged(theirs), _success)
+    steps = _pair(ours, theirs, lambda run: float(run.steps))
+    tokens = _pair(ours, theirs, lambda run: float(run.tokens))
+    seconds = _pair(ours, theirs, lambda run: run.seconds)
     return ArmDifference(
         arm=arm,
         base=base,
-        tasks=len(success[0]),
+        tasks=len(steps[0]),
         success=mean(success[0]) - mean(success[1]),
         success_interval=paired_difference(*success),
         steps=change(*steps),
         steps_interval=bootstrap_change(*steps),
         tokens=change(*tokens),
         tokens_interval=bootstrap_change(*tokens),
+        seconds=change(*seconds),
+        seconds_interval=bootstrap_change(*seconds),
     )
+
+
+def _pair(
+    ours: Sequence[Measured], theirs: Sequence[Measured], value: Callable[[Measured], float]
+) -> tuple[list[float], list[float]]:
+    """A value of each task that both have, on either side."""
+    mine, other = by_task(ours, value), by_task(theirs, value)
+    shared = [task for task in mine if task in other]
+    return [mine[task] for task in shared], [other[task] for task in shared]
 
 
 def _effect(
@@ -223,5 +266,19 @@ def _effect(
         for run, mine in given
         if mine.followed or not any(each.followed for each in run.memories)
     ]
-    gap = _difference(arm, base[0].arm if base else "", telling, base)
-    return MemoryEffect(memory_id, title, len(given), sum(mine.followed for _, mine in given), gap)
+    judged = _judged(telling), _judged(base)
+    success, steps = _pair(*judged, _success), _pair(*judged, lambda run: float(run.steps))
+    with_it, without = (
+        zip(success[0], steps[0], strict=True),
+        zip(success[1], steps[1], strict=True),
+    )
+    gains = [(a - c, d - b) for (a, b), (c, d) in zip(with_it, without, strict=True)]
+    return MemoryEffect(
+        memory_id=memory_id,
+        title=title,
+        given=len(given),
+        followed=sum(mine.followed for _, mine in given),
+        helped=sum(gain > (0, 0) for gain in gains),
+        harmed=sum(gain < (0, 0) for gain in gains),
+        against=_difference(arm, base[0].arm if base else "", telling, base),
+    )

@@ -199,7 +199,8 @@ class Meter:
 
     def __init__(self) -> None:
         self.memory_items_injected = 0
-        self.context_size = 0
+        self.context_size: int | None = None
+        """Characters of the context that a prompt is given beforehand; None: nobody counted."""
         self._lock = threading.Lock()
         self._tools: dict[str, tuple[int, int]] = {}
         self._largest = (0, "")
@@ -225,7 +226,7 @@ class Meter:
             for name, value, most, where in (
                 ("max_single_return", largest, MAX_SINGLE_RETURN, f" ({tool})"),
                 ("memory_items_injected", self.memory_items_injected, MAX_MEMORY_ITEMS, ""),
-                ("context_size", self.context_size, MAX_CONTEXT_SIZE, ""),
+                ("context_size", self.context_size or 0, MAX_CONTEXT_SIZE, ""),
             )
             if value > most
         ]
@@ -233,7 +234,7 @@ class Meter:
             "total_chars_returned": sum(entry["chars"] for entry in by_tool.values()),
             "max_single_return": largest,
             "memory_items_injected": self.memory_items_injected,
-            "context_size": self.context_size,
+            "context_size": self.context_size or 0,
             "flags": flags,
             "by_tool": by_tool,
         }

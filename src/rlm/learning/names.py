@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from rlm.ontology.labels import Label, name_of, plain, squeeze
@@ -33,13 +34,14 @@ _ARTICLE = re.compile(
     r"(?:the|a|an|and|or|both|also|class|property|individual|term)\s+", re.IGNORECASE
 )
 _KIND = re.compile(r"\s+(?:class(?:es)?|property|properties|individuals?|terms?)$", re.IGNORECASE)
+_COMPOUND = re.compile(r"\S\s+\S|[a-z\d][A-Z]")
 _WORD = re.compile(r"[^\s,;?!\"'`“”«»()\[\]<>]+")
 
 
 class TermNames(NamedTuple):
     """Every name of every term: as written, without case, as bare letters, in the singular."""
 
-    written: Mapping[str, Collection[str]]
+    written: Mapping[str, AbstractSet[str]]
     folded: Mapping[str, Collection[str]]
     bare: Mapping[str, Collection[str]]
     stemmed: Mapping[str, Collection[str]]
@@ -92,6 +94,18 @@ def named_in(answer: str, names: TermNames) -> set[str]:
             if iri is not None:
                 found.add(iri)
                 break
+    return found
+
+
+def mentioned_in(answer: str, names: TermNames, wanted: Collection[str]) -> set[str]:
+    """Those of `wanted` whose name stands anywhere in the sentences of an answer. Only names that
+    are no ordinary word: of two words or more, or written together, as in hasBerth."""
+    said, found = " ".join(answer.casefold().split()), set[str]()
+    for name, iris in names.written.items():
+        if not _COMPOUND.search(name) or iris.isdisjoint(wanted) or not names.resolve(name):
+            continue
+        if re.search(rf"(?<!\w){re.escape(name.casefold())}(?!\w)", said):
+            found.update(iris)
     return found
 
 

@@ -2,12 +2,15 @@
 
     set           the IRIs in the answer are those of the query, no more and no less
     contains_all  the answer names all of them; others may be there
-    count         the number in the answer is the query's: of its one row, else how many rows
+    count         the number in the answer is the query's: of its one row, else how many rows;
+                  a fraction may be rounded to two digits or more
     boolean       the answer says yes or no, as the ASK does
-    absent        the answer says that there is no such thing, and names no IRI
+    absent        the answer says that there is no such thing, or none such, where the query
+                  asks about terms that are there; it names no IRI but those of the query
 
 A term may be named by its IRI, as `prefix:name`, or, in an answer with no IRI at all, by a label,
-alternative label or local name that only one term has. What the question itself names may be
+alternative label or local name that only one term has: in lists, in quotes, between commas, and a
+name of several words anywhere. What the question itself names may be
 repeated. Namespaces and the ontology's own IRI are no terms and are not counted, unless the query
 asks for such. Values that are no IRIs are looked for by their text. Where the query finds nothing
 the answer must say so and name nothing. How words are read: `words`, `names`.
@@ -22,20 +25,30 @@ from typing import Any
 
 from rlm.errors import ValidationError
 from rlm.learning.grounding import iris_in
-from rlm.learning.names import TermNames, asked_in, named_in, names_of, nearly
+from rlm.learning.names import TermNames, asked_in, mentioned_in, named_in, names_of, nearly
 from rlm.learning.values import Values, values_in
-from rlm.learning.words import number_in, says_absent, says_none, truth_of
+from rlm.learning.words import (
+    begins_with_none,
+    numbers_given,
+    says_absent,
+    says_none,
+    truth_of,
+)
 from rlm.llm.types import is_unanswered
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.query.shape import names_of as names_of_query
 from rlm.ontology.views.links import labels_of
-from rlm.ontology.vocabulary import XSD
+from rlm.ontology.vocabulary import ALTERNATIVES, LABELS, OWL, RDF, RDFS, XSD
 
 COMPARES = ("set", "contains_all", "count", "boolean", "absent")
 ROWS = 10_000
 SHOWN = 20
 FUZZY_MOST = 50
 NAMED_MOST = 1_000
+LEAST_DIGITS = 2
+NOISE = Decimal("1e-9")
+"""What a sum of doubles may be off, as a share."""
 _NUMERIC = frozenset(
     XSD + name
     for name in ("integer", "decimal", "double", "float", "int", "long", "nonNegativeInteger")
@@ -82,7 +95,7 @@ def check_answer(
     if verify.compare == "boolean":
         return _boolean(given, expected.boolean)
     if verify.compare == "absent":
-        return _absent(given)
+        return _absent(given, _terms_of(verify, meta))
     if not expected.values.iris and not expected.values.texts:
         return _empty(given)
     return _compare_names(given, expected.values, exactly=verify.compare == "set")
@@ -192,7 +205,9 @@ class _Given:
             counted -= self.vocabularies
         if counted.intersection(expected) or self.drop_asked(counted):
             return counted
-        return counted | named_in(self.answer, _names_with(self.engine, self.meta, expected))
+        names = _names_with(self.engine, self.meta, expected)
+        found = counted | named_in(self.answer, names)
+        return found | mentioned_in(self.answer, names, expected)
 
     def drop_asked(self, iris: set[str], *, fuzzy: bool = True) -> set[str]:
         """Those that the question does not name, by IRI or in words."""
@@ -267,23 +282,46 @@ def _empty(given: _Given) -> Verdict:
     return Verdict(False, "there is nothing to name, but the answer does not say so")
 
 
-def _absent(given: _Given) -> Verdict:
-    extra = given.short_names(given.drop_asked(given.iris - given.vocabularies, fuzzy=False))
+def _absent(given: _Given, queried: set[str]) -> Verdict:
+    iris = given.iris - given.vocabularies - queried
+    iris = {iri for iri in iris if not iri.startswith((RDF, RDFS, OWL))}
+    extra = given.short_names(given.drop_asked(iris, fuzzy=False))
     if extra:
         return Verdict(False, "the thing does not exist, but the answer names terms", extra=extra)
-    if says_absent(given.answer):
+    if begins_with_none(given.answer) if queried else says_absent(given.answer):
         return Verdict(True, "the answer says that there is no such thing, as is the case")
     return Verdict(False, "the thing does not exist, but the answer does not say so")
 
 
+def _terms_of(verify: Verify, meta: GraphMeta) -> set[str]:
+    """The terms of a query that are there to be asked about. Properties that hold names are not
+    among them: a query by name asks for the thing itself."""
+    known = (meta.classes, meta.properties, meta.labels, meta.named_individuals)
+    found = {
+        iri
+        for iri in names_of_query(verify.sparql, meta.prefixes)
+        if iri.startswith((RDF, RDFS, OWL)) or any(iri in part for part in known)
+    }
+    return found.difference(LABELS, ALTERNATIVES)
+
+
 def _count(given: _Given, expected: Decimal) -> Verdict:
-    found, wanted = number_in(given.answer, given.question), [str(expected)]
-    if found is None:
+    found = numbers_given(given.answer, given.question, fraction=bool(expected % 1))
+    wanted = [str(expected)]
+    if not found:
         return Verdict(False, f"the answer gives no plain number; it is {expected}", wanted)
-    if found == expected:
+    if any(_is_number(number, expected) for number in found):
         return Verdict(True, f"the number is {expected}")
-    why = f"the number is {expected}, the answer says {found}"
-    return Verdict(False, why, wanted, [str(found)])
+    why = f"the number is {expected}, the answer says {found[0]}"
+    return Verdict(False, why, wanted, [str(found[0])])
+
+
+def _is_number(found: Decimal, expected: Decimal) -> bool:
+    """Whether a number is the expected one, or the same rounded to two digits or more."""
+    digits = -int(found.as_tuple().exponent)
+    if digits >= LEAST_DIGITS:
+        return abs(found - expected) <= Decimal(1).scaleb(-digits) / 2
+    return abs(found - expected) <= abs(expected) * NOISE
 
 
 def _boolean(given: _Given, expected: bool) -> Verdict:

@@ -3,7 +3,8 @@ number.
 
 English only, by pattern, and strict: what can be read in two ways is not read at all.
 
-Of several numbers in an answer the first counts. Not counted: digits in IRIs, `prefix:name` and
+Of several numbers in an answer the first counts, and the one that a calculation comes to: "8 and 3,
+so 5". Not counted: digits in IRIs, `prefix:name` and
 quoted names, the marks of a list, dates, percentages, "of the 50 …", asides in brackets, and what
 the question itself says. "3 or 4", "about 3" and "at least 3" are no number.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from itertools import permutations
 
 NUMBER_WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
@@ -19,6 +21,9 @@ NUMBER_WORDS = (
     "nineteen", "twenty",
 )  # fmt: skip
 
+MOST_PARTS = 20
+HALF_A_CENT = Decimal("0.005")
+"""What a result may be rounded by."""
 READ_CHARS = 20_000
 """What is read of an answer for its words."""
 
@@ -60,8 +65,8 @@ _ABSENT = re.compile(
     re.IGNORECASE,
 )
 _NONE = re.compile(
-    rf"\bnone\b|\bnothing\b|\bno (?!{_FILLER})[\w'-]+|\bnot (?:have|has) any\b|n't"
-    r" (?:have|any)\b|\bnot any\b|\bzero\b"
+    rf"\bnone\b|\bnothing\b|\bno (?!{_FILLER})[\w'-]+|(?:\bnot|n't) (?:\w+ ){{0,2}}any\b|n't have\b"
+    r"|\bzero\b"
     r"|(?<![\w.,-])0(?![\w.,:-]\w|\w)|\bempty\b|\bwithout any\b|\bneither\b|\bnot"
     r" connected\b|\bleaf\b|^\W*no\b",
     re.IGNORECASE,
@@ -94,6 +99,15 @@ def says_none(answer: str) -> bool:
     """Whether an answer says that there are none; also when it says that there is no such thing."""
     said = sentences(plain_words(answer))[:2]
     return any(_NONE.search(part) for part in said) or says_absent(answer)
+
+
+_ALL = re.compile(r"\W*(?:all|both|each|every|yes)\b", re.IGNORECASE)
+
+
+def begins_with_none(answer: str) -> bool:
+    """Whether the first sentence of an answer says that there are none."""
+    first = next(iter(sentences(plain_words(answer))), "")
+    return bool(_NONE.search(first)) and not _ALL.match(first)
 
 
 # -- yes or no
@@ -186,6 +200,11 @@ _CHOICE = re.compile(
 _PART_OF = re.compile(
     r"\b(?:(?:out )?of|among|from) (?:the |all |these |those |its )?(?:other )?$", re.IGNORECASE
 )
+_COMES_TO = re.compile(
+    r"\b(?:so|thus|hence|therefore|making|(?:which|that) (?:is|makes|leaves|comes to)|"
+    r"(?:difference|total|average|sum|mean) (?:is|of|comes to))\b|[=→⇒]",
+    re.IGNORECASE,
+)
 _ITEM = re.compile(r"^[ \t]*\(?\d{1,4}[.):][ \t]+(?=\S)", re.MULTILINE)
 _ASIDE = re.compile(r"\([^()\n]*\)|\[[^\[\]\n]*\]")
 _NO_NUMBER = re.compile(r"\s*(?:[,.;:!]|$|one\b|doubt|less|fewer|more)", re.IGNORECASE)
@@ -203,6 +222,33 @@ def number_in(answer: str, question: str = "") -> Decimal | None:
     return None
 
 
+def numbers_given(answer: str, question: str = "", *, fraction: bool = False) -> list[Decimal]:
+    """The number that an answer gives first, and the one that its last calculation comes to, if it
+    follows from the numbers before. With `fraction` also the first that is not whole: "the 4 of
+    them weigh 58.75 t on average"."""
+    text = plain_words(_without_items(answer))
+    found = [number_in(answer, question)]
+    for mark in list(_COMES_TO.finditer(text))[-1:]:
+        parts = [_value(match) for match in _NUMBER.finditer(text, 0, mark.start())][:MOST_PARTS]
+        result = number_in(text[mark.end() :], question)
+        if result is not None and _follows(result, parts):
+            found.append(result)
+    if fraction:
+        fractions = [each for each in _numbers(_ASIDE.sub(" ", text)) if each[0] % 1]
+        found += [number for number, hedged in fractions[:1] if not hedged]
+    return [number for number in found if number is not None]
+
+
+def _follows(result: Decimal, parts: list[Decimal]) -> bool:
+    """Whether a number is the sum, the mean, a difference or a quotient of others."""
+    if len(parts) < 2:
+        return False
+    values = [sum(parts, Decimal(0)), sum(parts, Decimal(0)) / len(parts)]
+    for one, two in permutations(parts, 2):
+        values += [one - two, *([one / two] if two else [])]
+    return any(abs(result - value) <= HALF_A_CENT for value in values)
+
+
 def _numbers(text: str) -> list[tuple[Decimal, bool]]:
     """The numbers and whether each is hedged; `one` and `no` only where nothing plainer is."""
     plain: list[tuple[Decimal, bool]] = []
@@ -211,12 +257,8 @@ def _numbers(text: str) -> list[tuple[Decimal, bool]]:
     for match in _NUMBER.finditer(text):
         before = text[max(0, match.start() - 40) : match.start()]
         hedged = bool(_HEDGE.search(before) or _CHOICE.match(text, match.end()))
-        if match[1]:
-            value = Decimal(re.sub(_SEPARATOR, "", match[1]))
-        elif match[2]:
-            value = Decimal(NUMBER_WORDS.index(match[2].lower()))
-        else:
-            value = Decimal(0)
+        value = _value(match)
+        if match[3]:
             bare = match[3].lower() == "no"
             if bare and _NO_NUMBER.match(text, match.end()) and text.strip(" .!*·").lower() != "no":
                 continue
@@ -229,6 +271,12 @@ def _numbers(text: str) -> list[tuple[Decimal, bool]]:
         )
         kind.append((value, hedged))
     return plain or weak or parts
+
+
+def _value(match: re.Match[str]) -> Decimal:
+    if match[1]:
+        return Decimal(re.sub(_SEPARATOR, "", match[1]))
+    return Decimal(NUMBER_WORDS.index(match[2].lower()) if match[2] else 0)
 
 
 def _without_items(text: str) -> str:

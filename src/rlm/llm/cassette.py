@@ -11,6 +11,11 @@ the same time may come back in any order, and equal requests are answered in the
 started. The model and the time-out are not part of the request: a replay needs neither. Keys are
 sent as headers, which are not recorded. A line is written with one `write`, so a run that is killed
 leaves a cassette that can be read, but for the line it died in.
+
+What else goes into prompts and may change from run to run, as what a memory store gives, is kept
+beside the calls, in lines of its own, and a replay takes it from there:
+
+    {"kept": "mem_search [\"ships\"]", "value": …}
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ import json
 import os
 import threading
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from os.path import commonprefix
@@ -39,7 +44,9 @@ from rlm.llm.types import (
 )
 
 PARAMS = ("max_tokens", "temperature", "json_schema")
-AROUND_CHARS = 30
+AROUND_CHARS = 40
+HEADING_CHARS = 80
+NAMED_CHARS = 120
 
 
 def request_key(request: Mapping[str, Any]) -> str:
@@ -99,6 +106,17 @@ class RecordingClient:
         self._tape.write(call, request, self._line(reply=asdict(reply)))
         return reply
 
+    def keep(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` gives, written down under a name if it is of JSON types."""
+        value = make()
+        try:
+            raw = json.dumps({"kept": name, "value": value}, allow_nan=False)
+            if json.loads(raw)["value"] == value:
+                self._tape.write_line(raw)
+        except (TypeError, ValueError, RecursionError):
+            pass  # as a handle: what is behind it was asked of something that does not change
+        return value
+
     def _line(self, **outcome: Any) -> dict[str, Any]:
         return {"language_model": self.is_language_model, **outcome}
 
@@ -139,7 +157,10 @@ class _Tape:
 
     def write(self, call: int, request: dict[str, Any], outcome: dict[str, Any]) -> None:
         line = {"call": call, "key": request_key(request), "request": request, **outcome}
-        raw = json.dumps(line).encode() + b"\n"
+        self.write_line(json.dumps(line))
+
+    def write_line(self, text: str) -> None:
+        raw = text.encode() + b"\n"
         with self._lock:
             if self._file < 0:
                 raise ModelError(f"the cassette {self.path} is closed: open a new one")
@@ -169,15 +190,27 @@ class Recorded:
     language_model: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A line with what went into prompts beside the calls."""
+
+    name: str
+    value: Any
+
+
 class ReplayClient:
     """Answers from a cassette, and from nothing else. Safe to share between threads. `notice` is
     None, or says that the last line was torn and left out. `left` counts the answers not yet
-    given."""
+    given. `scrub` takes secrets out of what a message quotes of the prompts."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, scrub: Callable[[str], str] | None = None) -> None:
         """Raises ModelError when the file cannot be read or is damaged, with the line."""
-        self.path = Path(path)
-        self._recorded, self.notice = read_cassette(self.path)
+        self.path, self._scrub = Path(path), scrub or str
+        self._recorded, kept, self.notice = read_cassette(self.path)
+        self._kept: defaultdict[str, deque[Any]] = defaultdict(deque)
+        for each in kept:
+            self._kept[each.name].append(each.value)
+        self._missing: list[str] = []
         replies = [line.outcome for line in self._recorded if isinstance(line.outcome, Reply)]
         self.model = replies[0].model if replies else "replay"
         self.is_language_model = any(line.language_model for line in self._recorded)
@@ -214,6 +247,15 @@ class ReplayClient:
             raise found.outcome
         return found.outcome
 
+    def keep(self, name: str, make: Callable[[], Any]) -> Any:
+        """What was kept under this name, in the order of its recording. What was not is made anew,
+        and named where the replay diverges."""
+        with self._lock:
+            if waiting := self._kept.get(name):
+                return waiting.popleft()
+            self._missing.append(name)
+        return make()
+
     def close(self) -> None:
         """Nothing is held."""
 
@@ -228,39 +270,50 @@ class ReplayClient:
         else:
             known = [(line.call, line.request) for line in self._recorded]
             problem = explain_divergence(request, known, call)
-        torn = f"\n{self.notice}" if self.notice else ""
+        notes = [self.notice] if self.notice else []
+        if self._missing:
+            names = ", ".join(map(_shorten, dict.fromkeys(self._missing)))
+            notes.append(f"The cassette does not hold this, so it was looked up anew: {names}.")
+        told = "".join(f"\n{note}" for note in notes)
         return (
-            f"call {call} of the replay is not on the cassette {self.path}: {problem}{torn}\n"
+            f"call {call} of the replay is not on the cassette {self.path}:"
+            f" {self._scrub(problem + told)}\n"
             "Replay with the same question, text, settings and version of rlm, or record again."
         )
 
 
-def read_cassette(path: Path) -> tuple[list[Recorded], str | None]:
-    """The lines of a cassette by their call, and a notice when the last one is torn."""
+def read_cassette(path: Path) -> tuple[list[Recorded], list[Kept], str | None]:
+    """The calls of a cassette in their order, what was kept beside them, and a notice when the last
+    line is torn."""
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as exc:
         raise ModelError(
             f"the cassette {path} cannot be read: {exc.strerror}. Record one first"
         ) from exc
-    found, notice = [], None
+    found: list[Recorded] = []
+    kept: list[Kept] = []
+    notice = None
     for number, raw in enumerate(lines, 1):
         torn = number == len(lines)  # nothing follows the last line break, unless a line is torn
         try:
             if raw or not torn:
-                found.append(_parse(raw))
+                line = _parse(raw)
+                found.append(line) if isinstance(line, Recorded) else kept.append(line)
         except (ValueError, TypeError, LookupError, RecursionError) as exc:
             place = f"{path}:{number}"
             if not torn:
                 problem = f"{place}: not a line of a cassette ({exc}). Record it again"
                 raise ModelError(problem) from exc
             notice = f"{place}: the last line is torn, as when a run is killed, and was left out."
-    return sorted(found, key=lambda line: line.call), notice
+    return sorted(found, key=lambda line: line.call), kept, notice
 
 
-def _parse(raw: bytes) -> Recorded:
+def _parse(raw: bytes) -> Recorded | Kept:
     """Raises ValueError, TypeError or LookupError for an invalid line."""
     line = json.loads(raw.decode("utf-8"))
+    if "kept" in line:
+        return Kept(str(line["kept"]), line["value"])
     request = line["request"]
     request = {"messages": _messages(request["messages"]), "params": dict(request["params"])}
     key = request_key(request)
@@ -336,10 +389,13 @@ def _find_difference(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> s
         one, two = theirs[place], ours[place]
         if one["role"] != two["role"]:
             return f"message {place + 1} is by {one['role']} there and by {two['role']} here"
+        there, here = one["content"], two["content"]
+        line = here.count("\n", 0, chars) + 1
         return (
-            f"message {place + 1} ({two['role']}) differs at character {chars + 1}:\n"
-            f"  recorded: {_around(one['content'], chars)}\n"
-            f"  asked:    {_around(two['content'], chars)}"
+            f"message {place + 1} ({two['role']}) differs in line {line}"
+            f"{_heading_above(here, chars)}:\n"
+            f"  recorded: {_around(there, chars)}\n"
+            f"  asked:    {_around(here, chars)}"
         )
     if len(ours) != len(theirs):
         here = len(ours) > len(theirs)
@@ -358,10 +414,24 @@ def _find_difference(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> s
 
 
 def _around(text: str, place: int) -> str:
-    """The text around a place, as one line, with a mark where it was cut."""
+    """The text around a place, within its line, with a mark where it was cut."""
+    start = max(text.rfind("\n", 0, place) + 1, place - AROUND_CHARS)
     if place >= len(text):
-        return f"{_cut_text(text, max(0, place - AROUND_CHARS), place)} and there it ends"
-    return _cut_text(text, max(0, place - AROUND_CHARS), place + AROUND_CHARS)
+        return f"{_cut_text(text, start, place)} and there it ends"
+    end = text.find("\n", place)
+    stop = place + AROUND_CHARS
+    return _cut_text(text, start, stop if end < 0 else min(end, stop))
+
+
+def _heading_above(text: str, place: int) -> str:
+    """Which part of a prompt a place is in, by the Markdown heading above it."""
+    lines = text[: text.rfind("\n", 0, place) + 1].splitlines()
+    heading = next((line for line in reversed(lines) if line.startswith(("# ", "## "))), "")
+    return f", below {heading[:HEADING_CHARS]!r}" if heading else ""
+
+
+def _shorten(name: str) -> str:
+    return name if len(name) <= NAMED_CHARS else name[: NAMED_CHARS - 1] + "…"
 
 
 def _cut_text(text: str, start: int, stop: int) -> str:

@@ -178,6 +178,7 @@ def _sub_call(call: SubCall) -> dict[str, Any]:
         "execution_time": call.seconds,
         "kind": call.kind,
         "error": call.error,
+        "remembered": call.remembered,
     }
 
 

@@ -3,7 +3,7 @@
 
 They run on the host. A prompt may hold marks of handles; the passages are put in their place here,
 so that a sub-model reads what neither the sandbox nor the main model's prompt ever holds. Every
-call goes through the run's budget.
+call goes through the run's budget, and an equal `llm_query` is asked once in a run.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from hashlib import sha256
 from typing import Any
 
 from rlm.errors import LimitExceeded, RLMError
@@ -44,8 +46,10 @@ class Budget:
     they cost.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, *, cache_queries: bool = True) -> None:
         self.limits = limits
+        self.answers = AnswerCache() if cache_queries else None
+        """What sub-models answered in this run, its recursive runs included."""
         self.usage = Usage()
         self.deadline = None if limits.wall_s is None else time.monotonic() + limits.wall_s
         self._begun = 0
@@ -87,6 +91,35 @@ class Budget:
             if self.deadline is None
             else max(LEAST_TIMEOUT_S, self.deadline - time.monotonic())
         )
+
+
+class AnswerCache:
+    """The answer of every prompt that a sub-model was sent, for as long as the run lasts. Threads
+    that ask the same at the same time share one call, and its error too; but no error is kept, so
+    that whoever asks again later is served. Prompts are kept as hashes: a passage may be long."""
+
+    def __init__(self) -> None:
+        self._answers: dict[bytes, Future[Reply]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, model: str, prompt: str, ask: Callable[[], Reply]) -> tuple[Reply, bool]:
+        """The reply, and whether it was there already. Raises what `ask` raises."""
+        key = sha256(f"{model}\0{prompt}".encode()).digest()
+        with self._lock:
+            known = self._answers.get(key)
+            if known is None:
+                mine = self._answers[key] = Future()
+        if known is not None:
+            return known.result(), True
+        try:
+            reply = ask()
+        except BaseException as exc:
+            with self._lock:
+                del self._answers[key]
+            mine.set_exception(exc)
+            raise
+        mine.set_result(reply)
+        return reply, False
 
 
 class Queries:
@@ -165,27 +198,39 @@ class Queries:
         self._check_model(model)
         reply: Reply | None = None
         error: str | None = None
+        cached = False
         begun = time.monotonic()
         try:
             text = clean(self._expand(prompt)) if shown is None else clean(prompt)
-            reply = self._budget.ask(self._client, [{"role": "user", "content": text}])
+            reply, cached = self._complete(text)
             return clean(reply.text)
         except RLMError as exc:
             error = str(exc)
             raise
         finally:
+            spent = reply if reply and not cached else None
             self._note(
                 SubCall(
                     "llm_query",
                     reply.model if reply else self._client.model,
                     (shown or prompt)[:NOTED_CHARS],
                     clean(reply.text)[:NOTED_CHARS] if reply else "",
-                    reply.input_tokens if reply else 0,
-                    reply.output_tokens if reply else 0,
-                    reply.seconds if reply else time.monotonic() - begun,
+                    spent.input_tokens if spent else 0,
+                    spent.output_tokens if spent else 0,
+                    spent.seconds if spent else time.monotonic() - begun,
                     error,
+                    remembered=cached,
                 )
             )
+
+    def _complete(self, text: str) -> tuple[Reply, bool]:
+        """The reply, and whether it had been given before."""
+
+        def ask() -> Reply:
+            return self._budget.ask(self._client, [{"role": "user", "content": text}])
+
+        answers = self._budget.answers
+        return (ask(), False) if answers is None else answers.get(self._client.model, text, ask)
 
     def _expand(self, prompt: str) -> str:
         return expand(self._store, prompt, max_chars=PROMPT_CHARS)

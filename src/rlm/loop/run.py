@@ -122,7 +122,7 @@ class LoopRun:
         self.query, self.logger = clean(query), logger
         self.helper = spec.sub_client or root
         self.client = self.helper if depth else root
-        self.budget = budget or Budget(self.limits)
+        self.budget = budget or Budget(self.limits, cache_queries=spec.cache_queries)
         self.context, self.card = place_context(handles, context)
         tools_text = describe_tools(spec.tools) if spec.tools_text is None else spec.tools_text
         self.history = History(self._system(tools_text), first_message(self.query, self.card))
@@ -133,7 +133,7 @@ class LoopRun:
         self._errors = 0
         self._checked = False
         self._finished = False
-        if depth == 0 and not meter.context_size:
+        if depth == 0 and meter.context_size is None:
             # What the run was told beforehand, where nobody has counted it. The list of tools is no
             # context.
             meter.context_size = self.history.head_chars - len(tools_text)

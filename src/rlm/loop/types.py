@@ -67,6 +67,8 @@ class SubCall:
     output_tokens: int = 0
     seconds: float = 0.0
     error: str | None = None
+    remembered: bool = False
+    """The same prompt had been answered in this run: no model was asked again."""
 
 
 @dataclass(slots=True)
@@ -141,6 +143,9 @@ class LoopSpec:
     client: Client | None = None
     sub_client: Client | None = None
     """The model behind `llm_query`; `client` where none is given."""
+    cache_queries: bool = True
+    """Whether an equal `llm_query` is asked once in a run. Off, every one goes to the model: for
+    code that samples several answers to one prompt."""
     limits: Limits | None = None
     max_iters: int | None = None
     """Goes before the one in `limits`."""

@@ -13,13 +13,12 @@ from collections.abc import Iterator
 from rlm.errors import ConfigError, OntologyError, ValidationError
 from rlm.learning.verify import Verify, check_verify
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.query.guard import check_query
-from rlm.ontology.query.lexer import IRI, PNAME, Token
+from rlm.ontology.query.shape import names_of
 from rlm.ontology.terms import Prefixes
 from rlm.ontology.views.resolve import occurs
 from rlm.ontology.views.search import nearest
 from rlm.ontology.vocabulary import ALTERNATIVES, COMMENTS, DEFINITIONS, LABELS, OWL, RDF, RDFS, XSD
-from rlm.packs.curriculum import KINDS, Curriculum
+from rlm.packs.curriculum import KINDS, Curriculum, Task
 
 _LEAST_ALIKE = 0.75
 _OF_RDF = """
@@ -68,14 +67,26 @@ def check_curriculum(curriculum: Curriculum, engine: Engine) -> None:
 
 
 def odd_tags(curriculum: Curriculum) -> Iterator[str]:
-    """A remark for each task none of whose tags is a kind of question. Otherwise tags are free."""
+    """A remark for each task with a tag that is nearly a kind of question, and one for all others
+    none of whose tags is a kind. Otherwise tags are free."""
+    own: list[Task] = []
     for task in curriculum.tasks:
-        if task.kind is None:
-            kinds = ((tag, _similar_kind(tag)) for tag in task.tags)
-            said = [f"{tag!r} is not one: did you mean {kind}?" for tag, kind in kinds if kind]
-            why = "; ".join(said) or f"it counts as 'other'. The kinds: {', '.join(KINDS)}"
+        if task.kind is not None:
+            continue
+        kinds = ((tag, _similar_kind(tag)) for tag in task.tags)
+        said = [f"{tag!r} is not one: did you mean {kind}?" for tag, kind in kinds if kind]
+        if said:
             where = f"{curriculum.path}:{task.line}"
-            yield f"{where}: no tag of task {task.id} is a kind of question; {why}"
+            yield f"{where}: no tag of task {task.id} is a kind of question; {'; '.join(said)}"
+        else:
+            own.append(task)
+    if own:
+        which = f"task {own[0].id}" if len(own) == 1 else f"{len(own)} tasks"
+        tags = ", ".join(dict.fromkeys(task.tags[0] for task in own))
+        yield (
+            f"{curriculum.path}:{own[0].line}: no tag of {which} is a kind of question; counted by"
+            f" the first tag: {tags}. The kinds: {', '.join(KINDS)}"
+        )
 
 
 def _similar_kind(tag: str) -> str:
@@ -88,11 +99,15 @@ def _similar_kind(tag: str) -> str:
 
 
 def _check_terms(verify: Verify, engine: Engine, known: dict[str, bool]) -> None:
-    for name, iri in _query_terms(verify.sparql, getattr(engine, "prefixes", None) or Prefixes()):
+    for iri in names_of(verify.sparql, getattr(engine, "prefixes", None) or Prefixes()):
+        if iri in _ALWAYS or iri.startswith(XSD) or iri[-1] in "#/:" or "\\" in iri:
+            continue  # machinery, a datatype, a namespace, an escape that only an engine reads
         if iri not in known:
             known[iri] = occurs(engine, iri)
         if not known[iri]:
-            why = f"{name} occurs nowhere in the ontology{_instead(engine, iri)}"
+            why = (
+                f"{engine.meta().curie(iri)} occurs nowhere in the ontology{_instead(engine, iri)}"
+            )
             hint = "what is not there is asked for with compare: absent"
             raise ValidationError(f"{why}; {hint}", field="sparql")
 
@@ -101,34 +116,6 @@ def _instead(engine: Engine, iri: str) -> str:
     meta = engine.meta()
     near = nearest(meta, iri)
     return f" (did you mean {' or '.join(map(meta.curie, near))}?)" if near else ""
-
-
-def _query_terms(sparql: str, prefixes: Prefixes) -> Iterator[tuple[str, str]]:
-    """The terms that a query names, with their IRIs; no namespace, datatype or `_ALWAYS`."""
-    tokens = check_query(sparql).tokens
-    declared = Prefixes(prefixes)
-    own: set[int] = set()
-    base = ""
-    for at, token in enumerate(tokens):
-        if token.upper == "PREFIX":
-            declared[tokens[at + 1].text[:-1]] = base + tokens[at + 2].text[1:-1]
-            own |= {at + 1, at + 2}
-        elif token.upper == "BASE":
-            base = tokens[at + 1].text[1:-1]
-            own.add(at + 1)
-    for at, token in enumerate(tokens):
-        if token.kind not in (IRI, PNAME) or at in own:
-            continue
-        iri = _expand(token, declared)
-        if iri and iri not in _ALWAYS and not iri.startswith(XSD) and iri[-1] not in "#/:":
-            yield token.text, iri
-
-
-def _expand(token: Token, prefixes: Prefixes) -> str:
-    """The IRI; '' for what only an engine can read: escapes, names relative to a base."""
-    if "\\" in token.text or (token.kind == IRI and ":" not in token.text):
-        return ""
-    return token.text[1:-1] if token.kind == IRI else prefixes.expand(token.text)
 
 
 def _check_some(verify: Verify, found: int) -> None:

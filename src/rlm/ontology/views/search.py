@@ -5,12 +5,14 @@ Compared without case and diacritics, with humps split: `wasgenerated`, `was gen
 of the query, plural or singular), substring, fuzzy (a slip or two in the spelling; only tried when
 nothing else is found). Within one way what is deprecated comes last, and a label beats an
 alternative label beats the local name beats the IRI. Individuals that GraphMeta did not keep are
-looked for in the engine, by a substring of label or IRI; there case is ignored, diacritics are not.
+looked for in the engine, by a substring of label or IRI, or, where the spelling is off, by a piece
+of it that must be right; there case is ignored, diacritics are not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from rlm.errors import OntologyError
@@ -25,6 +27,7 @@ MOST_HITS = 25
 QUERY_CHARS = 200
 LABEL_CHARS = 120
 CANDIDATES = 200
+FUZZY_CANDIDATES = 2_000
 MATCH_TYPES = ("exact", "prefix", "word", "substring", "fuzzy")
 FIELDS = ("label", "alternative", "localname", "iri")
 SEARCH_IN = {
@@ -39,6 +42,10 @@ _BY_LABEL = (
     "SELECT DISTINCT ?s ?l WHERE {{ {{ {triples} }} {test} }} ORDER BY STRLEN(STR(?l)) ?s ?l"
 )
 _BY_IRI = "SELECT DISTINCT ?s WHERE {{ {triples} {test} }} ORDER BY STRLEN(STR(?s)) ?s"
+_BY_PIECES = (
+    "SELECT DISTINCT ?s ?l WHERE {{ {{ {triples} }} FILTER(isIRI(?s) && ({test})) }}"
+    " ORDER BY ABS(STRLEN(STR(?l)) - {length}) ?s ?l"
+)
 SUGGESTED = 3
 
 
@@ -105,9 +112,12 @@ class NameIndex:
         """Every match but the fuzzy ones."""
         return _find_matches(wanted, (entry for entry in self.entries if entry.field in fields))
 
-    def find_fuzzy(self, wanted: SearchText, fields: Collection[str]) -> list[NameHit]:
-        """Names whose words, or which as one word, are a slip or two away."""
-        names = [entry for entry in self.entries if entry.field in fields and entry.field != "iri"]
+    def find_fuzzy(
+        self, wanted: SearchText, fields: Collection[str], more: Iterable[NameEntry] = ()
+    ) -> list[NameHit]:
+        """Names whose words, or which as one word, are a slip or two away; `more` names too."""
+        known = [entry for entry in self.entries if entry.field in fields and entry.field != "iri"]
+        names = list(dict.fromkeys((*known, *more)))
         words = {word for entry in names for word in entry.stems.split()}
         near = [_near(word, words) for word in wanted.stems]
         allowed, found = tolerance(wanted.joined), []
@@ -166,7 +176,9 @@ def search_entity(
     partial = meta.sampled or not meta.individuals.complete
     if partial and sum(hit.how == 0 for hit in hits) < limit:
         hits += _ask(engine, meta, wanted, fields)
-    hits = hits or index.find_fuzzy(wanted, fields)
+    if not hits:
+        more = _ask_pieces(engine, meta, wanted, fields) if partial else ()
+        hits = index.find_fuzzy(wanted, fields, more)
     best: dict[str, NameHit] = {}
     for hit in sorted(hits, key=lambda hit: _rank(meta, hit)):
         best.setdefault(hit.entry.iri, hit)
@@ -180,13 +192,10 @@ def _ask(
 ) -> list[NameHit]:
     """Hits among everything that the engine holds: labels, then the IRIs of what has a type."""
     entries: list[NameEntry] = []
-    for field, predicates in (("label", v.LABELS), ("alternative", v.ALTERNATIVES)):
-        used = [iri for iri in predicates if iri in meta.pred_freq]
-        if field in fields and used:
-            test = _CONTAINS.format(name="l", text=term_source(literal(wanted.raw)))
-            triples = " } UNION { ".join(f"?s <{iri}> ?l" for iri in used)
-            rows = engine.query(_BY_LABEL.format(triples=triples, test=test), limit=CANDIDATES).rows
-            entries += [NameEntry.of(row["s"]["v"], field, row["l"]["v"]) for row in rows]
+    for field, triples in _label_triples(meta, fields):
+        test = _CONTAINS.format(name="l", text=term_source(literal(wanted.raw)))
+        rows = engine.query(_BY_LABEL.format(triples=triples, test=test), limit=CANDIDATES).rows
+        entries += [NameEntry.of(row["s"]["v"], field, row["l"]["v"]) for row in rows]
     if "iri" in fields or "localname" in fields:
         triples = f"?s <{v.TYPE}> ?c ." if v.TYPE in meta.pred_freq else "?s ?p ?o ."
         text = wanted.joined if " " in wanted.raw else wanted.raw
@@ -196,6 +205,35 @@ def _ask(
             own = {"localname": name_of(iri), "iri": meta.curie(iri)}
             entries += [NameEntry.of(iri, field, own[field]) for field in own if field in fields]
     return _find_matches(wanted, entries)
+
+
+def _label_triples(meta: GraphMeta, fields: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The fields that hold labels, each with a pattern for ?s and ?l."""
+    for field, predicates in (("label", v.LABELS), ("alternative", v.ALTERNATIVES)):
+        used = [iri for iri in predicates if iri in meta.pred_freq]
+        if field in fields and used:
+            yield field, " } UNION { ".join(f"?s <{iri}> ?l" for iri in used)
+
+
+def _ask_pieces(
+    engine: Engine, meta: GraphMeta, wanted: SearchText, fields: Collection[str]
+) -> list[NameEntry]:
+    """Labels that may be meant by a slip: of a word with k slips, cut into k + 1 pieces, one is
+    right. The labels nearest in length come first."""
+    word = max(wanted.text.split(), key=len, default="")
+    slips = tolerance(word)
+    if not slips:
+        return []
+    cuts = [len(word) * n // (slips + 1) for n in range(slips + 2)]
+    pieces = [word[a:b] for a, b in pairwise(cuts)]
+    texts = (term_source(literal(piece)) for piece in pieces)
+    test = " || ".join(f"CONTAINS(LCASE(STR(?l)), {text})" for text in texts)
+    entries = []
+    for field, triples in _label_triples(meta, fields):
+        query = _BY_PIECES.format(triples=triples, test=test, length=len(wanted.raw))
+        rows = engine.query(query, limit=FUZZY_CANDIDATES).rows
+        entries += [NameEntry.of(row["s"]["v"], field, row["l"]["v"]) for row in rows]
+    return entries
 
 
 def _rank(meta: GraphMeta, hit: NameHit) -> tuple[Any, ...]:
