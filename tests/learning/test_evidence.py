@@ -61,6 +61,17 @@ def test_an_output_keeps_its_end_and_an_error_its_name():
     assert second["error"] == "SyntaxError: '(' was never closed"
 
 
+def test_of_a_long_output_the_lines_behind_the_answer_stay():
+    noise = [f"D{n}:{n} Maria: we went to the park again, it was nice" for n in range(400)]
+    noise[170] = "D170:170 John: Laura wrote me a letter to say thank you"
+    noise[240] = "D240:240 John: and then there was a note by Cindy"
+    (step,) = show(
+        turn(1, block("print(hits)", "\n".join(noise))), answer="Laura and Cindy wrote to him."
+    )["steps"]
+    assert noise[170] in step["output"] and noise[240] in step["output"]
+    assert step["output"].endswith(noise[-1]) and step["output"].startswith(noise[0])
+
+
 def test_sub_calls_are_shown_and_the_rest_counted():
     asked = [SubCall("llm_query", "m", f"Read part {n}", f"It says {n}") for n in range(20)]
     asked[1] = SubCall("llm_query", "m", "Read part 1", "", error="timeout")
@@ -127,6 +138,7 @@ def test_quotations_that_stand_nowhere():
         "“the quick brown fox jumps over the lazy dog”",
         '"The quick brown fox … over the lazy dog"',
         'They call it "a fox".',
+        'It is "a fox"; in the language of the country it is called "Fuchs", they say.',
     ):
         assert find_unseen_quotes(said, [text]) == []
     made_up = "the quick brown fox sleeps under the lazy dog"

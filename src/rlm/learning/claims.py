@@ -21,9 +21,8 @@ MOST = 10
 COUNTED_BY_EYE = 30
 _NUMBER = re.compile(r"(?<![\w.,:/#+-])\d[\d,]*(?:\.\d+)?(?![\w:/-]|[.,]\d)")
 _LIST_MARK = re.compile(r"^[ \t]*(?:[-*+•–—]|\(?\d{1,4}[.)])[ \t]+", re.MULTILINE)
-_QUOTED = re.compile(
-    r"\"([^\"\n]{15,600})\"|“([^”\n]{15,600})”|«([^»\n]{15,600})»|„([^“”\n]{15,600})[“”]"
-)
+_QUOTED = re.compile(r"\"([^\"\n]*)\"|“([^”\n]*)”|«([^»\n]*)»|„([^“”\n]*)[“”]")
+"""Every pair, so that none begins at the end of another."""
 _DOTS = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
 _WORDS = re.compile(r"\w+")
 
@@ -68,7 +67,7 @@ def find_unseen_quotes(answer: str, texts: Iterable[str]) -> list[str]:
     parts = {
         quote: [part for part in map(_fold, _DOTS.split(quote)) if part.count(" ") >= 2]
         for match in _QUOTED.finditer(answer[:READ_CHARS])
-        if len(_WORDS.findall(quote := next(filter(None, match.groups())))) >= QUOTE_WORDS
+        if len(_WORDS.findall(quote := next(filter(None, match.groups()), ""))) >= QUOTE_WORDS
     }
     left = {quote: set(found) for quote, found in parts.items() if found}
     for text in texts if left else ():

@@ -2,21 +2,22 @@
 what it printed, what sub-models said.
 
 The artifact (seed 001) is for people and cuts everything to a line; this is what a verdict rests
-on. It is JSON in at most `chars` characters: what does not fit is shortened, the latest steps last,
-and outputs keep their ends before their beginnings.
+on. It is JSON in at most `chars` characters: what does not fit is shortened, the latest steps last.
+Of a long output the lines that share rare words with the answer stay, and its end.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.learning.artifact import choose_steps, describe_error, is_failed
-from rlm.learning.prompts import clip_ends, render_data
+from rlm.learning.prompts import GAP, clip_ends, render_data
 from rlm.loop.trace import ToolCall
 from rlm.loop.types import CodeBlock, RLMIteration, SubCall
+from rlm.retrieval.tokens import STOPWORDS
 
 CHARS = 6_000
 LEAST_CHARS = 1_500
@@ -24,10 +25,15 @@ TASK, ANSWER, CODE, QUERY, ARGUMENTS, OUTPUT, ERROR, ASKED, SAID = (
     *(800, 1_800, 700, 800, 200, 1_200, 300, 160, 240),
 )
 """The most characters of each part."""
+MOST_KEPT = 4.0
+"""So many times as much is shown of a run with few steps, if it fits."""
 LATEST = 3
 """Steps at the end that are shortened last."""
 MOST_CALLS, MOST_SUB_CALLS = 12, 5
 """Of one step."""
+READ_CHARS, PIECE, LEAST_FOCUS = 50_000, 240, 200
+"""Of an output: what is looked at, the longest line shown whole, and the least to choose from."""
+_WORD = re.compile(r"[^\W_]{2,}")
 _PREFIX_LINE = re.compile(r"\s*\bPREFIX\s+[^\s:]*:\s*<[^>]*>\s*", re.IGNORECASE)
 
 Clip = Callable[[str, int], str]
@@ -44,7 +50,7 @@ class Step:
     calls: Sequence[ToolCall] = ()
     sub_calls: Sequence[SubCall] = ()
 
-    def show(self, clip: Clip, end: Clip) -> dict[str, Any]:
+    def show(self, clip: Clip, focus: Clip) -> dict[str, Any]:
         """As JSON types. A query stands with its call, not in the code as well."""
         code = self.code
         calls = [_show_call(call, clip) for call in self.calls[-MOST_CALLS:]]
@@ -55,7 +61,7 @@ class Step:
         found: dict[str, Any] = {"turn": self.turn, "code": clip(code, CODE)}
         if calls:
             found["calls"] = calls
-        found["output"] = end(self.output, OUTPUT) if self.output.strip() else "(nothing printed)"
+        found["output"] = focus(self.output, OUTPUT) if self.output.strip() else "(nothing printed)"
         if self.error:
             found["error"] = clip(self.error, ERROR)
         if self.sub_calls:
@@ -133,7 +139,7 @@ class Evidence:
 
     def show(self, chars: int = CHARS) -> dict[str, Any]:
         """As JSON types that take at most so many characters in a prompt."""
-        kept = 1.0
+        kept = MOST_KEPT
         while True:
             found = self._show(kept)
             if len(render_data(found)) <= max(LEAST_CHARS, chars) or kept < 0.01:
@@ -161,10 +167,49 @@ class Evidence:
         def clip(text: str, most: int) -> str:
             return clip_ends(text, max(16, int(most * share)))
 
-        def end(text: str, most: int) -> str:
-            return clip_ends(text, max(16, int(most * share)), tail=0.6)
+        def focus(text: str, most: int) -> str:
+            return focus_on(text, self.answer, max(16, int(most * share)))
 
-        return self.steps[at].show(clip, end)
+        return self.steps[at].show(clip, focus)
+
+
+def focus_on(text: str, answer: str, most: int) -> str:
+    """About `most` characters of a text: its end, its first line, and between them the lines that
+    share the rarest words with an answer, each in its place."""
+    if len(text) <= most or most < LEAST_FOCUS:
+        return clip_ends(text, most, tail=0.6)
+    text = text[-READ_CHARS:]
+    lines = [part for line in text.splitlines() for part in _pieces(line)]
+    wanted = {word for word in _words(answer) if word not in STOPWORDS}
+    held = [wanted & set(_words(line)) for line in lines]
+    rarity = {word: 1 / sum(word in words for words in held) for word in set().union(*held)}
+    order = sorted(range(len(lines)), key=lambda at: -sum(rarity[word] for word in held[at]))
+    room = most * 3 // 4
+    chosen = {0}
+    for at in order:
+        if held[at] and room >= len(lines[at]):
+            chosen.add(at)
+            room -= len(lines[at]) + len(GAP)
+    end = max(most // 4, room)
+    last = len(lines)
+    while last > max(chosen) + 1 and end >= len(lines[last - 1]):
+        last -= 1
+        end -= len(lines[last]) + 1
+    chosen.update(range(last, len(lines)))
+    parts, before = list[str](), -1
+    for at in sorted(chosen):
+        parts += [GAP.strip()] * (at > before + 1) + [lines[at]]
+        before = at
+    return clip_ends("\n".join(parts), most, tail=0.6)
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """A long line in pieces, so that one of them can be shown."""
+    yield from (line[at : at + PIECE] for at in range(0, len(line), PIECE))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
 
 
 def _step(turn: int, block: CodeBlock, calls: Sequence[ToolCall]) -> Step:
