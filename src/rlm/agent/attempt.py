@@ -22,6 +22,7 @@ from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client, is_language_model
 from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
 from rlm.loop.trace import Trace
+from rlm.store.gate import RECALLED_HEADING
 from rlm.store.secrets import scrub
 from rlm.store.types import Judgment, Run, Trajectory
 from rlm.tools import (
@@ -74,6 +75,8 @@ class Attempt:
         self.repeats = RecalledTexts()
         for item in recalled.injected:
             self.repeats.note(item.content)
+        # The card has labels and comments of the ontology; what follows is memory, or a person's.
+        self.meter.seen.append(recalled.built.text.partition(RECALLED_HEADING)[0])
 
     # -- asking
 
@@ -83,7 +86,9 @@ class Attempt:
         memory = self.store if self.spec.memory_tools else None
         box = ctx_tools(self.handles, self.meter)
         if memory is not None:
-            box = box | memory_tools(memory, self.meter, session=session, recalled=repeats)
+            box = box | memory_tools(
+                memory, self.meter, session=session, recalled=repeats, question=self.query
+            )
             box = box | learned_tools(
                 memory,
                 self.handles,

@@ -8,7 +8,7 @@ calls of the run. All of them pass the gates: what does not is kept, in quaranti
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,8 @@ class Extraction:
     session: str | None = None
     recalled: RecalledLike | None = None
     """What the runs were given from memory."""
+    foreign: Sequence[str] = ()
+    """What the runs were shown that others wrote: what tools returned, passages, outputs."""
     tools: frozenset[str] = TOOLS
     """Those that a procedure may name."""
     usage: Usage | None = None
@@ -66,7 +68,10 @@ class Extraction:
             for artifact, trace in zip(artifacts, traces, strict=True)
         ]
         specifics = frozenset[str]().union(*map(_specifics, artifacts, readings))
-        gate = Gate(self.tools, specifics, self.prefixes, self.recalled)
+        foreign = [*self.foreign, *(text for each in artifacts for text in _quoted(each))]
+        gate = Gate(
+            self.tools, specifics, self.prefixes, self.recalled, foreign, question=self.question
+        )
         found = gate.admit(self._ask(artifacts, judgments, readings) or [])
         if not any(item.trust == "unverified" for item in found):
             # Our own words hold nothing of the run, and may say what is known already.
@@ -143,6 +148,15 @@ def _is_worth_asking(artifact: Mapping[str, Any], reading: CallReading) -> bool:
     """Whether anything was done that a model could say something about."""
     done = bool(reading.calls or artifact.get("key_steps"))
     return done and not is_unanswered(reading.answer)
+
+
+def _quoted(artifact: Mapping[str, Any]) -> Iterator[str]:
+    """What an artifact quotes of the data, in the answer too."""
+    yield str(artifact.get("final_answer") or "")
+    yield from map(str, artifact.get("errors_encountered") or ())
+    for step in artifact.get("key_steps") or ():
+        if isinstance(step, Mapping):
+            yield str(step.get("outcome") or "")
 
 
 def _specifics(artifact: Mapping[str, Any], reading: CallReading) -> frozenset[str]:

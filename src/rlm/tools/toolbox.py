@@ -20,6 +20,8 @@ from rlm.loop.trace import render_value
 Tool = Callable[..., Any]
 
 DOC_LINES = 3
+MEMORY_TOOLS = ("mem_", "memory_")
+"""What these return is memory already, and no text of the data."""
 
 
 @dataclass
@@ -64,7 +66,8 @@ def _meter_calls(function: Tool, name: str, meter: Meter) -> Tool:
     @functools.wraps(function)
     def call_and_count(*args: Any, **kwargs: Any) -> Any:
         value = function(*args, **kwargs)
-        meter.note(name, len(render_value(value)))
+        text = render_value(value)
+        meter.note(name, len(text), text="" if name.startswith(MEMORY_TOOLS) else text)
         return value
 
     return call_and_count

@@ -1,0 +1,92 @@
+"""In which language a sentence is: by its script, or by the small words that hold it together.
+
+Good enough to tell that a sentence is not in the language of the question; no more than that.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+OTHER_LETTERS = 6
+"""So many letters of another script are a sentence, and no symbols any more."""
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_CODE = re.compile(r"`[^`]*`|\S*[_:$?{}()<>/\\]\S*")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ENGLISH_WORDS = _words("""
+    a about after all also an and any are as at be before between but by can do does don't down each
+    either every first for from get has have how if in instead into is it its last less like list
+    more most must never new no none not of off on once one only or other out over per same should
+    so some such than that the their them then there these they this those to too twice two under
+    unless until up use when where whether which while who with within without you
+    """)
+_SMALL = {
+    "de": _words("""
+        aber alle als am an auf aus bei beim bis damit dann das dem den der des die diese durch ein eine
+        einem einen einer erst für ihm im immer ist jede jeder kein keine mit nach nicht nie noch nur oder
+        ohne sie sind und vom von vor wenn werden wird zu zuerst zum zur über
+        """),
+    "fr": _words("""
+        au aux avant avec ce ces cette chaque dans de des du elle en est et il la le les leur mais ne
+        ou par pas pour puis que qui sans se si son sur toujours un une vers
+        """),
+    "es": _words("""
+        al antes cada como con cuando de del después el en entonces es esta este la las lo los más no
+        nunca o para pero por primero que se si siempre sin su todas todos un una y
+        """),
+    "it": _words("""
+        al alla che come con cosa da dal del della delle di dopo e gli il in la le lo ma mai nel nella non
+        ogni per poi prima quando se sempre senza si sono su tutte tutti un una
+        """),
+    "pt": _words("""
+        antes ao as com como cada da das de depois do dos e em ela mas na não nas no nos nunca o os
+        ou para pela pelo por que se sempre sem todas todos um uma
+        """),
+    "nl": _words("""
+        aan alle als altijd bij dan dat de die een elke en er het in is met na naar niet nooit of om ook op
+        te tot uit van voor wordt zijn zonder
+        """),
+    "sv": _words("""
+        alla alltid att av de den det eller en ett från för i inte med och om på sedan som till utan är
+        aldri aldrig at ikke og til fra på
+        """),
+    "pl": _words("""
+        a ale bez być dla do i jak jest każdy lub na najpierw nie o od po potem przed przez się tylko w z
+        za zawsze że
+        """),
+    "tr": _words("ama bir bu da daha de en her için ile önce sonra tüm ve veya yok ya"),
+    "id": _words("dan dari dengan di itu ini jika kemudian ke lalu pada semua setiap tidak untuk yang"),
+    "vi": _words("và của các cho không là một những trong với trước sau"),
+    "cs": _words("a ale bez do je jen každý na ne nebo od po pro před pak s se v vždy z že"),
+}
+
+
+@lru_cache(maxsize=256)
+def language_of(text: str) -> str:
+    """'en', a code such as 'de', a script such as 'cyrillic', 'other' for a sentence in none that
+    is known here, or '' when there are too few words to tell. Code does not count."""
+    prose = _CODE.sub(" ", text)
+    scripts: dict[str, int] = {}
+    for char in prose:
+        if char.isalpha() and not char.isascii():
+            script = unicodedata.name(char, "?").partition(" ")[0].casefold()
+            scripts[script] = scripts.get(script, 0) + 1
+    scripts.pop("latin", None)
+    if scripts and max(scripts.values()) >= OTHER_LETTERS:
+        script = max(scripts, key=lambda name: scripts[name])
+        return "cjk" if script in ("cjk", "hiragana", "katakana") else script
+    words = [word.casefold() for word in _WORD.findall(prose)]
+    english = sum(word in ENGLISH_WORDS for word in words)
+    counts = {name: sum(word in small for word in words) for name, small in _SMALL.items()}
+    best = max(counts, key=lambda name: counts[name])
+    if counts[best] >= 2 and counts[best] > english:
+        return best
+    if english:
+        return "en"
+    return "" if len(words) < 5 else "other"
