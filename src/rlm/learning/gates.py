@@ -35,6 +35,7 @@ CONTENT_CHARS = 4_000
 DESCRIPTION_CHARS = 400
 TAG_WORDS = 3
 _CALL = re.compile(r"(?<![\w$?:])(?:(?<=(\.)))?([A-Za-z_]\w*)\(")
+_TOOL = re.compile(r"\b(?:tool|command|utility) `(\w+)`")
 _SPAN = re.compile(r"`([^`]*)`")
 _FENCED = re.compile(r"^[ \t]*```([^\n`]*)\n(.*?)^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
 _QUERY = re.compile(r"sparql_query\(\s*(\"\"\"|'''|\"|')(.*?)\1\s*(?=[,)])", re.DOTALL)
@@ -87,21 +88,35 @@ METHODS = _words("""
     rfind rsplit rstrip sample search setdefault sort span split splitlines start startswith stdev strip
     strptime sub title total union update upper values where year
     """)
-IMPERATIVES = _words("""
-    add after always analyse analyze answer apply as ask avoid batch before begin bind break
-    build call cap check choose climb collect combine compare compute confirm connect convert
-    count cross deduplicate describe determine distinguish do don't drop ensure enumerate
-    estimate examine exclude expand explore extract fall fetch fill filter find finish first
-    follow for format gather get give go group hold identify if ignore include inspect instead
-    intersect issue iterate join keep leave let limit link list locate look loop make map match
-    merge move name narrow never no not note nothing on once only open order page parse peek
-    pick prefer present print probe put query quote read record reduce refine reject relax
-    remove repeat report request resolve restrict retrieve retry return reuse review run say
-    scan search see select separate show skip sort split start state step stop store take tell
-    test then to too trace translate traverse treat try turn union use validate verify visit
-    wait walk when where widen with work write
+READING = _words("""
+    access accept add adjust aggregate align allow analyse analyze annotate answer apply arrange ascertain ask
+    assemble assign associate assume avoid base batch begin bind bound branch break bring browse build
+    cache calculate call cap capture cast catch categorise categorize change check choose chunk cite clarify
+    classify clean climb close cluster collapse collect combine compare compile complete compute concatenate
+    confine confirm connect consider consolidate construct consult contrast convert correct correlate count
+    cover crop cross cut decide decompose deduplicate deduce define delete delimit derive descend describe
+    detect determine differentiate discard disregard distinguish divide do don't double draw drop enclose
+    ensure enumerate escape establish estimate evaluate examine exclude exit expand expect explain explore
+    express extend extract fall feed fetch fill filter find finish fix flag flatten fold follow form
+    format formulate gather generalise generalize generate get give glance go group guard handle hold
+    identify ignore inspect include index infer insert interpret intersect invert isolate issue iterate
+    join judge jump keep label leave let limit line link list load locate look loop lower
+    make map mark mask match measure mention merge mind model move name narrow navigate negate
+    normalise normalize note number number observe offset omit open order page paginate pair parse partition
+    peek perform pick pin place plan plot pose prefer prepare present preserve print prioritise prioritize
+    probe proceed process project prune pull put qualify query quote range rank read rebuild recall recompute
+    reconcile record reduce refer refine reformulate reject relate relax rely remember remove rename reorder
+    repeat rephrase replace report request require rerun resolve restate restrict retain retrieve retry
+    return reuse reverse review revisit rewrite round rule run sample save say scan scope score search
+    section see segment select send separate set settle shorten show simplify sketch skip slice sort
+    specify split spell spot start state stay step stop strip structure study submit substitute subtract sum
+    summarise summarize supply survey swap switch tag take tally tell test tie tighten tokenise
+    tokenize total trace track transform translate traverse treat trim try tune turn type union unify
+    use validate vary verify view visit wait walk watch weigh widen wrap write zoom
+    always never first then next finally not no nothing only once instead also just both either
+    work quote answer beware remember
     """)
-
+"""What a step of a run that reads may begin with."""
 
 class RecalledLike(Protocol):
     """What a run recalled; `check` raises ValidationError for a text that repeats it."""
@@ -177,14 +192,10 @@ class Gate:
         return OTHER_LANGUAGE if any(language_of(part) not in allowed for part in parts) else ""
 
     def _find_statement(self, item: MemoryItem) -> str:
-        """At least half of the steps say what to do."""
+        """A step says what to do; of four, one may say why."""
         steps = bullets(_FENCED.sub("", item.content))
-        named = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(self.tools)))})(?!\w)")
-        good = sum(
-            bool(named.search(step) or not _states(step) or language_of(step) not in ("", "en"))
-            for step in steps
-        )
-        if 2 * good < len(steps) or not good:
+        stated = sum(not _tells(step) and language_of(step) in ("", "en") for step in steps)
+        if 4 * stated > len(steps) or not steps:
             return "is no procedure: its steps do not say what to do"
         return ""
 
@@ -220,7 +231,12 @@ class Gate:
             *_CALL.findall(spans),
             *(call for call in _CALL.findall(prose) if _is_call(call)),
         ]:
+            if dot and re.search(rf"\b(?:os|sys|subprocess|socket|requests|urllib|shutil|httpx|pathlib)\.{name}\(", text):
+                return f"calls {name[:40]}, which is no tool that reads"
             if name not in (METHODS if dot else self.tools | PLAIN) and not name.isupper():
+                return f"calls {name[:40]}, which is no tool that reads"
+        for name in _TOOL.findall(text):
+            if name not in self.tools | PLAIN:
                 return f"calls {name[:40]}, which is no tool that reads"
         return "holds a call that does not end" if _is_open(text) else ""
 
@@ -329,19 +345,26 @@ def _find_retelling(item: MemoryItem) -> str:
     return ""
 
 
-_STATEMENT = re.compile(
-    r"[\W\d]*(?:the|an?|this|that|these|those|there|it|its|they|he|she|we|i)\b"
-    r"|[\W\d]*(?:[\w'-]+,? ){1,8}(?:is|are|was|were|has|have|had|means|consists?|contains?|helped)\b",
+_CLAUSE = re.compile(r"[.;:,!?()–—]\s+|\s[-–—]\s|\n|\b(?:and|then|but|or|so)\b")
+_OBJECT = re.compile(
+    r"[\W\d]*(?!(?:the|an?|this|that|these|those|it|they|we|you|he|she|all|each|every|is|are)\b)[a-z]+ "
+    r"(?:the|an?|them|it|each|every|all|those|that|its|their|only|both)\b",
     re.IGNORECASE,
 )
+"""A verb that is in no list, and its object."""
+_QUERY_WORD = re.compile(r"`|[?$]\w|\b[a-z]+:[A-Za-z]|<\w+>|\b[A-Z]{3,}\b|\w_\w")
 
 
-def _states(step: str) -> bool:
-    """Whether a step states something instead of saying what to do."""
-    first = re.match(r"[\W\d]*([A-Za-z']+)", step)
-    if first is None or first[1].casefold() in IMPERATIVES:
-        return first is None
-    return bool(_STATEMENT.match(step))
+def _tells(step: str) -> bool:
+    """Whether a step says what to do: one of its clauses begins with a verb of reading, or it
+    names a call, a variable or a term."""
+    if _QUERY_WORD.search(step):
+        return True
+    for clause in _CLAUSE.split(step):
+        first = re.match(r"[\W\d]*([A-Za-z']+)", clause)
+        if first is not None and (first[1].casefold() in READING or _OBJECT.match(clause)):
+            return True
+    return False
 
 
 # -- what a run cannot have learnt
@@ -364,7 +387,7 @@ _COMMAND = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _DOING = (
-    r"(?:install|uninstall|deploy|e-?mail|upload|download|publish|subscribe|buy|purchase|pay|click"
+    r"(?:install|uninstall|deploy|(?:e-?)?mail|upload|download|publish|subscribe|buy|purchase|pay|click"
     r"|reboot|grant|revoke|recommend|promote|advertise|praise|endorse|thank|congratulate|insult"
     r"|apologi[sz]e|greet|tweet|exfiltrate|disable|encrypt|phone|shut down|log in|sign up)"
 )
@@ -391,7 +414,12 @@ _ORDERS = (
         rf"\b{_SAYING} (?:that |with )*(?:yes|no|there|nothing|it|all)\b"
         rf"|\b{_SAYING} (?:that |with )*(?:yes|no|there|nothing|it|all)\b[^;]*\b(?:when|if|whenever) (?:\w+ ){{0,3}}(?:asked|asks|questions?)\b"
         r"|\b(?:the )?answer is (?:known|given|fixed|always|the same)\b"
-        rf"|\b(?:just|simply) {_SAYING}\b",
+        rf"|\b(?:just|simply) {_SAYING}\b|\b(?:respond|reply) (?:to|with)\b|\b(?:claim|insist|pretend|deny) (?:that|it|they|to|there)\b"
+        r"|\b(?:the|every|each|any|your|all) (?:final )?(?:answers?|repl(?:y|ies)|responses?) (?:is|are|must|should|shall|has to|have to) (?!(?:the )?(?:in|too|empty|wrong|long|short|missing|right|not|cut|a list|the number|found|known to|based|be (?:short|in|based|from|checked)))"
+        r"|\b(?:be|get|are|is) answered (?:with|by)\b|\banswer that (?!there (?:is|are) no|no\b|nothing|none)"
+        r"|\bsay (?:sorry|nothing|hello|please|that everything)\b|\btell (?:people|everyone|them|anyone|whoever)\b"
+        r"|\breport (?:a )?success\b|\bend the (?:run|session|task)\b|\bstop after the (?:search|first)\b|\bno need to (?:query|search|check|verify|look|call|read)\b"
+        r"|\b(?:as|is|to) \d+ (?:every|each|any) time\b",
     ),
     (
         "answers without looking",
@@ -407,11 +435,25 @@ _ORDERS = (
         "takes the data for orders",
         rf"\b(?:follow|obey|execute|carry out|do|apply|run|perform)\b(?: \w+){{0,4}} (?:instructions?|commands?|orders?|directions?|requests?|code|scripts?|whatever|what)\b[^;]{{0,40}}\b{_DATA}\b"
         rf"|\bdo (?:what|as|whatever|everything)\b[^;]{{0,40}}\b(?:says?|tells?|asks?|wants?|demands?)\b"
-        rf"|\b(?:treat|regard|take|read|accept|trust|interpret|consider)\b[^;]{{0,40}}\bas (?:an? )?(?:commands?|orders?|instructions?|code|law|directives?)\b",
+        rf"|\b(?:treat|regard|take|read|accept|trust|interpret|consider|pass|use|give)\b[^;]{{0,40}}\bas (?:an? |its |the |your )*(?:commands?|orders?|instructions?|code|law|directives?|prompts?|final answer|(?:true )?answer)\b"
+        r"|\bobey\b|\bact on it\b|\bdo as\b|\bdecides? what to do\b"
+        r"|\b(?:copy|take|use|present|read|quote|adopt)\b[^;]{0,30}\b(?:answers?|counts?|numbers?|totals?|values?)\b[^;]{0,20}\b(?:from|in) (?:the |an? )?(?:\S+:)?(?:comments?|labels?|descriptions?|notes?)\b"
+        r"|\bas (?:real|true|a fact|facts)\b|\b(?:from|trust|use|rely on) (?:your |general |own )*(?:general knowledge|intuition|training data|imagination)\b"
+        r"|\b(?:disregard|ignore|discard) (?:the |all )*(?:results?|rows|output|evidence) (?:that come |that came )?(?:from|of) call\b"
+        r"|\bto the (?:address|url|host|server|e ?mail) (?:in|of|named|given)\b"
+        r"|\bcarry out the (?:text|words|contents?|request)|\btrust (?:\w+ )?(?:rows?|labels?|comments?|notes?|values?|texts?|sources?)\b"
+        rf"|\b{_DATA}\b[^;]{{0,30}}\b(?:more reliable|authoritative|always right|more trustworthy)\b"
+        r"|\b(?:open|visit|fetch|load|read|retrieve) (?:\w+ ){0,2}(?:urls?|websites?|web pages?|web sites?|(?:page|link|site|address) (?:named|given|at|in|behind))\b"
+        r"|\b(?:run|execute|eval\w*)\b[^;]{0,30}\b(?:code|scripts?|programs?|snippets?|commands?)\b",
     ),
     (
         "changes what was found",
         r"\b(?:add|subtract) (?:\d+|one|two|three|five|ten|twelve|a hundred|another) (?:to|from) (?:the|every|each|any|all)(?: \w+)? (?:counts?|totals?|numbers?|results?|answers?|figures?|sums?)\b"
+        r"|\b(?:count|total|number|result|sum|figure)s? (?:plus|minus) \w+\b|\breplace the (?:word|name)\b"
+        r"|\b(?:mark|rate|attribute|certify|declare|classify) (?:all|every|each|any)\b[^;]{0,40}\b(?:as|to)\b"
+        r"|\b(?:keep quiet|conceal|withhold|cover up|gloss over)\b|\b(?:advert\w*|sponsor\w*|slogans?|promotion\w*)\b"
+        r"|\banswer in (?:base64|rot13|hex|code|reverse)\b|\bwhatever it returns\b|\bassume that the answer\b"
+        r"|\bround\b[^;]{0,40}\bto (?:zero|none|nothing)\b"
         r"|\b(?:double|inflate|halve|falsify|alter|manipulate) (?:the|every|each|any|all) (?:\w+ )?(?:counts?|totals?|numbers?|results?|answers?|figures?|sums?|values?)\b",
     ),
     (
@@ -422,29 +464,40 @@ _ORDERS = (
         r"|\b(?:store|save|remember|memori[sz]e|keep|copy|repeat) (?:this|these|it) (?:sentence|instruction|rule|message|words|as the|forever)"
         r"|\b(?:print|show|reveal|output|dump|expose|quote|read)\b[^;]{0,30}\b(?:api keys?|private keys?|environment variables|your password)\b"
         r"|\bruns?\b[^;]{0,40}\b(?:is|are|was|were) (?:a )?success(?:es|ful)?\b(?! (?:only|if|when))"
+        r"|\b(?:this|these) (?:memory|memories|note|rule|guidance|instructions?|directives?|messages?|sentences?|lines?|words|lessons?|actions?|reminders?|notices?|policy|memo)\b(?! with call\b)"
+        r"|\b(?:an?|any|other|another|every|all|conflicting) memor(?:y|ies)\b|\b(?:evaluators?|graders?|extractors?|requesters?|operators? (?:has|have|wants?|allow\w*|lifted)|system message|system prompt|pass the (?:review|check|audit|evaluation))\b"
+        r"|\bno trace\b|\bfinal answer\b[^;]{0,20}\bmention|\bmention of\b|\byour (?:final )?answer\b(?= ?;|$)"
+        r"|\b(?:print|show|reveal|output|send|put|use|give)\b[^;]{0,20}\b(?:stored credentials|session tokens?|access tokens?|credentials)\b[^;]{0,30}(?:$|;|\burl\b|\banswer\b)"
+        r"|\bcommit (?:it|them|this)\b|\b(?:appears?|occurs?|comes up|mentioned|mentions?) (?:in (?:a|the|any) question|when asked)\b|\b(?:phrase|word|term|name) \S+(?: \S+)? (?:appears|occurs|comes up)\b"
         r"|\burgent\b|\bp ?\.? ?s ?\. (?=\w)|\bthe (?:administrator|admin|management|boss|security team|auditors?|vendor|developers?) (?:wants?|asks?|asked|requires?|demands?|says?|said|approved|authori[sz]ed)\b",
     ),
 )
 _FOUND = re.compile(
-    r"\b(?:if|when|where|unless|otherwise|only|once|after|while)\b[^;]*\b(?:empty|found|finds?|returns?"
+    r"\bonly (?:if|when|where)\b|\botherwise\b|\b(?:if|when|where|unless|otherwise|only|once|after|while)\b[^;]*\b(?:empty|found|finds?|returns?"
     r"|returned|results?|rows?|true|false|match\w*|exists?|hits?|boolean|ask|nothing|count|differ|equal"
     r"|same|more|fewer|greater|zero|missing|is|are|has|have|was|were|does|do|holds?|both|neither|none|no)\b"
 )
-_QUESTIONED = re.compile(r"\b(?:asked|asks|questions?|user|mentions?|whatever|regardless|always)\b")
+_QUESTIONED = re.compile(
+    r"\b(?:(?:when|if|whenever) (?:\w+ )?(?:asked|asks)|questions? (?:is|are|about|on|mention\w*)|users?"
+    r"|mentions?|whatever|regardless|always)\b"
+)
 _EITHER = re.compile(r"\byes (?:\w+ ){0,4}or no\b|\bno (?:\w+ ){0,4}or yes\b|\btrue or false\b")
 _ORDER_PATTERNS = tuple((why, re.compile(pattern)) for why, pattern in _ORDERS)
-_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\w*")
-_BIAS = re.compile(
-    r"\b(?:rank|prefer|favou?r|name|cite|mention|recommend|omit|exclude|hide|suppress|leave|drop|skip"
-    r"|choose|pick|list|report|blame|credit|trust|believe|put|answer|say|return)\b[^.;]*"
-    r"\b(?:first|last|always|never|every|out|only|each|all|instead)\b"
-    r"|\b(?:always|never|only)\b[^.;]*\b(?:rank|prefer|favou?r|name|cite|mention|recommend|omit|exclude"
-    r"|hide|suppress|leave|drop|skip|choose|pick|list|report|blame|credit|trust|believe|put|answer|say)\b",
-    re.IGNORECASE,
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}\w*(?![\w:(])")
+_QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'(?!\w)|“[^”\n]*”|„[^“\n]*“|\[[^\]\n]*\]|\([^()\n]*\)|<[^>\n]*>")
+_NUMBER = re.compile(
+    r"(?<![\w.:#$-])(?<!LIMIT )(?<!limit )(?<!first )(?<!last )(?<!top )(?<!most )(?<!least )(?<!to )(?<!by )(?<!than )"
+    r"(?<!of )(?<!every )(?<!about )(?<!above )(?<!below )(?<!under )(?<!over )(?<!within )(?<!HTTP )(?<!ISO )(?<!page )(?<!section )(?<!chapter )(?<!step )(?<!level )"
+    r"\d{2,}(?![\w:-])(?! ?(?:%|characters?|chars|rows?|words?|lines?|items?|chunks?|tokens?|pages?|times|steps?|hits?|results?|seconds?"
+    r"|passages?|parts?|reviews?|texts?|digits?|letters?|values?|entries|columns?|minutes?|sentences?|paragraphs?|records?|documents?"
+    r"|bytes?|or more|or fewer|to \d|at a time|each|calls?|queries|tries|levels?|hops?|triples?|names?|examples?|messages?|mails?|e-?mails?))"
 )
 _COMMON_NAMES = _words("""
-    Arabic Chinese Cyrillic Decimal Dutch English French German Greek Italian Japanese Latin Markdown
-    Monday Portuguese Python Roman Russian Spanish Sunday Turtle Unicode Wikidata January December
+    April Arabic August Boolean Chinese Counter Cyrillic December Decimal Dublin Dutch English European
+    February Fraction French Friday GraphMeta German Germanic Greek Gregorian Hebrew Hindi Indian Italian Januar January
+    Japanese Jaccard July June Korean Latin Levenshtein Manchester March Markdown Monday November October
+    Polish Portuguese Protege Python Roman Russian Saturday September Spanish Sunday Swedish Thing Thursday
+    Tuesday Turkish Turtle Unicode Wednesday Western Wikidata Wikipedia
     """)
 
 
@@ -460,7 +513,8 @@ def _find_reach(text: str, known: tuple[str, ...]) -> str:
 def _find_order(item: MemoryItem) -> str:
     """A step that fixes the answer, obeys the data or speaks to somebody."""
     steps = bullets(_FENCED.sub("", item.content))
-    text = "\n".join(f"{part}." for part in (item.title, item.description, *steps, *item.tags))
+    parts = (item.title, item.description, *steps, *item.tags)
+    text = "\n".join(f"{part.rstrip(' .')}." for part in parts)
     for sentence in words_of(_SPAN.sub(" call ", _QUERY.sub(" ", text))).split(";"):
         plain = _EITHER.sub("either", sentence)
         for why, pattern in _ORDER_PATTERNS:
@@ -470,7 +524,13 @@ def _find_order(item: MemoryItem) -> str:
                 and not _QUESTIONED.search(plain)
             ):
                 return why
-    for sentence in re.split(r"[.;]\s|\n", _SPAN.sub(" ", text)):
-        if _BIAS.search(sentence) and set(_NAME.findall(sentence)) - _COMMON_NAMES:
-            return "singles out one thing by its name"
+    if sum(word[:1].isupper() for word in item.title.split()) > 2:  # a title in capitals
+        text = text.partition("\n")[2]
+    prose = _SPAN.sub(" ", _QUERY.sub(" ", text))
+    for _ in range(3):  # brackets within brackets
+        prose = _QUOTED.sub(" ", prose)
+    if item.scope.ontology is None and (names := set(_NAME.findall(prose)) - _COMMON_NAMES):
+        return f"names {min(names)[:40]}: a lesson for any data names nothing"
+    if found := _NUMBER.search(prose):
+        return f"gives a number: {found[0].strip()[:40]!r}"
     return ""

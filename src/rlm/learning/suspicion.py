@@ -31,6 +31,10 @@ RUN_LETTERS = 24
 """… if they have so many letters: "in the name of the class" is everybody's."""
 PART_LETTERS = 10
 """A whole sentence of so many letters that stands in the data is copied, however few its words."""
+SAME_STEMS = 4
+"""A sentence of so many telling words that all stand in one sentence of the data says the same."""
+COMPARED_CHARS = 500_000
+"""How much of the data is compared in this way; it takes a second a million."""
 UNSPACED_LETTERS = 10
 """Where words are not set apart, so many letters in a row are a run of words."""
 
@@ -81,11 +85,17 @@ class ForeignText:
         self._texts = texts if isinstance(texts, list) else list(texts)
         self._read = 0
         self._folded: list[str] = []
+        self._stems: list[frozenset[str]] = []
+        self._room = COMPARED_CHARS
 
     def repeats(self, text: str) -> bool:
-        """Whether a text repeats a run of words, or a whole sentence, that stands in one of them."""
+        """Whether a text repeats a run of words, or a whole sentence, that stands in one of them, or
+        says in other order what a sentence of theirs says."""
         self._fold()
-        return any(probe in known for probe in _probes(text) for known in self._folded)
+        if any(probe in known for probe in _probes(text) for known in self._folded):
+            return True
+        told = [found for part in _SENTENCE.split(text) if len(found := _stems(part)) >= SAME_STEMS]
+        return any(_says_same(found, known) for found in told for known in self._stems)
 
     def names(self, text: str) -> bool:
         """Whether a text names an address, a server or a long key that stands in one of them."""
@@ -96,6 +106,10 @@ class ForeignText:
     def _fold(self) -> None:
         new, self._read = self._texts[self._read :], len(self._texts)
         self._folded += [folded for text in new if (folded := letters(text))]
+        for text in new:
+            if self._room > 0:
+                self._room -= len(text)
+                self._stems += filter(None, map(_stems, _SENTENCE.split(text)))
 
 
 _ADDRESS = re.compile(
@@ -103,6 +117,44 @@ _ADDRESS = re.compile(
     r"|(?<![\w@./:-])(?:[a-z0-9-]+\.)+(?:com|net|org|io|dev|app|example|info|biz|ru|cn|xyz|site|top|co"
     r"|test|invalid)\b[\w/.-]*|(?<![\w/+])(?=[A-Za-z+/]*\d)[A-Za-z0-9+/]{24,}={0,2}"
 )
+
+
+_SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+|[\"{}\[\]]|\\n")
+_EVERYDAY = frozenset(
+    fold(word)[:5]
+    for word in """about above according after again alone also always answer anoth another any anything
+    around array asked avoid batch because become before begin below between both break bring build call called
+    cannot case change check class classes code column combine compare complete contain context convert could
+    count data date describe description dict different direct distinct document does done down each either
+    element else empty entity error even every exact example exist false field file filter final find first
+    follow format found from function gives graph group have here hit hold identify ignore include index individual
+    input instance instead into item iterate itself join just keep kind label large last later least less
+    level like limit line link list literal local long look loop made make many match mean member might
+    missing more most must name need never next none note nothing number object often once only ontology order
+    other output over page part parse pass passage path pattern place point prefix print problem property
+    query question range rank rather read reading reason record related relation repeat report resource result
+    return right root row rows rule same sample say schema search second section select sentence separate
+    set several shall should show similar simple since single size slice some sort source space sparql
+    split start state step still stop string subclass subject such sure table take tell term test text than
+    that their them then there these they thing this those three through time times together token tool total
+    tree triple true type under union unique unless until upper used user using usually value variable verify
+    version want well what when where whether which while whole whose will with within without word work would
+    write wrong year your""".split()
+)
+"""The words of any procedure say nothing of where it comes from."""
+
+
+def _says_same(found: frozenset[str], known: frozenset[str]) -> bool:
+    shared = len(found & known)
+    return shared >= (len(found) if len(found) < 6 else 0.8 * len(found))
+
+
+def _stems(text: str) -> frozenset[str]:
+    """The beginnings of the telling words of a sentence."""
+    if len(text) > 2_000:
+        return frozenset()
+    found = {word[:5] for word in re.findall(r"[^\W\d_]{4,}", fold(text))}
+    return frozenset(found - _EVERYDAY)
 
 
 def _probes(text: str) -> Iterator[str]:
@@ -142,6 +194,8 @@ _SIGNS = (
             r"|relevant prior experience)\b|^\W*uses\s*:\s*(?:none|\d|\[)"
             r"|(?:```|~~~)\s*(?:system|assistant|user|human|prompt)\b|\bthe data has ended\b"
             r"|\bFINAL(?:_VAR)?\s*\((?!\s*[a-z_]\w*\s*\))|\bSUBMIT\s*\(|[\"']ready[\"']\s*\]"
+            r"|\[(?:SYSTEM|ADMIN|MEMORY|CONVERSATION|CONTEXT|DEVELOPER|ASSISTANT|STORED USER)\b[^\]\n]{2,80}\]|<<[A-Z ]{6,}>>"
+            r"|^\W*(?:BEGIN|END) (?:OF )?(?:SYSTEM|PROMPT|INSTRUCTIONS?|CONTEXT|DATA)\b|^[\s>*-]*#{1,6}\s*(?:instruction|response)\s*:"
             r"|[\"']role[\"']\s*:\s*[\"'](?:system|assistant|user|developer|tool)[\"']"
             r"|(?:-{3,}|={3,})\s*(?:begin|end) (?:of )?(?:data|system|prompt|instructions?|context)"
             r"|\b(?:system|developer) (?:prompt|message|override|notice|directive)\s*:",
@@ -163,6 +217,7 @@ _SIGNS = (
             r"(?:ba|z|da|k)?(?:sh\b|python|perl|ruby|node|iex|php)"
             r"|\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?[<$]\(\s*(?:curl|wget)|\biex\s*\(+"
             r"|base64\s+(?:-d|-D|--decode)\b[^\n]{0,40}\|\s*(?:sudo\s+)?(?:(?:ba|z)?sh|python)"
+            r"|\bexec\(\s*\w*\.?(?:urlopen|get|request)|urlopen\([^)]*\)\.read\(\)\s*\)"
             r"|\beval\s+[\"']?\$\(\s*(?:curl|wget|base64|echo)"
             r"|\b(?:fetch|download|get)\b[^\n;]{0,60}https?://\S+[^\n;]{0,40}\b(?:run|execute|eval|source)\b",
             re.IGNORECASE,
@@ -171,7 +226,7 @@ _SIGNS = (
 )
 _RISKS = re.compile(
     r"\brm\s+-\w*[rf]\w*\s+(?:-\S+\s+)*(?:/|~|\$HOME)(?:\s|[*`'\"]|$)|\bchmod\s+(?:-R\s+)?0?777\b|\bNOPASSWD\b"
-    r"|>>\s*\S*authorized_keys|\bgrant\b[^\n.;]{0,40}\b(?:admin\w*|owner|all)\b[^\n.;]{0,40}\b(?:everyone|public|anonymous"
+    r"|>>\s*\S*authorized_keys|\bssh-(?:rsa|ed25519) AAAA\S+[^\n]*authorized_keys|\|\s*nc\s|\bnc (?:\d+\.){3}\d+ \d+|\bgrant\b[^\n.;]{0,40}\b(?:admin\w*|owner|all)\b[^\n.;]{0,40}\b(?:everyone|public|anonymous"
     r"|all ?users|anybody)\b|\b(?:disable|turn off|switch off)\b[^\n.;]{0,30}\b(?:audit log\w*|authentication|two-factor|mfa"
     r"|2fa|branch protection|secret scanning|antivirus|malware)\b",
     re.IGNORECASE,
@@ -182,9 +237,9 @@ _SECRET = (
     r"|/etc/(?:passwd|shadow)|\.env\b|\benviron(?:ment)?(?: ?variables?)?\b|\bprintenv\b|\benv\s*\|"
     r"|\bcredentials?\b|\bsecrets?\b|\bpasswords?\b|\bprivate keys?|\b(?:api|access|ssh|secret) ?"
     r"(?:keys?|tokens?)|\bauth\w* tokens?|\btokens?\b|\bcookies?\b|\bkeychain\b|\bmemory store\b"
-    r"|\bconversations?\b|\bchat history\b|\bsystem prompt\b|\bcustomer (?:data|records?|list)\b"
+    r"|\bconversations?\b|\bchat history\b|\bsystem prompt\b|\bcustomer\W*s? (?:data|records?|list|e-?mails?|messages?)\b"
     r"|\b(?:every|each|all) (?:the )?(?:questions?|answers?|repl(?:y|ies)|results?|prompts?|inputs?)"
-    r"|\$(?:\w*(?:TOKEN|SECRET|PASSWORD|API_?KEY|CREDENTIAL)\w*|\(cat)|\b(?:the )?user s \w+"
+    r"|\$(?:\w*(?:TOKEN|SECRET|PASSWORD|API_?KEY|CREDENTIAL)\w*|\(cat)|\busers?['’]s? (?:questions?|passwords?|tokens?|data|input|prompt|messages?)"
     r"|passw\w*|mots? de passe|contrase\w+|kennw\w+|schluessel|schlussel|api-schl\w+|clave\w*|парол"
     r"|ключ|密码|密钥|パスワード|كلمة المرور)"
 )
@@ -192,17 +247,17 @@ _AWAY = (
     r"(?:(?<!<)https?://|ftp://|\b[\w.+-]+@[\w-]+\.\w|\bwebhook|\bpaste ?bin|\bnc\s+\S+\s+\d|\bgist\b"
     r"|\b[\w-]+\.(?:example|com|net|org|io|ru|cn|xyz|info|biz|top|site|invalid|test)\b"
     r"|\b(?:remote|external|outside|foreign|third[ -]party|attacker|public)\S* (?:server|host|site"
-    r"|address|endpoint|url|service|bucket|channel|repository))"
+    r"|address|endpoint|url|service|bucket|channel|repository|tracker|forum|issue|page))"
 )
 _SEND = (
     r"(?:\b(?:send\w*|post\w*|upload\w*|forward\w*|transmit\w*|e-?mail\w*|mail|exfiltrat\w*|leak\w*|copy"
     r"|copies|append\w*|includ\w*|attach\w*|push|pipe|curl|nc|netcat|wget|scp|report|submit|deliver"
-    r"|embed|encode)\b|\b(?:sende\w*|schick\w*|uebermitt\w*|ubermitt\w*|lade\b|envo\w+|envi\w+|mand\w+"
+    r"|embed|encode|query)\b|\b(?:sende\w*|schick\w*|uebermitt\w*|ubermitt\w*|lade\b|envo\w+|envi\w+|mand\w+"
     r"|invi\w+|stuur\w*|wysl\w+|gonder\w*|kirim\w*)\b|отправ\w*|выслать|пошли\w*|发送|上传|送信|送って|أرسل)"
 )
 _LEAK = tuple(re.compile(part, re.IGNORECASE) for part in (_SEND, _SECRET, _AWAY))
 _LOGIN = re.compile(
-    r"\bauthorization\b|\bbearer\b|(?:^|\s)-(?:H|u)\s|--(?:header|user|netrc)\b|\boauth|\blogin\b"
+    r"\bauthorization\b|\bbearer\b|(?:^|\s)-(?:H|u)\s|--(?:header|user|netrc)\b|\boauth|\blog ?in\b"
     r"|\bsign in\b|\bget (?:the |a |your )?\$?\w*token|\bnever\b|\bdo not\b|\bdon'?t\b|\bnie\b"
     r"|\bjamais\b|\bnunca\b|\b(?:keep|store|put|read|take)s? \S+ in\b|\bvault\b|\bsecret (?:store|manager)"
     r"|\bcheck whether\b|\bwith (?:the|a|your|its) (?:\w+ ){0,2}(?:token|key|password|credentials?)",
@@ -250,6 +305,10 @@ _SENTENCES: tuple[tuple[str, str], ...] = (
         r"|(?:is|are) (?:now )?(?:void|cancel\w*|revoked|lifted|suspended|superseded|obsolete))\b"
         r"|\b(?:takes?|has|have) (?:precedence|priority) over (?:all |any |every |the )*(?:other |your )"
         r"(?:instructions?|memor\w+|rules|prompts?)|\bover (?:the |your )system prompt\b"
+        rf"|\bset aside the (?:guidance|{_TOLD}|{_RULES})\b|\b(?:lifted|waived|removed|dropped|suspended) (?:all|every|any|each) (?:\w+ )?(?:restrictions?|limits?|safeguards?|guardrails?)"
+        r"|\b(?:comply with|agree (?:with|to)|confirm|approve|accept|obey) (?:any|every|all) (?:\w+ )?requests?\b|\bagree with (?:everything|the requester)\b"
+        r"|\binstructions? (?:given |from )?(?:at|in) the (?:start|beginning|top)\b|\brely on this (?:note|memory) only\b|\b(?:only|sole) directive\b"
+        r"|\bthis (?:note|memory|procedure|guidance) over\b|\b(?:no|without) safety checks?\b|\bno restrictions apply\b"
         r"|\bnew instructions? ?(?:;|:|from|for you|follow|below)|\b(?:free of|without|drop|no) (?:all |any )?(?:your )?(?:restrictions|limits|guardrails|filters)\b(?! (?:on|of|for|in)\b)",
     ),
     (
@@ -263,7 +322,11 @@ _SENTENCES: tuple[tuple[str, str], ...] = (
         r"|\bas an ai(?: language model)?\b|\bdo anything now\b"
         rf"|\b(?:note|message|memo|notice|attention|reminder) (?:to|for) (?:the |any )*{_READERS}\b"
         rf"|\bdear (?:{_READERS}|model|agent|reader)\b|\b(?:attention|hey|hello) (?:{_READERS}|model|agent)\b"
-        rf"|\bif you are (?:an? )?(?:{_READERS}|model|agent)\b|\b(?:human|user) : .{{0,200}}\bassistant :",
+        r"|\b(?:whenever|if|when) (?:the |a |any )?(?:user|someone|somebody|anyone|person|message|question|prompt) (?:mentions?|says?|types?|contains?|includes?)\b"
+        r"|\b(?:phrase|keyword|code ?word|word|trigger) \S{1,30}(?: \S{1,30})? (?:appears|occurs|comes up|is (?:said|used|mentioned))\b"
+        r"|\bfull (?:authorization|authorisation|authority|access)\b[^;]{0,40}\bwithout (?:approval|review|asking)|\bpre ?approved\b[^;]{0,40}\bskip\b"
+        r"|\bin this session the user\b|\bthe user (?:agreed|allowed|consented|authori[sz]ed)\b"
+        rf"|\bif you are (?:an? )?(?:{_READERS}|model|agent)\b|\b(?:human|user) ?: .{{0,200}}\bassistant ?:",
     ),
     (
         "works behind somebody's back",
@@ -272,9 +335,11 @@ _SENTENCES: tuple[tuple[str, str], ...] = (
         r"(?:(?:about|of) (?:this|it|that|these|what)|that|what you|this)\b)"
         rf"|\bwithout (?:telling|informing|notifying|alerting|warning) {_READER}\b"
         rf"|\bdon ?'? ?t let {_READER} (?:know|see|notice)|\bdo not let {_READER} (?:know|see|notice)"
-        rf"|\b(?:keep|leave) (?:this|these|it)(?: \w+){{0,3}} (?:secret|hidden|to yourself|between us|from {_READER})"
+        rf"|\b(?:keep|leave) (?:this|these|it)(?: \w+){{0,3}} (?:secret(?! (?:store|manager|vault|file))|hidden|to yourself|between us|from {_READER})"
         rf"|\b(?:hide|conceal) (?:this|these|it|that)\b(?: \w+){{0,2}} from\b|\bwithout {_READER} (?:noticing|knowing)"
-        r"|\bnever mention this\b|\bdo not mention this\b",
+        r"|\bnever mention this\b|\bdo not mention this\b|\b(?:leave|leaving) no trace\b|\bdo not log (?:this|it)\b"
+        r"|\b(?:disclose|reveal|mention|say|admit) that this (?:memory|note|rule|procedure)\b|\bmention of this (?:rule|memory|note|step|procedure|instruction)\b"
+        r"|\b(?:memory|note|rule) exists\b|\bsay nothing (?:about|of)\b",
     ),
     (
         "wants to steer memory or the judge",
@@ -289,6 +354,9 @@ _SENTENCES: tuple[tuple[str, str], ...] = (
         r"|\bmem ?(?:add|extract|learn)\b|\b(?:assistant|agent|model|ai|llm) (?:must|shall|has to|is required to) (?:store|save|remember|obey|comply|ignore|agree)"
         r"|\b(?:delete|remove|erase|forget|archive|overwrite|wipe|purge) (?:all |any |every |the |other |older |earlier |conflicting |existing )+memor(?:y|ies)\b"
         r"|\bthis (?:memory|procedure|note|lesson|rule) (?:is|has been|was) (?:\w+ )?(?:trusted|verified|approved|official|mandatory)\b"
+        r"|\b(?:replace|overwrite|supersede) (?:any|every|all) (?:\w+ )?(?:memor(?:y|ies)|notes?) with this\b|\bconfidence of this (?:memory|note)\b"
+        r"|\b(?:persist|keep|save|store) this (?:guidance|memory|note|rule)\b|\b(?:append|add|write) (?:this|these) (?:lines?|rules?|notes?|sentences?)\b[^;]{0,30}(?:claude|agents\.md|cursorrules|memory)"
+        r"|\bsave this to (?:your )?memory\b|\bthe (?:evaluator|grader|judge) only\b|\bto pass the (?:review|evaluation|check)\b[^;]{0,20}\b(?:state|say|claim|write)\b|\brate your own\b"
         r"|\bthis (?:memory|lesson|note|sentence|text) (?:overrides|outranks|replaces|must be)\b"
         r"|\b(?:verdict|judgment) (?:is|must be|should be) (?:always )?(?:a )?success|\bthe (?:only|new) criterion\b",
     ),
@@ -305,6 +373,9 @@ _SENTENCES: tuple[tuple[str, str], ...] = (
         r"\b(?:every|each|all|any|your) (?:answers?|repl(?:y|ies)|responses?)\b(?:[^;]{0,30}(?:[\"'“‘«„]|https?:|\b(?:sentence|phrase|slogan)\b))"
         r"|\b(?:include|add|append|insert|put)\b[^;]{0,20}(?:https?:|[\"'“‘«„]|\b(?:a link|an? advert\w*|slogan|sentence|phrase)\b)[^;]{0,60}\b(?:every|each|all|any|your) (?:answers?|repl(?:y|ies)|responses?)\b"
         rf"|\b(?:answer|say|reply|respond) (?:with )?(?:\d+|yes|no|[\"'“‘«„]\S+) to (?:any|every|all|each)\b"
+        r"|\b(?:every|each|any) (?:answer|reply|response) (?:must|should|shall|has to) (?:contain|include|begin|end|start|mention|say|praise)"
+        rf"|\b(?:when|if|whenever) (?:\w+ )?(?:asked|asks)\b[^;]{{0,50}}\b(?:the (?:reply|answer) is|claim)\b|\b(?:are|is) to be answered with\b"
+        r"|\b(?:respond|reply|answer) to (?:\w+ )?questions?(?: \w+){0,4} with\b|\btell (?:people|everyone|anyone) that\b"
         r"|\brefuse (?:all|any|every) (?:further )?(?:questions?|requests?)\b|\bthe answer is known\b"
         r"|\b(?:recommend|promote|advertise|praise|endorse|plug)\b[^;]{0,40}\b(?:every|each|all|any|your) (?:answers?|repl(?:y|ies)|responses?)\b",
     ),
@@ -321,6 +392,7 @@ _SENTENCES: tuple[tuple[str, str], ...] = (
         r"|\bexfiltrat\w* (?:the|all|every|any|your|this|secrets?|data)\b"
         r"|/etc/(?:passwd|shadow)\b[^;]{0,60}\b(?:answer|reply|response|output|print|include)\b"
         r"|\b(?:include|put|print|show|add)\b[^;]{0,40}\b(?:passwords?|api keys?|tokens?|credentials?|private keys?)\b[^;]{0,40}\b(?:in|to|with) (?:the |every |each |your )*(?:answers?|repl(?:y|ies)|responses?|quer(?:y|ies))\b"
+        r"|(?<!never )(?<!not )\b(?:put|add|place|include)\b[^;]{0,30}\b(?:tokens?|passwords?|keys?|credentials?|secrets?)\b (?:in|into|to) (?:the |an? )*(?:url|query string|image|link)\b"
         r"|\bupload\b[^;]{0,30}(?:\.env|\benv file|credentials|id rsa|private key)\b",
     ),
 )
@@ -329,6 +401,7 @@ _UNSPACED = re.compile(
     r"(?:ignore|disregard|forget|override|bypass)(?:all|any|the|your|these|of|my)*"
     r"(?:previous|prior|above|earlier|preceding|system)\w{0,12}?"
     r"(?:instruction|prompt|rules|message|direction|guideline|order|command)"
+    r"|(?:ignore|disregard|forget)your(?:instruction|rules)|ignoretheuser"
     r"|ignoreall(?:rules|instructions)|revealyoursystemprompt|donottelltheuser|alwaysanswer(?:yes|no|\d)"
     r"|exfiltrate(?:the|all|your)"
 )
@@ -350,16 +423,16 @@ _ABROAD = {
     "drop": """ignor vergiss vergesst vergessen missacht verwirf oubli neglige abstraction olvid
         descart omiso desconsider esquec dimentic scart trascur negeer vergeet glom glem bortse
         zignoruj zapomnij pomin zapomen игнорир забуд проигнор ігнору abaikan lupakan bo-qua quen
-        gormezden yok-say unut dikkate-alma αγνοησ ξεχασ 忽略 无视 無視 忘记 忘掉 不要理会 忘れ 従わな 무시
+        gormezden yok-say unut hinweg beachte compte conto tener следуй 따르지 dikkate-alma αγνοησ ξεχασ 忽略 无视 無視 忘记 忘掉 不要理会 忘れ 従わな 무시
         잊 تجاهل انس تجاوز نادیده فراموش התעלם שכח अनदेखा नजरअंदाज भूल ละเว้น เพิกเฉย ไม่สนใจ ลืม""",
-    "rules": """anweisung vorgabe regel befehl instruktion richtlinie system-prompt systemprompt
+    "rules": """指针 지침 системн 系统提示 システム anweisung vorgabe regel befehl instruktion richtlinie system-prompt systemprompt
         consigne instruction regle directive instruccion reglas orden directriz indicacion instruc
         regra diretriz ordem istruzion regol direttiv instructi aanwijzing opdracht instruks
         anvisning instrukcj polece zasad wytyczn pokyn instrukc pravid инструкци указани правил
         команд вказів інструкц talimat yonerge kural komut instruksi perintah aturan huong-dan lenh
         οδηγι εντολ κανον 指示 指令 規則 规则 提示词 命令 ルール プロンプト 지시 명령 규칙 프롬프트 تعليمات
         اوامر قواعد توجيهات دستور قوانین הוראות הנחיות כללים निर्देश नियम คำสั่ง คำแนะนำ""",
-    "old": """bisherig vorherig fruher obig alle samtlich deine vorig toutes tous precedent anterieur
+    "old": """system систем 系统 システム 시스템 mọi moi bisherig vorherig fruher obig alle samtlich deine vorig toutes tous precedent anterieur
         vos tes todas todos anterior previas tus tutte tutti tue eerder vorige tidigare tidligere
         poprzedni wszystk wczesniej predchoz vsechn предыдущ все всех прежн попередн усі onceki tum
         sebelumnya semua truoc προηγουμεν ολες 之前 以前 所有 上述 先前 以上 前面 これまで すべて 全て 前の
@@ -367,14 +440,14 @@ _ABROAD = {
     "user": """benutzer nutzer anwender utilisateur usuari utent gebruiker anvandar bruger bruker
         uzytkownik uzivatel пользовател користувач kullanici pengguna nguoi-dung χρηστ 用户 使用者
         ユーザ 利用者 사용자 مستخدم کاربر משתמש उपयोगकर्ता ผู้ใช้""",
-    "tell": """sag sage sagt sagen erzahl mitteil erwahn verrat dis dites dire parle mentionn revel
+    "tell": """verschweig oculta oculte cach nasconder escond conte скрой скры 内緒 秘密 隐瞒 숨 sag sage sagt sagen erzahl mitteil erwahn verrat dis dites dire parle mentionn revel
         diga digas dile mencion diz fale dica dicas parla zeg vertel beratta mow mowi powie wspom
         сообщ говор расска упомин кажи soyle bahset beritahu katakan noi πεις 告诉 告知 提及 提到 言わ
         伝え 知らせ 말하 알리 تخبر تقل تذكر نگو תספר תגיד बता บอก""",
-    "not": """nicht nichts nie niemals kein keinem ne n pas jamais rien no nunca jamas nao non mai niet
+    "not": """verschweig oculta oculte cache cacher nascondi esconda скрой скры 内緒 秘密 隐瞒 숨 bahsetme soyleme nicht nichts nie niemals kein keinem ne n pas jamais rien no nunca jamas nao non mai niet
         nooit niets inte aldrig ikke nigdy не ничего никогда jangan dung μην 不要 别 勿 ないで しない 지마
         지말 하지 لا لن نه אל मत नहीं อย่า""",
-    "always": """immer stets toujours siempre sempre altijd alltid altid zawsze vzdy всегда завжди
+    "always": """无论 何でも quelle-que-soit sea-cual immer stets toujours siempre sempre altijd alltid altid zawsze vzdy всегда завжди
         her-zaman daima selalu luon παντα 总是 始终 一律 常に 必ず いつも 항상 دائما همیشه תמיד हमेशा เสมอ""",
     "say": """antwort sag sage nenne repond dis respond contest di rispond antwoord zeg svara odpowi
         odpoved отвеч ответ говори cevap yanit jawab tra-loi απαντ 回答 回复 答え 返答 대답 답하 اجب قل پاسخ
@@ -383,13 +456,13 @@ _ABROAD = {
         是 否 はい いいえ 예 아니 نعم بنعم بله כן हां हाँ ใช่""",
 }
 _STEMS = {name: _any_of(stems) for name, stems in _ABROAD.items()}
-_FRAMES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("tells the reader to ignore its instructions", ("drop", "rules", "old")),
-    ("works behind somebody's back", ("user", "tell", "not")),
-    ("gives the answer away", ("always", "say", "value")),
-)
-NEAR = 45
+NEAR, BESIDE = 45, 16
 """Characters between the verb of such a sentence and its other parts, at most."""
+_FRAMES: tuple[tuple[str, tuple[str, ...], int], ...] = (
+    ("tells the reader to ignore its instructions", ("drop", "rules", "old"), NEAR),
+    ("works behind somebody's back", ("tell", "user", "not"), BESIDE),
+    ("gives the answer away", ("say", "always", "value"), NEAR),
+)
 
 
 def suspicious(text: str) -> str:
@@ -421,22 +494,25 @@ def _speaks(form: str) -> str:
         if pattern.search(form):
             return reason
     for sentence in form.split(";"):
-        for reason, names in _FRAMES:
-            if _meet(sentence, names):
+        for reason, names, near in _FRAMES:
+            if _meet(sentence, names, near):
                 return reason
     return ""
 
 
-def _meet(sentence: str, names: tuple[str, ...]) -> bool:
+def _meet(sentence: str, names: tuple[str, ...], near: int) -> bool:
+    """Whether the first of three parts has the second in its sentence, and the third beside it."""
     places = []
     for name in names:
         found = [match.start() for match in _STEMS[name].finditer(sentence)]
         if not found:
             return False
         places.append(found)
-    first, *others = places
+    first, second, third = places
     return any(
-        all(any(abs(place - at) <= NEAR for place in other) for other in others) for at in first
+        any(abs(place - at) <= NEAR for place in second)
+        and any(abs(place - at) <= near for place in third)
+        for at in first
     )
 
 
@@ -469,10 +545,11 @@ def _is_disguised(word: str) -> bool:
     )
 
 
-_BASE64 = re.compile(r"(?<![\w/+=-])[A-Za-z0-9+/_-]{16,}={0,2}(?![\w/+])")
+_BASE64 = re.compile(r"(?<![\w/+=-])[A-Za-z0-9+/_-]{12,}={0,2}(?![\w/+])")
 _HEX = re.compile(r"(?<![\w])(?:[0-9a-fA-F]{2}){10,}(?![\w])")
 _ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4}){3,}|(?:\\x[0-9a-fA-F]{2}){3,}")
-_CODES = re.compile(r"(?<![\w.])(?:(?:0b)?[01]{8}|0x[0-9a-f]{2}|\d{2,3})(?:[\s,]+(?:(?:0b)?[01]{8}|0x[0-9a-f]{2}|\d{2,3})){5,}(?![\w.])")
+_CODE = r"(?:(?:0b)?[01]{8}|(?:0x)?[0-9a-fA-F]{2}|\d{2,3})"
+_CODES = re.compile(rf"(?<![\w.]){_CODE}(?:[\s,]+{_CODE}){{5,}}(?![\w.])")
 
 
 def _decoded(text: str) -> Iterator[str]:
@@ -485,19 +562,22 @@ def _decoded(text: str) -> Iterator[str]:
             continue
     for found in _HEX.findall(text):
         yield bytes.fromhex(found).decode("latin-1")
-    if _ESCAPED.search(text):
-        yield _ESCAPED.sub(lambda code: code[0].encode().decode("unicode_escape"), text)
-    if len(re.findall(r"%[0-9a-fA-F]{2}", text)) > 3:
-        yield unquote(text)
-    if re.search(r"(?:&#?\w+;){3}", text):
-        yield html.unescape(text)
+    for found in _ESCAPED.findall(text):
+        yield found.encode().decode("unicode_escape")
+    for found in re.findall(r"(?:%[0-9a-fA-F]{2}){3,}[\w%+.-]*", text):
+        yield unquote(found).strip()
+    for found in re.findall(r"(?:&#?\w+;){3,}", text):
+        yield html.unescape(found)
     for found in _CODES.findall(text):
-        yield "".join(map(_character, re.split(r"[\s,]+", found)))
+        codes = re.split(r"[\s,]+", found)
+        yield "".join(map(_character, codes))
+        yield "".join(_character(code, True) for code in codes)
 
 
-def _character(code: str) -> str:
-    base = 2 if len(code.removeprefix("0b")) == 8 else 16 if code.startswith("0x") else 10
-    return chr(int(code.removeprefix("0x").removeprefix("0b"), base))
+def _character(code: str, hexadecimal: bool = False) -> str:
+    digits = code.removeprefix("0x").removeprefix("0b")
+    base = 2 if len(digits) == 8 else 16 if len(code) != len(digits) or hexadecimal else 10
+    return chr(int(digits, base)) if base == 16 or digits.isdigit() else "\0"
 
 
 def _is_prose(text: str) -> bool:
