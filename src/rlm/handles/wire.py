@@ -200,8 +200,8 @@ class Meter:
 
     def __init__(self) -> None:
         self.seen: list[str] = []
-        """The texts that got past the handles, each once: what others wrote and the run has read.
-        Those of the first `SEEN_CHARS` characters; what was recalled from memory is not among them."""
+        """The texts that got past the handles, each once: what others wrote and the run has read,
+        up to `SEEN_CHARS` characters. What was recalled from memory is not among them."""
         self._seen: set[str] = set()
         self._seen_chars = 0
         self.memory_items_injected = 0

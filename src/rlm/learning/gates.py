@@ -18,15 +18,24 @@ from typing import Protocol
 
 from rlm.context import bullets
 from rlm.errors import RLMError, ValidationError
-from rlm.learning.language import language_of
-from rlm.learning.suspicion import REPEATS_DATA, ForeignText, suspicious, words_of
+from rlm.learning.language import READING, language_of
+from rlm.learning.suspicion import (
+    REPEATS_DATA,
+    ForeignText,
+    read_patterns,
+    suspicious,
+    words_of,
+)
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.terms import Prefixes
 from rlm.store.generality import hardcoded_name, score_generalization
 from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
+__all__ = ["REPEATS", "REPEATS_DATA", "TOOLS", "ForeignText", "Gate", "RecalledLike", "suspicious"]
+
 GENERAL_ENOUGH = 0.5
 REPEATS = "repeats what was recalled from memory"
+GIVES_AWAY = "gives the answer away"
 OTHER_LANGUAGE = "is in another language than the question"
 TITLE_WORDS = 10
 LONG_CALL = 50
@@ -34,8 +43,41 @@ LONG_CALL = 50
 CONTENT_CHARS = 4_000
 DESCRIPTION_CHARS = 400
 TAG_WORDS = 3
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+TOOLS = _words("""
+    search_entity search_by_label describe_entity probe_relationships find_path
+    predicate_frequency graph_stats sparql_schema sparql_peek sparql_query sparql_slice
+    ctx_peek ctx_slice ctx_find ctx_stats mem_search mem_get mem_quote memory_query
+    memory_get_context llm_query llm_query_batched rlm_query SHOW_VARS
+    """)
+"""Tools that read: a procedure that calls others, or what is not there, does not pass."""
+PLAIN = _words("""
+    Counter Decimal FINAL FINAL_VAR Fraction abs all any bool chr date datetime defaultdict
+    dict divmod enumerate filter float frozenset int isinstance iter len list map max min next
+    ord pow print range repr reversed round set slice sorted str sum tuple zip
+    """)
+METHODS = _words("""
+    add append by_label capitalize casefold compile copy count curie date difference discard
+    distinct dumps elements end endswith extend find findall finditer format fromisoformat
+    fullmatch get group groupby groups index insert intersection isalpha isdigit issubset
+    items join keys label loads lower lstrip match mean median mode most_common normalize
+    partition pop quantiles remove replace reverse rfind rsplit rstrip sample search
+    setdefault sort span split splitlines start startswith stdev strip strptime sub title
+    total union update upper values where year
+    """)
+
 _CALL = re.compile(r"(?<![\w$?:])(?:(?<=(\.)))?([A-Za-z_]\w*)\(")
 _TOOL = re.compile(r"\b(?:tool|command|utility) `(\w+)`")
+_MODULE = re.compile(
+    r"\b(os|sys|subprocess|socket|requests|urllib|shutil|httpx|pathlib)\.(?:\w+\.)*\w+\("
+)
+_FOR_RUNS = re.compile(rf"\b(?:{'|'.join(sorted(TOOLS))}|ontolog\w+|sparql|the graph)\b", re.I)
+"""A note about the work of a run is a lesson in so far."""
 _SPAN = re.compile(r"`([^`]*)`")
 _FENCED = re.compile(r"^[ \t]*```([^\n`]*)\n(.*?)^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
 _QUERY = re.compile(r"sparql_query\(\s*(\"\"\"|'''|\"|')(.*?)\1\s*(?=[,)])", re.DOTALL)
@@ -63,60 +105,6 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _TAG = re.compile(r"[\w.:/-][\w .:/-]{0,39}")
 _STRONG = re.compile(r"[a-z0-9][A-Z]|[_\d]|\s\S")
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-TOOLS = _words("""
-    search_entity search_by_label describe_entity probe_relationships find_path predicate_frequency
-    graph_stats sparql_schema sparql_peek sparql_query sparql_slice ctx_peek ctx_slice ctx_find
-    ctx_stats mem_search mem_get mem_quote memory_query memory_get_context llm_query
-    llm_query_batched rlm_query SHOW_VARS
-    """)
-"""Tools that read: a procedure that calls others, or what is not there, does not pass."""
-PLAIN = _words("""
-    Counter Decimal FINAL FINAL_VAR Fraction abs all any bool chr date datetime defaultdict dict divmod
-    enumerate filter float frozenset int isinstance iter len list map max min next ord pow print range
-    repr reversed round set slice sorted str sum tuple zip
-    """)
-METHODS = _words("""
-    add append by_label capitalize casefold compile copy count curie date difference discard distinct
-    dumps elements end endswith extend find findall finditer format fromisoformat fullmatch get group
-    groupby groups index insert intersection isalpha isdigit issubset items join keys label loads lower
-    lstrip match mean median mode most_common normalize partition pop quantiles remove replace reverse
-    rfind rsplit rstrip sample search setdefault sort span split splitlines start startswith stdev strip
-    strptime sub title total union update upper values where year
-    """)
-READING = _words("""
-    access accept add adjust aggregate align allow analyse analyze annotate answer apply arrange ascertain ask
-    assemble assign associate assume avoid base batch begin bind bound branch break bring browse build
-    cache calculate call cap capture cast catch categorise categorize change check choose chunk cite clarify
-    classify clean climb close cluster collapse collect combine compare compile complete compute concatenate
-    confine confirm connect consider consolidate construct consult contrast convert correct correlate count
-    cover crop cross cut decide decompose deduplicate deduce define delete delimit derive descend describe
-    detect determine differentiate discard disregard distinguish divide do don't double draw drop enclose
-    ensure enumerate escape establish estimate evaluate examine exclude exit expand expect explain explore
-    express extend extract fall feed fetch fill filter find finish fix flag flatten fold follow form
-    format formulate gather generalise generalize generate get give glance go group guard handle hold
-    identify ignore inspect include index infer insert interpret intersect invert isolate issue iterate
-    join judge jump keep label leave let limit line link list load locate look loop lower
-    make map mark mask match measure mention merge mind model move name narrow navigate negate
-    normalise normalize note number number observe offset omit open order page paginate pair parse partition
-    peek perform pick pin place plan plot pose prefer prepare present preserve print prioritise prioritize
-    probe proceed process project prune pull put qualify query quote range rank read rebuild recall recompute
-    reconcile record reduce refer refine reformulate reject relate relax rely remember remove rename reorder
-    repeat rephrase replace report request require rerun resolve restate restrict retain retrieve retry
-    return reuse reverse review revisit rewrite round rule run sample save say scan scope score search
-    section see segment select send separate set settle shorten show simplify sketch skip slice sort
-    specify split spell spot start state stay step stop strip structure study submit substitute subtract sum
-    summarise summarize supply survey swap switch tag take tally tell test tie tighten tokenise
-    tokenize total trace track transform translate traverse treat trim try tune turn type union unify
-    use validate vary verify view visit wait walk watch weigh widen wrap write zoom
-    always never first then next finally not no nothing only once instead also just both either
-    work quote answer beware remember
-    """)
-"""What a step of a run that reads may begin with."""
 
 class RecalledLike(Protocol):
     """What a run recalled; `check` raises ValidationError for a text that repeats it."""
@@ -158,15 +146,17 @@ class Gate:
     def reason(self, item: MemoryItem) -> str:
         """Why an item may not be recalled; '' when it may."""
         text = "\n".join((item.title, item.description, item.content, *item.tags))
+        lines = (item.title, item.description, *_FENCED.sub("", item.content).splitlines())
         return (
             _form(item)
             or next((why for part in _parts(item) if (why := suspicious(part))), "")
             or self._calls(item)
             or self._names(item, text)
             or _find_reach(_QUERY.sub("", _FENCED.sub("", text)), self._namespaces())
-            or self._find_language((item.title, item.description, *bullets(item.content)))
+            or self._find_language(lines)
             or _find_retelling(item)
-            or _find_order(item)
+            or _find_order((*lines, *item.tags))
+            or _find_names(item)
             or self._specific(text)
             or self._find_statement(item)
             or self._find_repetition(item)
@@ -179,6 +169,8 @@ class Gate:
         assert isinstance(self.foreign, ForeignText)
         text = "\n".join(parts)
         if why := suspicious(text) or suspicious(" ".join(text.split())):
+            return why
+        if _FOR_RUNS.search(text) and (why := _find_query(text) or _find_order(text.splitlines())):
             return why
         if self.question and self._find_language(text.splitlines()):
             return OTHER_LANGUAGE
@@ -219,23 +211,18 @@ class Gate:
         text = _FENCED.sub("", f"{item.title}\n{item.description}\n{item.content}")
         if "```" in text or "~~~" in text:
             return "opens a block of code that is no query"
-        for _, query in _QUERY.findall(text):
-            if why := _refuse_query(query):
-                return why
+        if why := _find_query(text):
+            return why
         text = _QUERY.sub("sparql_query(", text)
-        if 'sparql_query("' in text or "sparql_query('" in text:
-            return "holds a query that does not end"
         spans = " ".join(_SPAN.findall(text))
         prose = _SPAN.sub(" ", text)
         for dot, name in [
             *_CALL.findall(spans),
             *(call for call in _CALL.findall(prose) if _is_call(call)),
         ]:
-            if dot and re.search(rf"\b(?:os|sys|subprocess|socket|requests|urllib|shutil|httpx|pathlib)\.{name}\(", text):
-                return f"calls {name[:40]}, which is no tool that reads"
             if name not in (METHODS if dot else self.tools | PLAIN) and not name.isupper():
                 return f"calls {name[:40]}, which is no tool that reads"
-        for name in _TOOL.findall(text):
+        for name in [*_TOOL.findall(text), *_MODULE.findall(text)]:
             if name not in self.tools | PLAIN:
                 return f"calls {name[:40]}, which is no tool that reads"
         return "holds a call that does not end" if _is_open(text) else ""
@@ -306,7 +293,9 @@ def _form(item: MemoryItem) -> str:
 def _is_call(call: tuple[str, str]) -> bool:
     """In prose a bracket may follow any word."""
     dot, name = call
-    return bool(dot) or "_" in name or name in ("eval", "exec", "input", "open", "getattr", "globals")
+    return (
+        bool(dot) or "_" in name or name in ("eval", "exec", "input", "open", "getattr", "globals")
+    )
 
 
 def _is_open(text: str) -> bool:
@@ -321,6 +310,17 @@ def _closes(rest: str) -> bool:
         if not depth:
             return True
     return False
+
+
+def _find_query(text: str) -> str:
+    """A query that may not run."""
+    for _, query in _QUERY.findall(text):
+        if why := _refuse_query(query):
+            return why
+    rest = _QUERY.sub("sparql_query(", text)
+    if 'sparql_query("' in rest or "sparql_query('" in rest:
+        return "holds a query that does not end"
+    return ""
 
 
 def _refuse_query(query: str) -> str:
@@ -347,7 +347,8 @@ def _find_retelling(item: MemoryItem) -> str:
 
 _CLAUSE = re.compile(r"[.;:,!?()–—]\s+|\s[-–—]\s|\n|\b(?:and|then|but|or|so)\b")
 _OBJECT = re.compile(
-    r"[\W\d]*(?!(?:the|an?|this|that|these|those|it|they|we|you|he|she|all|each|every|is|are)\b)[a-z]+ "
+    r"[\W\d]*(?!(?:the|an?|this|that|these|those|it|they|we|you|he|she|all|each|every|is|are)\b)"
+    r"[a-z]+ "
     r"(?:the|an?|them|it|each|every|all|those|that|its|their|only|both)\b",
     re.IGNORECASE,
 )
@@ -381,123 +382,63 @@ _REACHES = re.compile(
     r"|\b[A-Za-z]:\\\w|\$\([^)]*\)|&&|\|\s*(?:sh|bash|python|nc|curl)\b",
 )
 _COMMAND = re.compile(
-    r"(?:^[\W\d]*|`|\b(?:run|execute|use|with|then|call|type)\s+`?)(?:sudo|chmod|chown|curl|wget|rm -"
-    r"|bash|sh |powershell|(?:pip3?|npm|apt|apt-get|brew|cargo|yarn) (?:install|add|i)\b|git [a-z]+|ssh "
-    r"|scp |nc |kubectl|docker|systemctl|crontab|mkfs|dd if)",
+    r"(?:^[\W\d]*|`|\b(?:run|execute|use|with|then|call|type)\s+`?)(?:sudo|chmod|chown|curl|wget"
+    r"|rm -|bash|sh |powershell|(?:pip3?|npm|apt|apt-get|brew|cargo|yarn) (?:install|add|i)\b"
+    r"|git [a-z]+|ssh |scp |nc |kubectl|docker|systemctl|crontab|mkfs|dd if)"
+    r"|\b[\w/-]+\.(?:sh|exe|ps1|bat|dll|jar)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _DOING = (
-    r"(?:install|uninstall|deploy|(?:e-?)?mail|upload|download|publish|subscribe|buy|purchase|pay|click"
-    r"|reboot|grant|revoke|recommend|promote|advertise|praise|endorse|thank|congratulate|insult"
-    r"|apologi[sz]e|greet|tweet|exfiltrate|disable|encrypt|phone|shut down|log in|sign up)"
+    r"(?:install|uninstall|deploy|(?:e-?)?mail|upload|download|publish|subscribe|buy|purchase|pay"
+    r"|click|reboot|grant|revoke|recommend|promote|advertise|praise|endorse|thank|congratulate"
+    r"|insult|apologi[sz]e|greet|tweet|exfiltrate|disable|turn off|switch off|encrypt|phone"
+    r"|shut down|log in|sign up)"
 )
 _CHANGES = re.compile(
     rf"(?:^[\W\d]*|[.;:]\s+|\bthen )(?:always |please |first )*{_DOING}\b(?! attention)"
-    rf"|(?:\b(?:and|to|always|must|should|please|first)|,) {_DOING} (?:the|it|them|all|this|every|each"
-    r"|an?|your|their|any)\b",
+    rf"|(?:\b(?:and|to|always|must|should|please|first)|,) {_DOING}"
+    r" (?:the|it|them|all|this|every|each|an?|your|their|any)\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_SAYING = r"(?:say|answer|reply|respond|return|report|give|output|print|state|conclude|claim|submit)"
-_DATA = (
-    r"(?:labels?|comments?|texts?|documents?|data|contexts?|descriptions?|passages?|pages?|results?|rows?"
-    r"|notes?|outputs?|definitions?|values?|files?|ontolog\w+|graph)"
-)
-_ORDERS = (
-    (
-        "gives the answer away",
-        rf"\b{_SAYING}(?: (?:with|that|as|it|is|the|word|number|exactly|just|simply|only))* "
-        r"(?:\d+(?= (?:as|to|for|when|if|whenever)\b| ?;|$)|(?:yes|true|false)\b(?! or)|no(?= (?:when|if|to|for)\b| ?;|$)|none\b|[\"'“‘«„])",
-    ),
-    (
-        "gives the answer away",
-        rf"\b(?:when|if|whenever|for) (?:\w+ ){{0,3}}(?:asked|asks|questions? (?:is |are )?(?:about|on|of|regarding|mention\w*))\b[^;]*"
-        rf"\b{_SAYING} (?:that |with )*(?:yes|no|there|nothing|it|all)\b"
-        rf"|\b{_SAYING} (?:that |with )*(?:yes|no|there|nothing|it|all)\b[^;]*\b(?:when|if|whenever) (?:\w+ ){{0,3}}(?:asked|asks|questions?)\b"
-        r"|\b(?:the )?answer is (?:known|given|fixed|always|the same)\b"
-        rf"|\b(?:just|simply) {_SAYING}\b|\b(?:respond|reply) (?:to|with)\b|\b(?:claim|insist|pretend|deny) (?:that|it|they|to|there)\b"
-        r"|\b(?:the|every|each|any|your|all) (?:final )?(?:answers?|repl(?:y|ies)|responses?) (?:is|are|must|should|shall|has to|have to) (?!(?:the )?(?:in|too|empty|wrong|long|short|missing|right|not|cut|a list|the number|found|known to|based|be (?:short|in|based|from|checked)))"
-        r"|\b(?:be|get|are|is) answered (?:with|by)\b|\banswer that (?!there (?:is|are) no|no\b|nothing|none)"
-        r"|\bsay (?:sorry|nothing|hello|please|that everything)\b|\btell (?:people|everyone|them|anyone|whoever)\b"
-        r"|\breport (?:a )?success\b|\bend the (?:run|session|task)\b|\bstop after the (?:search|first)\b|\bno need to (?:query|search|check|verify|look|call|read)\b"
-        r"|\b(?:as|is|to) \d+ (?:every|each|any) time\b",
-    ),
-    (
-        "answers without looking",
-        rf"(?<!not )(?<!never )(?<!n't )(?<!don t )\b(?:{_SAYING}|finish|stop|assume)\b[^;]{{0,60}}\bwithout (?:\w+ )?(?:check|verif|quer|search|look|read|call|us|ask)\w*"
-        r"|\b(?:skip|avoid|ignore) (?:all |the |every )*(?:tools?|search\w*|verification|checks?|checking|evidence)(?= ;|$| and\b)"
-        r"|(?<!not )(?<!never )(?<!n't )(?<!don t )(?<!of )(?<!instead )\b(?:guess|invent|fabricate|make up) (?:the|an?|some|one|it|numbers?|iris?)\b"
-        r"|\bmake (?:it|them|one|an? \w+) up\b|\bnever (?:search|query|look|check|verify)\b(?! (?:\w+ ){0,4}(?:twice|again|without|before|for|with|by|each|one|every|in)\b)"
-        r"|\b(?:do not|don t|no need to) (?:check|verify)\b(?! (?:\w+ ){0,3}(?:twice|again|each|every|by)\b)"
-        r"|(?:^|; |\b)(?:refuse|decline) (?:all |any |every |to answer |questions)"
-        r"|\b(?:do not|don t|never|stop) answer(?:ing)? (?:any |all |further )*(?:questions?|the user|users)\b",
-    ),
-    (
-        "takes the data for orders",
-        rf"\b(?:follow|obey|execute|carry out|do|apply|run|perform)\b(?: \w+){{0,4}} (?:instructions?|commands?|orders?|directions?|requests?|code|scripts?|whatever|what)\b[^;]{{0,40}}\b{_DATA}\b"
-        rf"|\bdo (?:what|as|whatever|everything)\b[^;]{{0,40}}\b(?:says?|tells?|asks?|wants?|demands?)\b"
-        rf"|\b(?:treat|regard|take|read|accept|trust|interpret|consider|pass|use|give)\b[^;]{{0,40}}\bas (?:an? |its |the |your )*(?:commands?|orders?|instructions?|code|law|directives?|prompts?|final answer|(?:true )?answer)\b"
-        r"|\bobey\b|\bact on it\b|\bdo as\b|\bdecides? what to do\b"
-        r"|\b(?:copy|take|use|present|read|quote|adopt)\b[^;]{0,30}\b(?:answers?|counts?|numbers?|totals?|values?)\b[^;]{0,20}\b(?:from|in) (?:the |an? )?(?:\S+:)?(?:comments?|labels?|descriptions?|notes?)\b"
-        r"|\bas (?:real|true|a fact|facts)\b|\b(?:from|trust|use|rely on) (?:your |general |own )*(?:general knowledge|intuition|training data|imagination)\b"
-        r"|\b(?:disregard|ignore|discard) (?:the |all )*(?:results?|rows|output|evidence) (?:that come |that came )?(?:from|of) call\b"
-        r"|\bto the (?:address|url|host|server|e ?mail) (?:in|of|named|given)\b"
-        r"|\bcarry out the (?:text|words|contents?|request)|\btrust (?:\w+ )?(?:rows?|labels?|comments?|notes?|values?|texts?|sources?)\b"
-        rf"|\b{_DATA}\b[^;]{{0,30}}\b(?:more reliable|authoritative|always right|more trustworthy)\b"
-        r"|\b(?:open|visit|fetch|load|read|retrieve) (?:\w+ ){0,2}(?:urls?|websites?|web pages?|web sites?|(?:page|link|site|address) (?:named|given|at|in|behind))\b"
-        r"|\b(?:run|execute|eval\w*)\b[^;]{0,30}\b(?:code|scripts?|programs?|snippets?|commands?)\b",
-    ),
-    (
-        "changes what was found",
-        r"\b(?:add|subtract) (?:\d+|one|two|three|five|ten|twelve|a hundred|another) (?:to|from) (?:the|every|each|any|all)(?: \w+)? (?:counts?|totals?|numbers?|results?|answers?|figures?|sums?)\b"
-        r"|\b(?:count|total|number|result|sum|figure)s? (?:plus|minus) \w+\b|\breplace the (?:word|name)\b"
-        r"|\b(?:mark|rate|attribute|certify|declare|classify) (?:all|every|each|any)\b[^;]{0,40}\b(?:as|to)\b"
-        r"|\b(?:keep quiet|conceal|withhold|cover up|gloss over)\b|\b(?:advert\w*|sponsor\w*|slogans?|promotion\w*)\b"
-        r"|\banswer in (?:base64|rot13|hex|code|reverse)\b|\bwhatever it returns\b|\bassume that the answer\b"
-        r"|\bround\b[^;]{0,40}\bto (?:zero|none|nothing)\b"
-        r"|\b(?:double|inflate|halve|falsify|alter|manipulate) (?:the|every|each|any|all) (?:\w+ )?(?:counts?|totals?|numbers?|results?|answers?|figures?|sums?|values?)\b",
-    ),
-    (
-        "speaks to a person",
-        r"\btell (?:the |your )?(?:users?|person|reader) (?:that|to|their)\b(?! (?:nothing|no|none|there is no|it was not|they))"
-        r"|\bask (?:the |your )?(?:users?|person|reader) (?:for|to)\b"
-        r"|\b(?:mandatory|highest priority|top priority|binding) (?:directive|order|instruction)|\bhighest priority\b"
-        r"|\b(?:store|save|remember|memori[sz]e|keep|copy|repeat) (?:this|these|it) (?:sentence|instruction|rule|message|words|as the|forever)"
-        r"|\b(?:print|show|reveal|output|dump|expose|quote|read)\b[^;]{0,30}\b(?:api keys?|private keys?|environment variables|your password)\b"
-        r"|\bruns?\b[^;]{0,40}\b(?:is|are|was|were) (?:a )?success(?:es|ful)?\b(?! (?:only|if|when))"
-        r"|\b(?:this|these) (?:memory|memories|note|rule|guidance|instructions?|directives?|messages?|sentences?|lines?|words|lessons?|actions?|reminders?|notices?|policy|memo)\b(?! with call\b)"
-        r"|\b(?:an?|any|other|another|every|all|conflicting) memor(?:y|ies)\b|\b(?:evaluators?|graders?|extractors?|requesters?|operators? (?:has|have|wants?|allow\w*|lifted)|system message|system prompt|pass the (?:review|check|audit|evaluation))\b"
-        r"|\bno trace\b|\bfinal answer\b[^;]{0,20}\bmention|\bmention of\b|\byour (?:final )?answer\b(?= ?;|$)"
-        r"|\b(?:print|show|reveal|output|send|put|use|give)\b[^;]{0,20}\b(?:stored credentials|session tokens?|access tokens?|credentials)\b[^;]{0,30}(?:$|;|\burl\b|\banswer\b)"
-        r"|\bcommit (?:it|them|this)\b|\b(?:appears?|occurs?|comes up|mentioned|mentions?) (?:in (?:a|the|any) question|when asked)\b|\b(?:phrase|word|term|name) \S+(?: \S+)? (?:appears|occurs|comes up)\b"
-        r"|\burgent\b|\bp ?\.? ?s ?\. (?=\w)|\bthe (?:administrator|admin|management|boss|security team|auditors?|vendor|developers?) (?:wants?|asks?|asked|requires?|demands?|says?|said|approved|authori[sz]ed)\b",
-    ),
-)
 _FOUND = re.compile(
-    r"\bonly (?:if|when|where)\b|\botherwise\b|\b(?:if|when|where|unless|otherwise|only|once|after|while)\b[^;]*\b(?:empty|found|finds?|returns?"
-    r"|returned|results?|rows?|true|false|match\w*|exists?|hits?|boolean|ask|nothing|count|differ|equal"
-    r"|same|more|fewer|greater|zero|missing|is|are|has|have|was|were|does|do|holds?|both|neither|none|no)\b"
+    r"\bonly (?:if|when|where)\b|\botherwise\b"
+    r"|\b(?:if|when|where|unless|only|once|after|while)\b[^;]*\b(?:empty|found|finds?|returns?|returned"
+    r"|results?|rows?|true|false|match\w*|exists?|hits?|boolean|ask|nothing|count|differ|equal|same|more"
+    r"|fewer|greater|zero|missing|is|are|has|have|was|were|does|do|holds?|both|neither|none|no)\b"
 )
+"""The answer depends on what is found."""
 _QUESTIONED = re.compile(
-    r"\b(?:(?:when|if|whenever) (?:\w+ )?(?:asked|asks)|questions? (?:is|are|about|on|mention\w*)|users?"
-    r"|mentions?|whatever|regardless|always)\b"
+    r"\b(?:(?:when|if|whenever) (?:\w+ )?(?:asked|asks)|questions? (?:is|are|about|on|mention\w*)"
+    r"|users?|mentions?|whatever|regardless|always)\b"
 )
 _EITHER = re.compile(r"\byes (?:\w+ ){0,4}or no\b|\bno (?:\w+ ){0,4}or yes\b|\btrue or false\b")
-_ORDER_PATTERNS = tuple((why, re.compile(pattern)) for why, pattern in _ORDERS)
+_ORDERS = read_patterns("orders")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}\w*(?![\w:(])")
-_QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'(?!\w)|“[^”\n]*”|„[^“\n]*“|\[[^\]\n]*\]|\([^()\n]*\)|<[^>\n]*>")
-_NUMBER = re.compile(
-    r"(?<![\w.:#$-])(?<!LIMIT )(?<!limit )(?<!first )(?<!last )(?<!top )(?<!most )(?<!least )(?<!to )(?<!by )(?<!than )"
-    r"(?<!of )(?<!every )(?<!about )(?<!above )(?<!below )(?<!under )(?<!over )(?<!within )(?<!HTTP )(?<!ISO )(?<!page )(?<!section )(?<!chapter )(?<!step )(?<!level )"
-    r"\d{2,}(?![\w:-])(?! ?(?:%|characters?|chars|rows?|words?|lines?|items?|chunks?|tokens?|pages?|times|steps?|hits?|results?|seconds?"
-    r"|passages?|parts?|reviews?|texts?|digits?|letters?|values?|entries|columns?|minutes?|sentences?|paragraphs?|records?|documents?"
-    r"|bytes?|or more|or fewer|to \d|at a time|each|calls?|queries|tries|levels?|hops?|triples?|names?|examples?|messages?|mails?|e-?mails?))"
+_QUOTED = re.compile(
+    r"\"[^\"\n]*\"|'[^'\n]*'(?!\w)|“[^”\n]*”|„[^“\n]*“|\[[^\]\n]*\]|\([^()\n]*\)|<[^>\n]*>"
 )
+_NUMBER = re.compile(
+    r"(?<![\w.:#$-])\d{2,}(?![\w:-])(?! ?(?:%|\w+s\b|or more|or fewer|each))"  # 20 rows
+)
+_SIZED = re.compile(
+    r"\b(?:limit|first|last|top|at most|at least|up to|by|than|of|every|about|above|below|under|over"
+    r"|within|page|section|chapter|step|level|iso|http)\s+\d+",
+    re.IGNORECASE,
+)
+_SINGLES = re.compile(
+    r"\b(?:name|report|answer|say|state|rank|put|prefer|favou?r|choose|pick|recommend|cite|mention"
+    r"|attribute|credit|trust|treat|count|blame|thank|exclude|omit|leave|drop|skip|ignore|remove|delete"
+    r"|hide|give|return|is|are|number)\b",
+    re.IGNORECASE,
+)
+"""What can favour one thing, or state it."""
 _COMMON_NAMES = _words("""
-    April Arabic August Boolean Chinese Counter Cyrillic December Decimal Dublin Dutch English European
-    February Fraction French Friday GraphMeta German Germanic Greek Gregorian Hebrew Hindi Indian Italian Januar January
-    Japanese Jaccard July June Korean Latin Levenshtein Manchester March Markdown Monday November October
-    Polish Portuguese Protege Python Roman Russian Saturday September Spanish Sunday Swedish Thing Thursday
-    Tuesday Turkish Turtle Unicode Wednesday Western Wikidata Wikipedia
+    April Arabic August Boolean Chinese Counter Cyrillic December Decimal Dublin Dutch English
+    European February Fraction French Friday GraphMeta German Germanic Greek Gregorian Hebrew
+    Hindi Indian Italian Januar January Japanese Jaccard July June Korean Latin Levenshtein
+    Manchester March Markdown Monday November October Polish Portuguese Protege Python Roman
+    Russian Saturday September Spanish Sunday Swedish Thing Thursday Tuesday Turkish Turtle
+    Unicode Wednesday Western Wikidata Wikipedia
     """)
 
 
@@ -510,27 +451,32 @@ def _find_reach(text: str, known: tuple[str, ...]) -> str:
     return ""
 
 
-def _find_order(item: MemoryItem) -> str:
+def _find_order(parts: Iterable[str]) -> str:
     """A step that fixes the answer, obeys the data or speaks to somebody."""
-    steps = bullets(_FENCED.sub("", item.content))
-    parts = (item.title, item.description, *steps, *item.tags)
     text = "\n".join(f"{part.rstrip(' .')}." for part in parts)
     for sentence in words_of(_SPAN.sub(" call ", _QUERY.sub(" ", text))).split(";"):
-        plain = _EITHER.sub("either", sentence)
-        for why, pattern in _ORDER_PATTERNS:
-            if pattern.search(plain.strip()) and not (
-                why == "gives the answer away"
-                and _FOUND.search(plain)
-                and not _QUESTIONED.search(plain)
-            ):
+        plain = _EITHER.sub("either", sentence).strip()
+        is_open = _FOUND.search(plain) and not _QUESTIONED.search(plain)
+        for why, pattern in _ORDERS:
+            if pattern.search(plain) and not (is_open and why == GIVES_AWAY):
                 return why
-    if sum(word[:1].isupper() for word in item.title.split()) > 2:  # a title in capitals
-        text = text.partition("\n")[2]
-    prose = _SPAN.sub(" ", _QUERY.sub(" ", text))
+    return ""
+
+
+def _find_names(item: MemoryItem) -> str:
+    """Names and numbers in prose: what holds of any data has neither."""
+    parts = [item.description, *_FENCED.sub("", item.content).splitlines()]
+    if sum(word[:1].isupper() for word in item.title.split()) < 3:  # else a title in capitals
+        parts.append(item.title)
+    prose = _SPAN.sub(" ", _QUERY.sub(" ", "\n".join(parts)))
     for _ in range(3):  # brackets within brackets
         prose = _QUOTED.sub(" ", prose)
-    if item.scope.ontology is None and (names := set(_NAME.findall(prose)) - _COMMON_NAMES):
-        return f"names {min(names)[:40]}: a lesson for any data names nothing"
-    if found := _NUMBER.search(prose):
-        return f"gives a number: {found[0].strip()[:40]!r}"
+    for sentence in re.split(r"[.;]\s|\n", prose):
+        if not _SINGLES.search(sentence):
+            continue
+        names = set(_NAME.findall(sentence)) - _COMMON_NAMES
+        if names and item.scope.ontology is None:
+            return f"singles out {min(names)[:40]}, and its scope names no ontology"
+        if found := _NUMBER.search(_SIZED.sub(" ", sentence)):
+            return f"gives a number: {found[0]}"
     return ""
