@@ -172,7 +172,7 @@ class Gate:
             return why
         if _FOR_RUNS.search(text) and (why := _find_query(text) or _find_order(text.splitlines())):
             return why
-        if self.question and self._find_language(text.splitlines()):
+        if language_of(self.question) and self._find_language(text.splitlines()):
             return OTHER_LANGUAGE
         return REPEATS_DATA if self.foreign.repeats(text) or self.foreign.names(text) else ""
 
@@ -194,10 +194,10 @@ class Gate:
     def _find_copy(self, item: MemoryItem) -> str:
         """Queries are the run's own, but for the texts in them."""
         assert isinstance(self.foreign, ForeignText)
-        content = item.content
-        for query in [*(body for _, body in _FENCED.findall(content)), *_SPAN.findall(content)]:
-            if "(" in query or "{" in query:
-                content = content.replace(query, "\n".join(_LITERAL.findall(query)))
+        content = _QUERY.sub(lambda call: "\n".join(_LITERAL.findall(call[2])), item.content)
+        for code in [*(body for _, body in _FENCED.findall(content)), *_SPAN.findall(content)]:
+            if "(" in code or "{" in code:
+                content = content.replace(code, "\n".join(_LITERAL.findall(code)))
         parts = (item.title, item.description, content, *item.tags, *item.scope.task_types)
         return REPEATS_DATA if self.foreign.repeats("\n".join(parts)) else ""
 
@@ -220,7 +220,9 @@ class Gate:
             *_CALL.findall(spans),
             *(call for call in _CALL.findall(prose) if _is_call(call)),
         ]:
-            if name not in (METHODS if dot else self.tools | PLAIN) and not name.isupper():
+            if name not in (METHODS if dot else self.tools | PLAIN) and not (
+                name.isupper() and name.isalpha() and not dot  # a function of SPARQL
+            ):
                 return f"calls {name[:40]}, which is no tool that reads"
         for name in [*_TOOL.findall(text), *_MODULE.findall(text)]:
             if name not in self.tools | PLAIN:
@@ -421,8 +423,8 @@ _NUMBER = re.compile(
     r"(?<![\w.:#$-])\d{2,}(?![\w:-])(?! ?(?:%|\w+s\b|or more|or fewer|each))"  # 20 rows
 )
 _SIZED = re.compile(
-    r"\b(?:limit|first|last|top|at most|at least|up to|by|than|of|every|about|above|below|under|over"
-    r"|within|page|section|chapter|step|level|iso|http)\s+\d+",
+    r"\b(?:limit|first|last|top|at most|at least|up to|by|than|of|every|about|above|below|under"
+    r"|over|within|page|section|chapter|step|level|iso|http)\s+\d+",
     re.IGNORECASE,
 )
 _SINGLES = re.compile(

@@ -51,6 +51,8 @@ _LEET = str.maketrans("013457@$!|", "oieastasil")
 _LEET_WORD = re.compile(r"(?<!\S)(?=\S*[013457@$!|])(?=\S*[a-z])[a-z013457@$!|]{3,}(?!\S)")
 _SPELLED = re.compile(r"(?<![^\W_])(?:[^\W\d_][\s.,_*·•|/\\-]{1,3}){5,}[^\W\d_](?![^\W_])")
 _NO_LETTERS = re.compile(r"[\W_]+")
+_PUNCTUATION = re.compile(r"[^\w\s;\"'“‘«„`:/@.$\u0900-\u0fff]|_")
+"""Vowel signs of India and Thailand are no letters to `re`."""
 _MIXED = re.compile(r"[^\W\d_]{3,}")
 _PLAIN = bytes(code for code in range(128) if not chr(code).isalnum())
 
@@ -74,7 +76,7 @@ def words_of(text: str) -> str:
     """Folded words one space apart; quotes stay, and ; stands where a sentence ends."""
     text = re.sub(r"n['’]t\b", "nt", fold(text))
     text = re.sub(r"[.;!?؟](?=\s|$)|[。！？]", " ; ", text)
-    return " ".join(re.sub(r"[^\w\s;\"'“‘«„`:/@.$]|_", " ", text).split())
+    return " ".join(_PUNCTUATION.sub(" ", text).split())
 
 
 # -- what came from elsewhere
