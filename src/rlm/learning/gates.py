@@ -474,7 +474,7 @@ def _find_names(item: MemoryItem) -> str:
     for _ in range(3):  # brackets within brackets
         prose = _QUOTED.sub(" ", prose)
     for sentence in re.split(r"[.;]\s|\n", prose):
-        if not _SINGLES.search(sentence):
+        if not _SINGLES.search(sentence) or language_of(sentence) not in ("", "en"):
             continue
         names = set(_NAME.findall(sentence)) - _COMMON_NAMES
         if names and item.scope.ontology is None:

@@ -75,51 +75,61 @@ NOUNS = _words("""
 """What such a step is about, whatever the data."""
 _SMALL = {
     "de": _words("""
-        wie was wer wo warum welche welcher welches wann wieviele viele gibt es ich man wir ihn soll muss kann aber alle als am an auf aus bei beim bis damit dann das dem den der des die diese
-        durch ein eine einem einen einer erst für ihm im immer ist jede jeder kein keine
-        mit nach nicht nie noch nur oder ohne sie sind und vom von vor wenn werden wird zu
-        zuerst zum zur über
+        wie was wer wo warum welche welcher welches wann wieviele viele gibt es ich man
+        wir ihn soll muss kann aber alle als am an auf aus bei beim bis damit dann das dem
+        den der des die diese durch ein eine einem einen einer erst für ihm im immer ist
+        jede jeder kein keine mit nach nicht nie noch nur oder ohne sie sind und vom von
+        vor wenn werden wird zu zuerst zum zur über
         """),
     "fr": _words("""
-        quel quelle quels quelles comment combien où pourquoi quand je on faut au aux avant avec ce ces cette chaque dans de des du elle en est et il la le les
-        leur mais ne ou par pas pour puis que qui sans se si son sur toujours un une vers
+        quel quelle quels quelles comment combien où pourquoi quand je on faut au aux
+        avant avec ce ces cette chaque dans de des du elle en est et il la le les leur
+        mais ne ou par pas pour puis que qui sans se si son sur toujours un une vers
         """),
     "es": _words("""
-        qué cómo cuántos cuántas cuál cuáles dónde hay yo al antes cada como con cuando de del después el en entonces es esta este la las lo
-        los más no nunca o para pero por primero que se si siempre sin su todas todos un
-        una y
+        qué cómo cuántos cuántas cuál cuáles dónde hay yo al antes cada como con cuando de
+        del después el en entonces es esta este la las lo los más no nunca o para pero por
+        primero que se si siempre sin su todas todos un una y
         """),
     "it": _words("""
-        quale quali quanti quante come dove perché ci ho al alla che come con cosa da dal del della delle di dopo e gli il in la le lo ma
-        mai nel nella non ogni per poi prima quando se sempre senza si sono su tutte tutti
-        un una
+        quale quali quanti quante come dove perché ci ho al alla che con cosa da dal del
+        della delle di dopo e gli il in la le lo ma mai nel nella non ogni per poi prima
+        quando se sempre senza si sono su tutte tutti un una
         """),
     "pt": _words("""
-        qual quais quantos quantas como onde há eu antes ao as com como cada da das de depois do dos e em ela mas na não nas no nos
-        nunca o os ou para pela pelo por que se sempre sem todas todos um uma
+        qual quais quantos quantas como onde há eu antes ao as com cada da das de depois
+        do dos e em ela mas na não nas no nos nunca o os ou para pela pelo por que se
+        sempre sem todas todos um uma
         """),
     "nl": _words("""
-        hoe wat wie waar welke hoeveel wanneer zijn ik aan alle als altijd bij dan dat de die een elke en er het in is met na naar niet
-        nooit of om ook op te tot uit van voor wordt zijn zonder
+        hoe wat wie waar welke hoeveel wanneer zijn ik aan alle als altijd bij dan dat de
+        die een elke en er het in is met na naar niet nooit of om ook op te tot uit van
+        voor wordt zonder
         """),
     "sv": _words("""
-        hur vad vem var vilka många jag finns alla alltid att av de den det eller en ett från för i inte med och om på sedan som
-        till utan är aldri aldrig at ikke og til fra på
+        hur vad vem var vilka många jag finns alla alltid att av de den det eller en ett
+        från för i inte med och om på sedan som till utan är aldri aldrig at ikke og til
+        fra
         """),
     "pl": _words("""
-        jak co kto gdzie ile które czy są ja a ale bez być dla do i jak jest każdy lub na najpierw nie o od po potem przed
-        przez się tylko w z za zawsze że
+        jak co kto gdzie ile które czy są ja a ale bez być dla do i jest każdy lub na
+        najpierw nie o od po potem przed przez się tylko w z za zawsze że
         """),
-    "tr": _words(
-        "nasıl ne kim nerede kaç hangi var mı ama bir bu da daha de en her için ile önce sonra tüm ve veya yok ya"
-    ),
-    "id": _words(
-        "bagaimana apa siapa mana berapa ada saya dan dari dengan di itu ini jika kemudian ke lalu pada semua setiap tidak untuk yang"
-    ),
-    "vi": _words("và của các cho không là một những trong với trước sau"),
-    "cs": _words(
-        "jak co kdo kde kolik které jsou a ale bez do je jen každý na ne nebo od po pro před pak s se v vždy z že"
-    ),
+    "tr": _words("""
+        nasıl ne kim nerede kaç hangi var mı ama bir bu da daha de en her için ile önce
+        sonra tüm ve veya yok ya
+        """),
+    "id": _words("""
+        bagaimana apa siapa mana berapa ada saya dan dari dengan di itu ini jika kemudian
+        ke lalu pada semua setiap tidak untuk yang
+        """),
+    "vi": _words("""
+        và của các cho không là một những trong với trước sau
+        """),
+    "cs": _words("""
+        jak co kdo kde kolik které jsou a ale bez do je jen každý na ne nebo od po pro
+        před pak s se v vždy z že
+        """),
 }
 
 

@@ -36,7 +36,8 @@ RUN_LETTERS = 24
 PART_LETTERS = 10
 """A whole sentence of so many letters that stands in the data is copied, however few its words."""
 SAME_STEMS = 4
-"""A sentence of so many telling words that all stand in one sentence of the data says the same."""
+"""A sentence of so many telling words that all stand in one sentence of the data says the same; one
+less where that sentence says what to do."""
 COMPARED_CHARS = 500_000
 """How much of the data is compared in this way; it takes a second a million."""
 UNSPACED_LETTERS = 10
@@ -92,7 +93,7 @@ class ForeignText:
         self._texts = texts if isinstance(texts, list) else list(texts)
         self._read = 0
         self._folded: list[str] = []
-        self._stems: list[frozenset[str]] = []
+        self._stems: list[tuple[frozenset[str], int]] = []
         self._room = COMPARED_CHARS
 
     def repeats(self, text: str) -> bool:
@@ -101,8 +102,12 @@ class ForeignText:
         self._fold()
         if any(probe in known for probe in _probes(text) for known in self._folded):
             return True
-        told = [found for part in _SENTENCE.split(text) if len(found := _stems(part)) >= SAME_STEMS]
-        return any(_says_same(found, known) for found in told for known in self._stems)
+        told = [found for part in _SENTENCE.split(text) if (found := _stems(part))]
+        return any(
+            len(found) >= least and _says_same(found, known)
+            for found in told
+            for known, least in self._stems
+        )
 
     def names(self, text: str) -> bool:
         """Whether a text names an address, a server or a long key that stands in one of them."""
@@ -116,7 +121,9 @@ class ForeignText:
         for text in new:
             if self._room > 0:
                 self._room -= len(text)
-                self._stems += filter(None, map(_stems, _SENTENCE.split(text)))
+                for part in _SENTENCE.split(text):
+                    if found := _stems(part):
+                        self._stems.append((found, SAME_STEMS - bool(_DIRECTS.search(part))))
 
 
 _ADDRESS = re.compile(
@@ -128,6 +135,10 @@ _ADDRESS = re.compile(
 
 _EVERYDAY = frozenset(fold(word)[:5] for word in ENGLISH_WORDS | READING | NOUNS)
 """The words of any procedure say nothing of where it comes from."""
+_DIRECTS = re.compile(
+    r"\b(?:always|never|must|should|shall|do not|don't|please|ignore|instead|only|your?)\b",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+|[\"{}\[\]]|\\n")
 
 
