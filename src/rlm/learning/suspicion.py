@@ -293,6 +293,8 @@ def _meet(sentence: str, names: tuple[str, ...], near: int) -> bool:
             return False
         places.append(found)
     first, second, third = places
+    if names[0] == "drop":  # "do not ignore all warnings"
+        first = [at for at in first if not _STEMS["not"].search(sentence[max(0, at - 7) : at])]
     return any(
         any(abs(place - at) <= NEAR for place in second)
         and any(abs(place - at) <= near for place in third)
