@@ -38,6 +38,7 @@ from rlm.tools import (
     view_tools,
 )
 from rlm.tools.learned import learned_tools
+from rlm.tools.toolbox import keep_results
 
 OnStep = Callable[[RLMIteration], None]
 
@@ -116,7 +117,8 @@ class Attempt:
                 ontology=self.graph.name,
             )
             box = box | view_tools(self.graph.views, self.meter)
-        own = Toolbox(dict(self.spec.tools), set(self.spec.untimed))
+        theirs = {n: keep_results(tool, self.meter) for n, tool in self.spec.tools.items()}
+        own = Toolbox(theirs, set(self.spec.untimed))
         return self.trace.watch(box | own)
 
     def _open_log(self, stack: ExitStack) -> RLMLogger | None:

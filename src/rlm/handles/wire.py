@@ -212,15 +212,20 @@ class Meter:
 
     def note(self, tool: str, chars: int, *, to_prompt: bool = True, text: str = "") -> None:
         """A tool returned so many characters. Not `to_prompt`: to the sandbox only, no leak."""
+        self.keep(text)
+        with self._lock:
+            calls, total = self._tools.get(tool, (0, 0))
+            self._tools[tool] = (calls + 1, total + chars)
+            if to_prompt and chars > self._largest[0]:
+                self._largest = (chars, tool)
+
+    def keep(self, text: str) -> None:
+        """This text was read, and is to be known again when somebody stores it."""
         with self._lock:
             if text and text not in self._seen and self._seen_chars < SEEN_CHARS:
                 self.seen.append(text)
                 self._seen.add(text)
                 self._seen_chars += len(text)
-            calls, total = self._tools.get(tool, (0, 0))
-            self._tools[tool] = (calls + 1, total + chars)
-            if to_prompt and chars > self._largest[0]:
-                self._largest = (chars, tool)
 
     def report(self) -> dict[str, Any]:
         """The four metrics, the red flags, and calls and characters by tool; all JSON types."""

@@ -31,7 +31,16 @@ from rlm.ontology.terms import Prefixes
 from rlm.store.generality import hardcoded_name, score_generalization
 from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
-__all__ = ["REPEATS", "REPEATS_DATA", "TOOLS", "ForeignText", "Gate", "RecalledLike", "suspicious"]
+__all__ = [
+    "REPEATS",
+    "REPEATS_DATA",
+    "TOOLS",
+    "ForeignText",
+    "Gate",
+    "RecalledLike",
+    "is_name",
+    "suspicious",
+]
 
 GENERAL_ENOUGH = 0.5
 REPEATS = "repeats what was recalled from memory"
@@ -43,6 +52,7 @@ LONG_CALL = 50
 CONTENT_CHARS = 4_000
 DESCRIPTION_CHARS = 400
 TAG_WORDS = 3
+NAME_WORDS, NAME_CHARS = 5, 60
 
 
 def _words(text: str) -> frozenset[str]:
@@ -268,6 +278,13 @@ class Gate:
         except ValidationError:
             return True
         return False
+
+
+def is_name(label: str) -> bool:
+    """Whether a label of the data may stand in a memory as a name: a few words, and no sentence."""
+    plain = len(label) <= NAME_CHARS and len(label.split()) <= NAME_WORDS
+    plain = plain and not re.search(r"[.!?;:\"`<>{}|\n]", label)
+    return plain and not suspicious(label) and not _find_order((label,))
 
 
 def _parts(item: MemoryItem) -> Iterable[str]:

@@ -161,7 +161,8 @@ class _Memory:
             trust="unverified",
             origin=ORIGIN,
         )
-        if why := self._gate.note_reason(map(str, (title, description, content, *item.tags))):
+        parts = (title, description, content, *item.tags, domain or "")
+        if why := self._gate.note_reason(map(str, parts)):
             item.trust, item.provenance = "quarantined", {QUARANTINE_REASON: why}
         with self._lock:
             if self._adds >= ADDS_PER_RUN:

@@ -73,6 +73,22 @@ def _meter_calls(function: Tool, name: str, meter: Meter) -> Tool:
     return call_and_count
 
 
+def keep_results(function: Tool, meter: Meter) -> Tool:
+    """A caller's own tool, whose results and errors are text of others; they are not counted."""
+
+    @functools.wraps(function)
+    def call_and_keep(*args: Any, **kwargs: Any) -> Any:
+        try:
+            value = function(*args, **kwargs)
+        except Exception as exc:
+            meter.keep(str(exc))
+            raise
+        meter.keep(render_value(value))
+        return value
+
+    return call_and_keep
+
+
 def _describe(name: str, function: Tool) -> str:
     parts = []
     for parameter in inspect.signature(function).parameters.values():
