@@ -74,15 +74,11 @@ def _meter_calls(function: Tool, name: str, meter: Meter) -> Tool:
 
 
 def keep_results(function: Tool, meter: Meter) -> Tool:
-    """A caller's own tool, whose results and errors are text of others; they are not counted."""
+    """A caller's own tool, whose results are text of others; they are not counted."""
 
     @functools.wraps(function)
     def call_and_keep(*args: Any, **kwargs: Any) -> Any:
-        try:
-            value = function(*args, **kwargs)
-        except Exception as exc:
-            meter.keep(str(exc))
-            raise
+        value = function(*args, **kwargs)
         meter.keep(render_value(value))
         return value
 
