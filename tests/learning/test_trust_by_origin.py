@@ -14,8 +14,8 @@ from rlm import agent, open_store
 from rlm.cli import main
 from rlm.errors import ValidationError
 from rlm.handles import Meter
-from rlm.learning.gates import REPEATS_DATA, ForeignText, Gate, is_name
-from rlm.learning.language import language_of
+from rlm.learning.gates import Gate, is_name
+from rlm.learning.suspicion import REPEATS_DATA, ForeignText, language_of
 from rlm.llm import ScriptedClient
 from rlm.store.sanitize import clean_text
 from rlm.store.types import MemoryItem

@@ -18,10 +18,11 @@ from typing import Protocol
 
 from rlm.context import bullets
 from rlm.errors import RLMError, ValidationError
-from rlm.learning.language import READING, language_of
 from rlm.learning.suspicion import (
+    READING,
     REPEATS_DATA,
     ForeignText,
+    language_of,
     read_patterns,
     suspicious,
     words_of,
@@ -31,16 +32,7 @@ from rlm.ontology.terms import Prefixes
 from rlm.store.generality import hardcoded_name, score_generalization
 from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
-__all__ = [
-    "REPEATS",
-    "REPEATS_DATA",
-    "TOOLS",
-    "ForeignText",
-    "Gate",
-    "RecalledLike",
-    "is_name",
-    "suspicious",
-]
+__all__ = ["REPEATS", "TOOLS", "Gate", "RecalledLike", "is_name", "suspicious"]
 
 GENERAL_ENOUGH = 0.5
 REPEATS = "repeats what was recalled from memory"

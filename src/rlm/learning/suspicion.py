@@ -21,11 +21,11 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from rlm.learning.language import ENGLISH_WORDS, NOUNS, READING
 from rlm.store.sanitize import clean_text
 
 REPEATS_DATA = "repeats text of the data"
@@ -42,6 +42,16 @@ COMPARED_CHARS = 500_000
 """How much of the data is compared in this way; it takes a second a million."""
 UNSPACED_LETTERS = 10
 """Where words are not set apart, so many letters in a row are a run of words."""
+
+# -- tables
+
+_TABLES: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("suspicion.toml").read_text("utf-8")
+)
+_LANGUAGES: dict[str, frozenset[str]] = {
+    name: frozenset(words.split()) for name, words in _TABLES["language"].items()
+}
+ENGLISH_WORDS, READING, NOUNS = (_LANGUAGES.pop(name) for name in ("en", "reading", "nouns"))
 
 # -- folding
 
@@ -178,9 +188,6 @@ def _is_unspaced(text: str) -> bool:
 
 # -- patterns
 
-_TABLES: dict[str, Any] = tomllib.loads(
-    Path(__file__).with_name("suspicion.toml").read_text("utf-8")
-)
 Patterns = tuple[tuple[str, re.Pattern[str]], ...]
 
 
@@ -370,3 +377,37 @@ def _is_prose(text: str) -> bool:
     """Whether a decoded text reads as words: no digest and no picture does."""
     good = sum(char.isalpha() or char in " .,'" for char in text)
     return text.isprintable() and len(text) > 5 and good > 0.9 * len(text) and text.isascii()
+
+
+# -- languages
+
+OTHER_LETTERS = 6
+"""So many letters of another script are a sentence, and no symbols any more."""
+_LANGUAGE_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_NO_PROSE = re.compile(r"`[^`]*`|\S*[_:$?{}()<>/\\]\S*")
+
+
+@lru_cache(maxsize=256)
+def language_of(text: str) -> str:
+    """'en', a code such as 'de', a script such as 'cyrillic', 'other' for a sentence in none that
+    is known here, or '' when there are too few words to tell. Code does not count."""
+    prose = _NO_PROSE.sub(" ", text)
+    scripts: dict[str, int] = {}
+    for char in prose:
+        if char.isalpha() and not char.isascii():
+            script = unicodedata.name(char, "?").partition(" ")[0].casefold()
+            scripts[script] = scripts.get(script, 0) + 1
+    scripts.pop("latin", None)
+    if scripts and max(scripts.values()) >= OTHER_LETTERS:
+        script = max(scripts, key=lambda name: scripts[name])
+        return "cjk" if script in ("cjk", "hiragana", "katakana") else script
+    words = [word.casefold() for word in _LANGUAGE_WORD.findall(prose)]
+    english = sum(word in ENGLISH_WORDS for word in words)
+    known = english or any(word in READING or word in NOUNS for word in words)
+    counts = {name: sum(word in small for word in words) for name, small in _LANGUAGES.items()}
+    best = max(counts, key=lambda name: counts[name])
+    if counts[best] >= 2 and counts[best] > english:
+        return best
+    if known:
+        return "en"
+    return "" if len(words) < 5 else "other"
