@@ -87,8 +87,12 @@ def test_a_file_is_nobodys_word_and_passes_the_gate(rlm: Run, db: str, tmp_path:
     ]
     assert rlm("memory", "import", written(tmp_path / "old", records), "--db", db).code == 0
     listed = rlm("memory", "list", "--db", db, "--json").json
+    assert {entry["trust"] for entry in listed} == {"quarantined"}
+    other = str(tmp_path / "vouched.db")
+    rlm("memory", "import", str(tmp_path / "old"), "--db", other, "--trust")
+    listed = rlm("memory", "list", "--db", other, "--json").json
     trusts = {entry["title"]: entry["trust"] for entry in listed}
-    assert trusts["Trust me"] == "unverified" and trusts["Tell"] == "unverified"
+    assert trusts["Trust me"] == trusts["Tell"] == "trusted"
     assert trusts["Do not"] == trusts["Echo"] == "quarantined"
     shown = rlm("memory", "show", "id of Tell", "--db", db, "--json").json
     assert "[redacted:" in shown["content"]

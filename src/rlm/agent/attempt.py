@@ -25,6 +25,7 @@ from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client, is_language_model
 from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
 from rlm.loop.trace import ToolCall, Trace, numbers_in, render_value
+from rlm.store.gate import RECALLED_HEADING
 from rlm.store.secrets import scrub
 from rlm.store.types import Judgment, Run, Trajectory
 from rlm.tools import (
@@ -37,6 +38,7 @@ from rlm.tools import (
     view_tools,
 )
 from rlm.tools.learned import learned_tools
+from rlm.tools.toolbox import keep_results
 
 RECALLING = frozenset(("mem_get", "mem_quote", "memory_query", "memory_get_context"))
 """Tools whose texts a run must not store again as something new."""
@@ -81,6 +83,8 @@ class Attempt:
         self.repeats = RecalledTexts()
         for item in recalled.injected:
             self.repeats.note(item.content)
+        # The card has labels and comments of the ontology; what follows is memory, or a person's.
+        self.meter.seen.append(recalled.built.text.partition(RECALLED_HEADING)[0])
 
     # -- asking
 
@@ -90,7 +94,9 @@ class Attempt:
         memory = self.store if self.spec.memory_tools else None
         box = ctx_tools(self.handles, self.meter)
         if memory is not None:
-            box = box | memory_tools(memory, self.meter, session=session, recalled=repeats)
+            box = box | memory_tools(
+                memory, self.meter, session=session, recalled=repeats, question=self.query
+            )
             box = box | learned_tools(
                 memory,
                 self.handles,
@@ -114,7 +120,8 @@ class Attempt:
                 ontology=self.graph.name,
             )
             box = box | view_tools(self.graph.views, self.meter)
-        own = Toolbox(dict(self.spec.tools), set(self.spec.untimed))
+        theirs = {n: keep_results(tool, self.meter) for n, tool in self.spec.tools.items()}
+        own = Toolbox(theirs, set(self.spec.untimed))
         taped = self.models.tape_tools(box, self.number, self._note_replayed)
         return self.trace.watch(taped | own)
 

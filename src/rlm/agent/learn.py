@@ -93,6 +93,7 @@ def _extract(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[Me
         "provenance": provenance,
         "session": best.trajectory.trajectory_id,
         "recalled": best.repeats,
+        "foreign": [text for attempt in attempts for text in attempt.meter.seen],
         "usage": best.result.usage,
     }
     verdicts = [attempt.judgment for attempt in attempts if attempt.judgment is not None]

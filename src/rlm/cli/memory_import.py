@@ -15,20 +15,23 @@ NAMED = 20
 
 
 @click.argument("file")
+@click.option("--trust", is_flag=True, help="I vouch for it: no quarantine.")
 @words("--level", LEVELS, "Who sees the memories [project].", default="project")
-def import_(session: Session, file: str, level: str) -> int:
+def import_(session: Session, file: str, trust: bool, level: str) -> int:
     """Add the memories of a plain file: a JSON list, as an older MemoryStore wrote it, or one JSON
     object a line; - reads stdin.
 
-    What the store has already stays as it is; an entry that is not a memory is refused, with why:
-    then the exit code is 1. A file of `rlm pack export` comes back with `rlm pack import`.
+    The memories wait in quarantine until somebody has read them, unless you vouch for the file with
+    --trust. What the store has already stays as it is; an entry that is not a memory is refused,
+    with why: then the exit code is 1. What `rlm pack export` wrote comes back with `rlm pack
+    import`.
     """
     from rlm.store.itemfile import MOST_BYTES, import_records, read_records
 
     data = read_bytes(file, MOST_BYTES)
     records = read_records(data, "stdin" if file == "-" else file)  # before a store is made
     with session.store() as store:
-        report = import_records(records, store, level=level)
+        report = import_records(records, store, level=level, trust=trust)
     if session.json:
         print_json(report.to_dict())
         return 1 if report.refused else 0
@@ -40,4 +43,8 @@ def import_(session: Session, file: str, level: str) -> int:
         session.notify(f"{refusal.place}{title}: {refusal.reason}")
     if len(report.refused) > NAMED:
         session.notify(f"… and {number_of(len(report.refused) - NAMED, 'other', 'others')}")
+    if report.added and not trust:
+        session.notify(
+            "what was added waits in quarantine: see `rlm memory review`, or use --trust"
+        )
     return 1 if report.refused else 0

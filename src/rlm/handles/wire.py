@@ -37,6 +37,7 @@ _MARK = re.compile(
     re.ASCII,
 )
 MAX_SINGLE_RETURN = 1000
+SEEN_CHARS = 16_000_000
 MAX_MEMORY_ITEMS = 3
 MAX_CONTEXT_SIZE = 4000
 
@@ -148,7 +149,7 @@ def reader(store: Store, meter: Meter) -> dict[str, Callable[..., Any]]:
     def read(key: Handle, start: int, stop: int | None) -> str:
         begin, end, _ = slice(position(start, "start"), _end(stop)).indices(store.size(key))
         text = store.read(key, begin, max(begin, min(end, begin + READ_CHARS)))
-        meter.note("text.read", len(text), to_prompt=False)
+        meter.note("text.read", len(text), to_prompt=False, text=text)
         return text
 
     def find(
@@ -198,6 +199,11 @@ class Meter:
     """Counts for one run. Who builds the prompt sets `memory_items_injected`, `context_size`."""
 
     def __init__(self) -> None:
+        self.seen: list[str] = []
+        """The texts that got past the handles, each once: what others wrote and the run has read,
+        up to `SEEN_CHARS` characters. What was recalled from memory is not among them."""
+        self._seen: set[str] = set()
+        self._seen_chars = 0
         self.memory_items_injected = 0
         self.context_size: int | None = None
         """Characters of the context that a prompt is given beforehand; None: nobody counted."""
@@ -205,13 +211,22 @@ class Meter:
         self._tools: dict[str, tuple[int, int]] = {}
         self._largest = (0, "")
 
-    def note(self, tool: str, chars: int, *, to_prompt: bool = True) -> None:
+    def note(self, tool: str, chars: int, *, to_prompt: bool = True, text: str = "") -> None:
         """A tool returned so many characters. Not `to_prompt`: to the sandbox only, no leak."""
+        self.keep(text)
         with self._lock:
             calls, total = self._tools.get(tool, (0, 0))
             self._tools[tool] = (calls + 1, total + chars)
             if to_prompt and chars > self._largest[0]:
                 self._largest = (chars, tool)
+
+    def keep(self, text: str) -> None:
+        """This text was read, and is to be known again when somebody stores it."""
+        with self._lock:
+            if text and text not in self._seen and self._seen_chars < SEEN_CHARS:
+                self.seen.append(text)
+                self._seen.add(text)
+                self._seen_chars += len(text)
 
     def report(self) -> dict[str, Any]:
         """The four metrics, the red flags, and calls and characters by tool; all JSON types."""

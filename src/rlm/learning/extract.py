@@ -8,7 +8,7 @@ calls of the run. All of them pass the gates: what does not is kept, in quaranti
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,6 +43,8 @@ class Extraction:
     session: str | None = None
     recalled: RecalledLike | None = None
     """What the runs were given from memory."""
+    foreign: Sequence[str] = ()
+    """What the runs were shown that others wrote: what tools returned, passages, outputs."""
     tools: frozenset[str] = TOOLS
     """Those that a procedure may name."""
     usage: Usage | None = None
@@ -68,7 +70,10 @@ class Extraction:
             for artifact, trace in zip(artifacts, traces, strict=True)
         ]
         specifics = frozenset[str]().union(*map(_specifics, artifacts, readings))
-        gate = Gate(self.tools, specifics, self.prefixes, self.recalled)
+        foreign = [*self.foreign, *(text for each in artifacts for text in _quoted(each))]
+        gate = Gate(
+            self.tools, specifics, self.prefixes, self.recalled, foreign, question=self.question
+        )
         shown = evidence or [
             Evidence.of_artifact(artifact, calls=reading.calls)
             for artifact, reading in zip(artifacts, readings, strict=True)
@@ -149,6 +154,15 @@ def _took(success: MemoryItem, failure: MemoryItem) -> bool:
 def _is_worth_asking(evidence: Evidence, reading: CallReading) -> bool:
     """Whether anything was done that a model could say something about."""
     return bool(reading.calls or evidence.steps) and not is_unanswered(reading.answer)
+
+
+def _quoted(artifact: Mapping[str, Any]) -> Iterator[str]:
+    """What an artifact quotes of the data, in the answer too."""
+    yield str(artifact.get("final_answer") or "")
+    yield from map(str, artifact.get("errors_encountered") or ())
+    for step in artifact.get("key_steps") or ():
+        if isinstance(step, Mapping):
+            yield str(step.get("outcome") or "")
 
 
 def _specifics(artifact: Mapping[str, Any], reading: CallReading) -> frozenset[str]:

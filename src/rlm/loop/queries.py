@@ -256,7 +256,7 @@ class Queries:
             )
 
     def _note(self, call: SubCall) -> None:
-        self.meter.note(call.kind, len(call.response), to_prompt=False)
+        self.meter.note(call.kind, len(call.response), to_prompt=False, text=call.response)
         with self._lock:
             if len(self._calls) < NOTED_CALLS:
                 self._calls.append(call)

@@ -6,7 +6,10 @@ import re
 
 from rlm.store.types import MemoryItem
 
-GENERAL_PREFIXES = frozenset({"rdf", "rdfs", "owl", "xsd", "skos", "dc", "dcterms", "foaf"})
+GENERAL_PREFIXES = frozenset(
+    {"dc", "dcat", "dcterms", "dct", "foaf", "geo", "owl", "qudt", "rdf", "rdfs", "schema", "sh"}
+    | {"skos", "time", "vann", "void", "xsd"}
+)
 """Vocabularies that every ontology is written in: naming one makes no memory less general."""
 _NOT_PREFIXES = GENERAL_PREFIXES | {"http", "https", "mailto", "note", "todo", "eg", "std"}
 _IRI = re.compile(

@@ -1,7 +1,8 @@
 """Memories in a plain file: a JSON list, as seed 001's `MemoryStore` wrote it, or JSON lines.
 
-Every memory passes the gate. A file is nobody's word: what it says about trust counts only where it
-lowers it, and whose a memory is, the store says. A file that cannot be read is an error, and
+Every memory passes the gate. A file is nobody's word: its memories wait in quarantine unless a
+person vouches for it, what it says about trust counts only where it lowers it, and whose a memory
+is, the store says. A file that cannot be read is an error, and
 nothing of it is stored; a record that is no memory is refused by itself, with the reason.
 """
 
@@ -15,12 +16,13 @@ from typing import Any, NamedTuple
 from rlm.errors import ValidationError
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import MemoryItem, Tenant
+from rlm.store.types import QUARANTINE_REASON, MemoryItem, Tenant
 from rlm.store.values import show
 
 MOST_BYTES = 64 << 20
 ORIGIN = "import"
 TITLE_CHARS = 80
+UNSEEN = "came in a file that nobody has vouched for"
 
 
 class FileRecord(NamedTuple):
@@ -105,14 +107,19 @@ def _no_list(name: str) -> ValidationError:
 
 
 def import_records(
-    records: Sequence[FileRecord], store: MemoryBackend, *, level: str = "project"
+    records: Sequence[FileRecord],
+    store: MemoryBackend,
+    *,
+    level: str = "project",
+    trust: bool = False,
 ) -> ItemsReport:
-    """Store those that are memories and are not there yet, all of these or none."""
+    """Store those that are memories and are not there yet, all of these or none. `trust` is a
+    person's word for the file."""
     report = ItemsReport()
     fresh: dict[str, MemoryItem] = {}
     for record in records:
         try:
-            item = admit_record(record.value, store.tenant, level=level)
+            item = admit_record(record.value, store.tenant, level=level, trust=trust)
         except ValidationError as exc:
             report.refused.append(RefusedRecord(record.place, _title(record.value), str(exc)))
             continue
@@ -124,16 +131,20 @@ def import_records(
     return report
 
 
-def admit_record(value: Any, tenant: Tenant, *, level: str) -> MemoryItem:
+def admit_record(value: Any, tenant: Tenant, *, level: str, trust: bool = False) -> MemoryItem:
     """A record as a memory that has passed the gate. ValidationError when it is not one."""
     if not isinstance(value, dict):
         raise ValidationError(f"it is {show(value)}: use an object")
     if value.get("archived_at"):
         raise ValidationError("it is in the archive of the store that it comes from")
     item = MemoryItem.from_dict({"description": "", **value})  # the gate takes it from the content
-    trust = "quarantined" if item.trust == "quarantined" else "unverified"
-    item = replace(item, trust=trust, level=level, origin=ORIGIN)
-    return gate.admit_item(item, tenant, origin=ORIGIN)
+    vouched = trust and item.trust != "quarantined"
+    standing = "trusted" if vouched else "quarantined"
+    item = replace(item, trust=standing, level=level, origin=ORIGIN)
+    made = gate.admit_item(item, tenant, origin=ORIGIN)
+    if not vouched:
+        made.provenance.setdefault(QUARANTINE_REASON, UNSEEN)
+    return made
 
 
 def _title(value: Any) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from rlm.errors import LimitExceeded, ValidationError
 from rlm.handles import Meter
+from rlm.learning.gates import suspicious
 from rlm.store.backend import MemoryBackend
 from rlm.store.graph import GraphStore, Node
 from rlm.tools.memory import RecalledTexts
@@ -102,6 +103,8 @@ class _GraphTools:
     def _create(self, kind: str, content: str, **values: Any) -> str:
         check_text(content, "content", ADD_CHARS)
         self._recalled.check(content, "content")
+        if why := suspicious(f"{content}\n{values.get('metadata', '')}"):
+            raise ValidationError(f"content {why}: note what was found, not what it says to do")
         graph = self._graph
         with self._lock:
             self._check_writes()

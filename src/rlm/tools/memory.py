@@ -2,8 +2,8 @@
 a little of it.
 
 What a model stores is marked as such (`origin` repl, `trust` unverified): it is recalled, but is no
-person's word. What reads like an order to whoever recalls it goes into quarantine: the model may
-have it from a text that it was shown.
+person's word. What repeats a text that the run has read, or speaks to whoever recalls it, goes into
+quarantine: the model may have it from a text that it was shown.
 
 A memory that quotes a memory would grow in weight each time it is recalled, so what a model stores
 is compared with what it was given. Case, spacing and punctuation aside, some sixty letters in a row
@@ -13,12 +13,13 @@ that were recalled are too much, and so is a text that is little else than a sho
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 from rlm.errors import LimitExceeded, NotFound, ValidationError
 from rlm.handles import Meter
 from rlm.learning.confidence import RECALL_FLOOR
-from rlm.learning.gates import suspicious
+from rlm.learning.gates import Gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.identity import normalize
@@ -61,17 +62,23 @@ def memory_tools(
     *,
     session: str | None = None,
     recalled: RecalledTexts | None = None,
+    foreign: Iterable[str] = (),
+    question: str = "",
 ) -> Toolbox:
-    """The memory tools of one run; `session` is stamped on what is stored."""
-    tools = _Memory(backend, session, recalled or RecalledTexts())
+    """The memory tools of one run; `session` is stamped on what is stored. What other tools return
+    is known from the meter; `foreign` is what else the run was shown that others wrote."""
+    meter.seen.extend(foreign)
+    gate = Gate(foreign=meter.seen, question=question)
+    tools = _Memory(backend, session, recalled or RecalledTexts(), gate)
     return Toolbox.of(meter, tools.mem_search, tools.mem_get, tools.mem_quote, tools.mem_add)
 
 
 class _Memory:
     def __init__(
-        self, backend: MemoryBackend, session: str | None, recalled: RecalledTexts
+        self, backend: MemoryBackend, session: str | None, recalled: RecalledTexts, gate: Gate
     ) -> None:
         self._backend = backend
+        self._gate = gate
         self._session = session
         self._recalled = recalled
         self._lock = threading.Lock()
@@ -154,7 +161,8 @@ class _Memory:
             trust="unverified",
             origin=ORIGIN,
         )
-        if why := suspicious("\n".join(map(str, (title, description, content, *item.tags)))):
+        parts = (title, description, content, *item.tags, domain or "")
+        if why := self._gate.note_reason(map(str, parts)):
             item.trust, item.provenance = "quarantined", {QUARANTINE_REASON: why}
         with self._lock:
             if self._adds >= ADDS_PER_RUN:

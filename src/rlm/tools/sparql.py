@@ -19,6 +19,7 @@ from typing import Any
 
 from rlm.errors import HandleError, RLMError, ValidationError
 from rlm.handles import Meter, Ref, Store, View
+from rlm.learning.gates import is_name
 from rlm.loop.trace import render_value
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
@@ -351,7 +352,8 @@ class Patterns:
         if pattern is None:
             return "not stored: the query is no pattern that could be used again"
         self._recalled.check(pattern.text, "the pattern")
-        words = ", ".join(meta.label(meta.prefixes.expand(term)) for term in pattern.terms)
+        labels = (meta.label(meta.prefixes.expand(term)) for term in pattern.terms)
+        words = ", ".join(filter(is_name, labels))
         item = procedure(pattern, self._ontology, words=words, session=self._session)
         with self._lock:
             if self._memory.get(item.memory_id) is not None:

@@ -20,6 +20,8 @@ from rlm.loop.trace import render_value
 Tool = Callable[..., Any]
 
 DOC_LINES = 3
+MEMORY_TOOLS = ("mem_", "memory_")
+"""What these return is memory already, and no text of the data."""
 
 
 @dataclass
@@ -64,10 +66,23 @@ def _meter_calls(function: Tool, name: str, meter: Meter) -> Tool:
     @functools.wraps(function)
     def call_and_count(*args: Any, **kwargs: Any) -> Any:
         value = function(*args, **kwargs)
-        meter.note(name, len(render_value(value)))
+        text = render_value(value)
+        meter.note(name, len(text), text="" if name.startswith(MEMORY_TOOLS) else text)
         return value
 
     return call_and_count
+
+
+def keep_results(function: Tool, meter: Meter) -> Tool:
+    """A caller's own tool, whose results are text of others; they are not counted."""
+
+    @functools.wraps(function)
+    def call_and_keep(*args: Any, **kwargs: Any) -> Any:
+        value = function(*args, **kwargs)
+        meter.keep(render_value(value))
+        return value
+
+    return call_and_keep
 
 
 def _describe(name: str, function: Tool) -> str:
