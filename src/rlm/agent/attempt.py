@@ -23,7 +23,7 @@ from rlm.llm import Client, is_language_model
 from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
 from rlm.loop.trace import Trace
 from rlm.store.secrets import scrub
-from rlm.store.types import Judgment, Run, Trajectory
+from rlm.store.types import Judgment, MemoryItem, Run, Trajectory
 from rlm.tools import (
     RecalledTexts,
     Toolbox,
@@ -34,8 +34,11 @@ from rlm.tools import (
     view_tools,
 )
 from rlm.tools.learned import learned_tools
+from rlm.tools.sparql import Patterns
 
 OnStep = Callable[[RLMIteration], None]
+WRITING = ("mem_add", "mem_extract", "mem_learn_from_failure")
+"""Tools that leave a memory."""
 
 
 class Attempt:
@@ -71,6 +74,8 @@ class Attempt:
         self.judgment: Judgment | None = None
         self.verdict: Verdict | None = None
         self.uses = Uses()
+        self.patterns, self.held = Patterns(), list[MemoryItem]()
+        """What may be kept once the run is judged: queries, and lessons that the model wants."""
         self.repeats = RecalledTexts()
         for item in recalled.injected:
             self.repeats.note(item.content)
@@ -93,7 +98,12 @@ class Attempt:
                 ontology=None if self.graph is None else self.graph.name,
                 trace=self.trace,
                 prefixes=None if self.graph is None else self.graph.meta.prefixes,
+                held=self.held,
             )
+            if not self.spec.enable_extraction:  # the memories are to stay as they are
+                box = Toolbox(
+                    {name: box.functions[name] for name in box.functions if name not in WRITING}
+                )
             if "graph" not in memory.lacks:
                 box = box | graph_tools(memory, self.meter, recalled=repeats)
         if self.graph is not None:
@@ -102,8 +112,7 @@ class Attempt:
                 self.handles,
                 self.meter,
                 memory=memory,
-                recalled=repeats,
-                session=session,
+                patterns=self.patterns,
                 ontology=self.graph.name,
             )
             box = box | view_tools(self.graph.views, self.meter)

@@ -1,34 +1,42 @@
 """From a judged run to memories: 1 to 3 procedures, or none when there is nothing to learn
 (ReasoningBank).
 
-A model writes them where there is one; where there is none, or it fails, they are read from the
-calls of the run. All of them pass the gates: what does not is kept, in quarantine, with the reason.
+A language model writes them, and what it does not write is not there: an empty list is respected.
+For a run without one they are read from its calls. So they are where two replies of a model could
+not be read, and then they wait in quarantine. All of them pass the gates: what does not is kept, in
+quarantine, with the reason.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rlm.learning.calls import LINKING
-from rlm.learning.extract_calls import CallReading
-from rlm.learning.extract_llm import extract_llm
+from rlm.learning.calls import LINKING, plain
+from rlm.learning.extract_calls import CallReading, pattern_item
+from rlm.learning.extract_llm import ask_for_items, build_items
+from rlm.learning.extract_prompts import DATA_CHARS, JudgedRun, ShowsRun, clean
 from rlm.learning.gates import TOOLS, Gate, RecalledLike
 from rlm.learning.grounding import iris_in
+from rlm.learning.lesson import find_queries, may_run, template_for
+from rlm.learning.prompts import mark_data
 from rlm.llm import Client, Usage, is_language_model, is_unanswered
-from rlm.loop.trace import Trace
+from rlm.loop.trace import ToolCall, Trace
+from rlm.loop.types import RLMIteration
+from rlm.ontology.query.shape import QueryPattern
 from rlm.ontology.terms import Prefixes, local_name
-from rlm.store.types import Judgment, MemoryItem
+from rlm.store.types import QUARANTINE_REASON, Judgment, MemoryItem
 
 MOST_ITEMS = 3
+UNREAD = "a model's replies could not be read, so a program wrote it from the calls"
 _CALL = re.compile(r"`([^`]*)`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What is known when lessons are drawn from the runs of one task."""
+    """What is known when lessons are drawn from the runs of one task, the chosen run first."""
 
     client: Client | None = None
     question: str = ""
@@ -37,6 +45,14 @@ class Extraction:
     ontology: str | None = None
     prefixes: Mapping[str, str] = field(default_factory=dict)
     """Those of the ontology."""
+    terms: Container[str] = ()
+    """Its classes and properties, where they are known; `all_terms` says that these are all."""
+    all_terms: bool = False
+    query: str = ""
+    """The query whose result stood behind the answer; `certain` where something shows that."""
+    certain: bool = False
+    parses: Callable[[str], bool] = may_run
+    """Whether a query with gaps is one: a caller with an engine can ask that."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
     """Added to that of every item: trajectory_id, run_id, …"""
     session: str | None = None
@@ -52,8 +68,9 @@ class Extraction:
         artifacts: Sequence[Mapping[str, Any]],
         judgments: Sequence[Judgment],
         traces: Sequence[Trace | None],
+        evidence: Sequence[ShowsRun],
     ) -> list[MemoryItem]:
-        """A model's lessons; where there is none, or none that can be used, those of the calls."""
+        """A model's lessons, or those of the calls where there is no model."""
         readings = [
             CallReading.of_run(
                 artifact,
@@ -65,30 +82,169 @@ class Extraction:
             )
             for artifact, trace in zip(artifacts, traces, strict=True)
         ]
-        specifics = frozenset[str]().union(*map(_specifics, artifacts, readings))
-        gate = Gate(self.tools, specifics, self.prefixes, self.recalled)
-        found = gate.admit(self._ask(artifacts, judgments, readings) or [])
-        if not any(item.trust == "unverified" for item in found):
-            # Our own words hold nothing of the run, and may say what is known already.
-            own = Gate(self.tools, prefixes=self.prefixes)
-            found = [*own.admit(_lessons_of_calls(readings, judgments)), *found]
+        template = self._template(readings[0]) if judgments[0].is_success else None
+        client = self.client
+        if client is None or not is_language_model(client):
+            found = self._lessons_of_calls(readings, judgments, template)
+        elif any(map(_is_worth_asking, evidence, readings)):
+            runs = [JudgedRun(*each) for each in zip(evidence, judgments, strict=True)]
+            said = ask_for_items(
+                runs,
+                template.text if template else "",
+                over_text=self.ontology is None,
+                client=client,
+                usage=self.usage,
+            )
+            if said is None:
+                found = self._lessons_of_calls(readings, judgments, template)
+                for item in found:
+                    item.trust = "quarantined"
+                    item.provenance = {QUARANTINE_REASON: UNREAD, **item.provenance}
+            else:
+                found = self._lessons_of_model(said, artifacts, judgments, readings, template)
+        else:
+            found = []
         for item in found:
             item.provenance = {"source": "extracted", **self.provenance, **item.provenance}
             item.session_id = self.session
         return found[:MOST_ITEMS]
 
-    def _ask(
+    def _template(self, reading: CallReading) -> QueryPattern | None:
+        query = self.query or reading.decisive_query
+        if not query:
+            return None
+        made = template_for(
+            query,
+            self.prefixes,
+            asked=reading.form.asked,
+            terms=self.terms,
+            by_place=not self.all_terms,
+        )
+        return made if made is not None and self.parses(made.text) else None
+
+    def _lessons_of_model(
         self,
+        said: Sequence[Mapping[str, Any]],
         artifacts: Sequence[Mapping[str, Any]],
         judgments: Sequence[Judgment],
         readings: Sequence[CallReading],
-    ) -> list[MemoryItem] | None:
-        client = self.client
-        if client is None or not is_language_model(client):
-            return None
-        if not any(map(_is_worth_asking, artifacts, readings)):
-            return None
-        return extract_llm(artifacts, judgments, readings, client=client, usage=self.usage)
+        template: QueryPattern | None,
+    ) -> list[MemoryItem]:
+        best = next((at for at, judgment in enumerate(judgments) if judgment.is_success), None)
+        items = build_items(
+            said,
+            readings[best or 0],
+            template.text if template else "",
+            success=best is not None,
+            parses=self.parses,
+        )
+        bound = Prefixes(self.prefixes)
+        vocabulary = {bound.expand(name) for name in (template.terms if template else ())}
+        texts = set[str]().union(*map(_texts_of, artifacts, readings))
+        named = set[str]().union(*map(_iris_of, artifacts, readings))
+        # Within one ontology its classes and properties are vocabulary, whatever was asked.
+        own = {iri for iri in named if iri not in self.terms and iri not in vocabulary}
+        words = {plain(local_name(iri)) for iri in named - own}
+        for item in items:
+            general = item.scope.ontology is None
+            iris = named if general else own
+            forms = {form for iri in iris for form in (iri, bound.shrink(iri), local_name(iri))}
+            forms |= {text for text in texts if general or plain(text) not in words}
+            specifics = frozenset(filter(None, forms))
+            Gate(self.tools, specifics, self.prefixes, self.recalled).admit([item])
+        return items
+
+    def _lessons_of_calls(
+        self,
+        readings: Sequence[CallReading],
+        judgments: Sequence[Judgment],
+        template: QueryPattern | None,
+    ) -> list[MemoryItem]:
+        """Our own words hold nothing of the run, and may say what is known already. A query that
+        certainly found the answer stands by itself where no procedure holds one."""
+        found = _lessons_of_calls(readings, judgments)
+        done = any(item.outcome == "success" and find_queries(item.content) for item in found)
+        if template is not None and self.certain and not done and self.ontology:
+            found.append(pattern_item(template, self.ontology, readings[0]))
+        return Gate(self.tools, prefixes=self.prefixes).admit(found)
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactEvidence:
+    """What there is to show of a run by its artifact and its calls, and by its turns where a caller
+    has them.
+
+    STAND-IN: `rlm.learning.evidence.Evidence` shows a run of the agent better; once it is there,
+    this is for callers of `extract_memories` who have an artifact alone, without `turns`.
+    """
+
+    artifact: Mapping[str, Any]
+    calls: Sequence[ToolCall] = ()
+    turns: Sequence[RLMIteration] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.calls or self.turns or self.artifact.get("key_steps"))
+
+    def show(self, chars: int = DATA_CHARS) -> dict[str, Any]:
+        """In at most `chars` characters as JSON, down to what the bare form takes."""
+        share = 1.0
+        while True:
+            found = self._show(share)
+            if len(mark_data(found)[1]) <= chars or share < 0.05:
+                return found
+            share *= 0.8
+
+    def _show(self, share: float) -> dict[str, Any]:
+        def cut(value: Any, most: int) -> str:
+            return clean(value, max(16, int(most * share)))
+
+        if self.turns:
+            turns = [
+                {
+                    "turn": turn.number,
+                    "code": cut(block.code, 1_500),
+                    "output": cut(block.result.stdout, 1_200),
+                    "error": cut(block.result.error or "", 300),
+                    "sub_calls": [
+                        {
+                            "kind": call.kind,
+                            "asked": cut(call.prompt, 300),
+                            "answered": cut(call.error or call.response, 300),
+                        }
+                        for call in block.sub_calls[: max(1, int(6 * share))]
+                    ],
+                }
+                for turn in self.turns
+                for block in turn.code_blocks
+            ][-max(2, int(12 * share)) :]
+        else:
+            turns = [
+                {
+                    "turn": step.get("iteration"),
+                    "code": cut(step.get("action"), 300),
+                    "output": cut(step.get("outcome"), 300),
+                }
+                for step in list(self.artifact.get("key_steps") or ())[:10]
+                if isinstance(step, Mapping)
+            ]
+        calls = [
+            {
+                "tool": cut(call.tool, 60),
+                "arguments": {
+                    cut(name, 60): cut(value, 1_200) for name, value in call.args.items()
+                },
+                "rows": call.rows,
+                "error": cut(call.error, 300),
+            }
+            for call in self.calls[-max(1, int(12 * share)) :]
+        ]
+        return {
+            "task": cut(self.artifact.get("task"), 800),
+            "turns": turns,
+            "calls": calls,
+            "answer": cut(self.artifact.get("final_answer"), 1_800),
+        }
 
 
 def extract_memories(
@@ -96,7 +252,7 @@ def extract_memories(
 ) -> list[MemoryItem]:
     """What one judged run taught, ready for `dedup`; each item is unverified or quarantined, never
     trusted. `known` are fields of `Extraction`. Never raises for what a model does."""
-    return Extraction(**known).lessons([artifact], [judgment], [trace])
+    return extract_contrast([artifact], [judgment], traces=[trace], **known)
 
 
 def extract_contrast(
@@ -104,13 +260,19 @@ def extract_contrast(
     judgments: Sequence[Judgment],
     *,
     traces: Sequence[Trace | None],
+    evidence: Sequence[ShowsRun] | None = None,
     **known: Any,
 ) -> list[MemoryItem]:
     """What several runs of one task taught (MaTTS): what successes did and failures did not.
-    Without a model: the procedure of the shortest success, and a lesson of a failure."""
+    Without a model: the procedure of the shortest success, and a lesson of a failure. `evidence`
+    is what a model is shown of the runs; made of artifacts and traces where there is none."""
     if not artifacts or not len(artifacts) == len(judgments) == len(traces):
         raise ValueError("as many artifacts as judgments and traces are needed, and at least one")
-    return Extraction(**known).lessons(artifacts, judgments, traces)
+    shown = evidence or [
+        ArtifactEvidence(artifact, trace.calls if trace is not None else ())
+        for artifact, trace in zip(artifacts, traces, strict=True)
+    ]
+    return Extraction(**known).lessons(artifacts, judgments, traces, shown)
 
 
 def _lessons_of_calls(
@@ -139,21 +301,20 @@ def _took(success: MemoryItem, failure: MemoryItem) -> bool:
     return any(call in success.content for call in calls)
 
 
-def _is_worth_asking(artifact: Mapping[str, Any], reading: CallReading) -> bool:
+def _is_worth_asking(evidence: ShowsRun, reading: CallReading) -> bool:
     """Whether anything was done that a model could say something about."""
-    done = bool(reading.calls or artifact.get("key_steps"))
-    return done and not is_unanswered(reading.answer)
+    return not evidence.is_empty and not is_unanswered(reading.answer)
 
 
-def _specifics(artifact: Mapping[str, Any], reading: CallReading) -> frozenset[str]:
-    """What is of this run alone: the names in its question and in its answer."""
-    bound: Prefixes = reading.prefixes
-    answer = str(artifact.get("final_answer") or "")
-    named = iris_in(f"{artifact.get('task') or ''}\n{answer}", bound) | reading.form.asked
-    found = {*named, *map(bound.shrink, named), *map(local_name, named)}
-    question = reading.question.casefold()
-    looked_for = [step.asked_for for step in reading.steps if step.tool in LINKING]
-    found |= {name for name in looked_for if name.casefold() in question}
-    if 20 < len(answer) <= 200:
-        found.add(answer)
-    return frozenset(name for name in found if name)
+def _iris_of(artifact: Mapping[str, Any], reading: CallReading) -> set[str]:
+    """The things that only this run was about, by the names in its question and in its answer."""
+    text = f"{artifact.get('task') or ''}\n{artifact.get('final_answer') or ''}"
+    return iris_in(text, reading.prefixes) | reading.form.asked
+
+
+def _texts_of(artifact: Mapping[str, Any], reading: CallReading) -> set[str]:
+    """What its question looked for, and its answer where that is short."""
+    question, answer = reading.question.casefold(), str(artifact.get("final_answer") or "")
+    looked_for = {step.asked_for for step in reading.steps if step.tool in LINKING}
+    found = {name for name in looked_for if name.casefold() in question}
+    return found | ({answer} if 20 < len(answer) <= 200 else set())

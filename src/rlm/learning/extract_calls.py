@@ -13,8 +13,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rlm.context import is_shown_whole, list_steps, short_title
-from rlm.learning.calls import LINKING, CallText, Step, entities_in, steps_of, texts_in, write_call
+from rlm.context import is_shown_whole, list_steps
+from rlm.learning.calls import (
+    LINKING,
+    CallText,
+    Step,
+    entities_in,
+    plain,
+    steps_of,
+    texts_in,
+    write_call,
+)
 from rlm.learning.confidence import START
 from rlm.learning.failures import lesson_of_answer, lesson_of_errors
 from rlm.learning.grounding import iris_in
@@ -27,10 +36,12 @@ from rlm.learning.kinds import (
     is_of_a_thesaurus,
     kind_of,
 )
+from rlm.learning.lesson import join_template, whole_title
 from rlm.learning.words import number_in, says_absent, says_none
 from rlm.llm.types import is_unanswered
 from rlm.loop.trace import ToolCall, Trace
-from rlm.ontology.terms import Prefixes
+from rlm.ontology.query.shape import QueryPattern
+from rlm.ontology.terms import Prefixes, local_name
 from rlm.store.types import Judgment, MemoryItem, Scope
 
 TASK_CHARS = 2_000
@@ -67,6 +78,7 @@ GENERAL = (
 MOST = 2
 LEAST_COVER = 0.5
 """A procedure that gives less of the answer than this is not kept."""
+_VERBS = {"SELECT": "Query", "ASK": "Check", "CONSTRUCT": "Construct", "DESCRIBE": "Describe"}
 _COUNTING = ("sparql_query", "graph_stats", "sparql_schema", "sparql_peek")
 _YES_NO = re.compile(r"\W*(?:yes|no)\b\s*(?:[.,;:!—–-]|$)", re.IGNORECASE)
 
@@ -102,6 +114,12 @@ class CallReading:
         """What kind of task the decisive calls answer."""
         shown = self._write_steps(decisive_steps(self.steps, self.form))
         return self._kind(shown) if shown else TaskKind()
+
+    @property
+    def decisive_query(self) -> str:
+        """The last query that the answer came from; '' where none did."""
+        queries = [step.query for step in decisive_steps(self.steps, self.form) if step.query]
+        return queries[-1] if queries else ""
 
     def lessons(self, judgment: Judgment) -> list[MemoryItem]:
         """A procedure of a success, and at most one lesson of what went wrong."""
@@ -139,14 +157,16 @@ class CallReading:
             item = self._item(kind, steps, tools, kept)
             if is_shown_whole(item):
                 return item
-        # A query that no prompt has the room for stands below the steps, where `mem_get` finds it.
+        # A query that a step has no room for stands below the steps.
         steps = [
             *([link] if link else []),
-            "get this memory with `mem_get`: its query is below the steps",
-            "run it with `sparql_query`, then page with `sparql_slice`",
+            "run the query below with `sparql_query`, then page with `sparql_slice`",
         ]
-        below = "\n".join(f"\n```sparql\n{one.query or one.text}\n```" for one in shown)
-        return self._item(kind, steps, tools, kept, below)
+        item = self._item(kind, steps, tools, kept)
+        for one in shown:
+            item.content = join_template(item.content, one.query or one.text)
+        item.rekey()
+        return item
 
     def _write_steps(self, chosen: Sequence[Step]) -> list[CallText]:
         """The steps without their specifics, each once; [] when one cannot be shown."""
@@ -191,15 +211,14 @@ class CallReading:
         steps: list[str],
         tools: Sequence[str],
         kept: Sequence[str],
-        below: str = "",
     ) -> MemoryItem:
         ontology = self.ontology if kept else None
         types = (kind.task_type,) if kind.name else ()
         about = f"; names terms of {ontology}" if ontology else ""
         return MemoryItem(
-            short_title(kind.title or self._title()),
+            whole_title(kind.title or self._title()),
             _when(kind, tools) + about + ".",
-            list_steps(steps) + below,
+            list_steps(steps),
             source_type="success",
             task_query=self.question[:TASK_CHARS] or None,
             tags=kind.tags or ["ontology"],
@@ -236,6 +255,34 @@ class CallReading:
         call = shown[0].text if usable else ""
         tags = [self.said] if self.said else []
         return lesson_of_answer(self.said, chosen.tool, call, judgment, tags)
+
+
+def pattern_item(pattern: QueryPattern, ontology: str, reading: CallReading) -> MemoryItem:
+    """The procedure that a query makes by itself, of the words of its schema."""
+    names = [
+        " ".join(plain(local_name(term.strip("<>")).rpartition(":")[2]).split())
+        for term in pattern.terms
+    ]
+    verb = "Count" if pattern.counts else _VERBS[pattern.kind]
+    steps = ["run the query below with `sparql_query`"]
+    if pattern.slots:
+        given = ", ".join(f"{name} ({what})" for name, what in pattern.slots.items())
+        steps.append(f"put your own values in place of {given}")
+    steps.append(
+        "read the rows with `sparql_slice`; no rows: look the names up with `search_entity`"
+    )
+    kind = reading.kind
+    return MemoryItem(
+        whole_title(f"{verb} {', '.join(pattern.terms[:3])}"),
+        f"{pattern.kind} query over {ontology} about {', '.join(names[:8])}.",
+        join_template(list_steps(steps), pattern.text),
+        source_type="success",
+        task_query=reading.question[:TASK_CHARS] or None,
+        tags=[*kind.tags, "pattern"],
+        scope=Scope(ontology, (kind.task_type,) if kind.name else (), ("sparql_query",), False),
+        outcome="success",
+        confidence=START["distilled"],
+    )
 
 
 def _is_special(kind: TaskKind, shown: Sequence[CallText], entities: Mapping[str, str]) -> bool:
