@@ -27,6 +27,7 @@ from rlm.loop.trace import ToolCall, Trace
 from rlm.loop.types import RLMIteration
 from rlm.ontology.query.shape import QueryPattern
 from rlm.ontology.terms import Prefixes, local_name
+from rlm.store.generality import hardcoded_term
 from rlm.store.types import QUARANTINE_REASON, Judgment, MemoryItem
 
 MOST_ITEMS = 3
@@ -48,9 +49,10 @@ class Extraction:
     terms: Container[str] = ()
     """Its classes and properties, where they are known; `all_terms` says that these are all."""
     all_terms: bool = False
-    query: str = ""
-    """The query whose result stood behind the answer; `certain` where something shows that."""
-    certain: bool = False
+    query: str | None = None
+    """The query whose result stood behind the answer, '' for none; read off the calls where nobody
+    says. `certain`: something shows it."""
+    certain: bool = True
     parses: Callable[[str], bool] = may_run
     """Whether a query with gaps is one: a caller with an engine can ask that."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -110,7 +112,7 @@ class Extraction:
         return found[:MOST_ITEMS]
 
     def _template(self, reading: CallReading) -> QueryPattern | None:
-        query = self.query or reading.decisive_query
+        query = reading.decisive_query if self.query is None else self.query
         if not query:
             return None
         made = template_for(
@@ -161,11 +163,13 @@ class Extraction:
         template: QueryPattern | None,
     ) -> list[MemoryItem]:
         """Our own words hold nothing of the run, and may say what is known already. A query that
-        certainly found the answer stands by itself where no procedure holds one."""
+        certainly found the answer stands by itself where no procedure holds one; one of RDF's own
+        words has a kind that is known, or is of no use."""
         found = _lessons_of_calls(readings, judgments)
         done = any(item.outcome == "success" and find_queries(item.content) for item in found)
-        if template is not None and self.certain and not done and self.ontology:
-            found.append(pattern_item(template, self.ontology, readings[0]))
+        own = template is not None and hardcoded_term(template.text) is not None
+        if template is not None and own and self.certain and not done:
+            found.append(pattern_item(template, readings[0]))
         return Gate(self.tools, prefixes=self.prefixes).admit(found)
 
 

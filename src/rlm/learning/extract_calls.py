@@ -36,12 +36,13 @@ from rlm.learning.kinds import (
     is_of_a_thesaurus,
     kind_of,
 )
-from rlm.learning.lesson import join_template, whole_title
+from rlm.learning.lesson import join_template, template_for, whole_title
 from rlm.learning.words import number_in, says_absent, says_none
 from rlm.llm.types import is_unanswered
 from rlm.loop.trace import ToolCall, Trace
 from rlm.ontology.query.shape import QueryPattern
 from rlm.ontology.terms import Prefixes, local_name
+from rlm.store.generality import hardcoded_term
 from rlm.store.types import Judgment, MemoryItem, Scope
 
 TASK_CHARS = 2_000
@@ -57,24 +58,6 @@ ENDINGS = {
 }
 PAGE = "page with `sparql_slice`; answer with every IRI"
 EVERY = "answer with every IRI that it returned"
-GENERAL = (
-    ("subclass", "subclasses"),
-    ("superclass", "superclasses"),
-    ("propert", "properties"),
-    ("instance", "instances"),
-    ("individual", "individuals"),
-    ("namespace", "namespaces"),
-    ("label", "labels"),
-    ("relat", "relations"),
-    ("connect", "connections"),
-    ("path", "paths"),
-    ("how many", "numbers"),
-    ("count", "numbers"),
-    ("class", "classes"),
-    ("concept", "concepts"),
-    ("term", "terms"),
-)
-"""The only words of a question that a title may have, by their beginnings."""
 MOST = 2
 LEAST_COVER = 0.5
 """A procedure that gives less of the answer than this is not kept."""
@@ -117,9 +100,9 @@ class CallReading:
 
     @property
     def decisive_query(self) -> str:
-        """The last query that the answer came from; '' where none did."""
-        queries = [step.query for step in decisive_steps(self.steps, self.form) if step.query]
-        return queries[-1] if queries else ""
+        """The query that the answer came from; '' where none did, or several."""
+        steps = decisive_steps(self.steps, self.form)
+        return steps[0].query if len(steps) == 1 else ""
 
     def lessons(self, judgment: Judgment) -> list[MemoryItem]:
         """A procedure of a success, and at most one lesson of what went wrong."""
@@ -137,7 +120,14 @@ class CallReading:
     def procedure_by(self, last: ToolCall) -> MemoryItem | None:
         """The procedure that ends in one call, which somebody says is the decisive one."""
         chosen = [step for step in self.steps if step.call is last]
-        return self.procedure(chosen) if chosen else None
+        return (self.procedure(chosen) or self._pattern(chosen[0])) if chosen else None
+
+    def _pattern(self, step: Step) -> MemoryItem | None:
+        """What a query of no kind that is known here leaves."""
+        made = (
+            template_for(step.query, self.prefixes, asked=self.form.asked) if step.query else None
+        )
+        return None if made is None else pattern_item(made, self)
 
     def procedure(self, chosen: list[Step] | None = None) -> MemoryItem | None:
         """The calls that gave the answer, as general as they can be."""
@@ -146,7 +136,7 @@ class CallReading:
             return self._absent()
         entities, shown = self._entities(chosen), self._write_steps(chosen)
         kind = self._kind(shown)
-        if not shown or _is_special(kind, shown, entities):
+        if not kind.name or not shown or _is_special(kind, shown, entities):
             return None
         linker = self._linker(entities) if entities and chosen[0].tool not in LINKING else ""
         link = LINK.format(linker, "each" if len(entities) > 1 else "the") if linker else ""
@@ -216,7 +206,7 @@ class CallReading:
         types = (kind.task_type,) if kind.name else ()
         about = f"; names terms of {ontology}" if ontology else ""
         return MemoryItem(
-            whole_title(kind.title or self._title()),
+            whole_title(kind.title),
             _when(kind, tools) + about + ".",
             list_steps(steps),
             source_type="success",
@@ -226,12 +216,6 @@ class CallReading:
             outcome="success",
             confidence=START["distilled"],
         )
-
-    def _title(self) -> str:
-        words = self.question.casefold()
-        about = list(dict.fromkeys(name for part, name in GENERAL if part in words))[:2]
-        tool = self.steps[-1].tool
-        return f"Find {' and '.join(about)} with {tool}" if about else f"Ask with {tool}"
 
     # -- a failure ---------------------------------------------------------------------------------
 
@@ -257,12 +241,10 @@ class CallReading:
         return lesson_of_answer(self.said, chosen.tool, call, judgment, tags)
 
 
-def pattern_item(pattern: QueryPattern, ontology: str, reading: CallReading) -> MemoryItem:
+def pattern_item(pattern: QueryPattern, reading: CallReading) -> MemoryItem:
     """The procedure that a query makes by itself, of the words of its schema."""
-    names = [
-        " ".join(plain(local_name(term.strip("<>")).rpartition(":")[2]).split())
-        for term in pattern.terms
-    ]
+    ontology = reading.ontology if hardcoded_term(pattern.text) else None
+    names = [plain(local_name(term.strip("<>")).rpartition(":")[2]) for term in pattern.terms]
     verb = "Count" if pattern.counts else _VERBS[pattern.kind]
     steps = ["run the query below with `sparql_query`"]
     if pattern.slots:
@@ -272,14 +254,15 @@ def pattern_item(pattern: QueryPattern, ontology: str, reading: CallReading) -> 
         "read the rows with `sparql_slice`; no rows: look the names up with `search_entity`"
     )
     kind = reading.kind
+    types = (kind.task_type,) if kind.name else ()
     return MemoryItem(
         whole_title(f"{verb} {', '.join(pattern.terms[:3])}"),
-        f"{pattern.kind} query over {ontology} about {', '.join(names[:8])}.",
+        f"{pattern.kind} query about {', '.join(names[:8])}.",
         join_template(list_steps(steps), pattern.text),
         source_type="success",
         task_query=reading.question[:TASK_CHARS] or None,
         tags=[*kind.tags, "pattern"],
-        scope=Scope(ontology, (kind.task_type,) if kind.name else (), ("sparql_query",), False),
+        scope=Scope(ontology, types, ("sparql_query",), ontology is None),
         outcome="success",
         confidence=START["distilled"],
     )
@@ -310,8 +293,6 @@ def _forms(link: str, calls: Sequence[CallText], ending: str) -> list[list[str]]
 
 def _when(kind: TaskKind, tools: Sequence[str]) -> str:
     """When to use it, and what it calls: what the title leaves out."""
-    if not kind.name:
-        return "For a question like one that these calls answered"
     calls = dict.fromkeys(tool for tool in tools if tool not in LINKING and tool != "sparql_slice")
     called = f"calls {' and '.join(calls or dict.fromkeys(tools))}"
     said = f"{kind.extent}; {called}" if kind.extent else called
