@@ -319,10 +319,10 @@ def test_something_that_is_not_there(prov):
 
 
 def test_a_query_of_one_ontology_stands_by_itself(prov):
-    asked = "SELECT ?p { ?p prov:category ?c ; prov:component ?k }"
-    item = one(learnt(prov, "Which properties does one start with?", "prov:used", query(asked)))
+    asked = "SELECT ?p { ?p prov:unqualifiedForm prov:used }"
+    item = one(learnt(prov, "Which form is qualified?", "prov:qualifiedUsage", query(asked)))
     assert (item.scope.ontology, item.scope.transferable) == ("prov", False)
-    assert item.trust == "unverified" and "{ ?p prov:category ?c ; prov:component ?k }" in item.content
+    assert item.trust == "unverified" and "{ ?p prov:unqualifiedForm $ENTITY_1 }" in item.content
     assert item.content.endswith("```") and "pattern" in item.tags
 
 
