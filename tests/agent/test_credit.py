@@ -61,6 +61,7 @@ def test_a_model_that_does_not_say_gives_little_and_counts_follow_use(
 def test_a_run_that_is_to_learn_nothing_leaves_every_memory_as_it_was(store):
     memory_id = kept(store, "How many lines are there")
     before = store.get(memory_id)
+    assert (before.access_count, before.last_used) == (0, None)
     judged = '{"reason": "r", "missing": [], "confidence": "high", "is_success": true}'
     code = """
 for tool in ("mem_add", "mem_extract", "mem_learn_from_failure"):
@@ -71,12 +72,8 @@ for tool in ("mem_add", "mem_extract", "mem_learn_from_failure"):
     )
     result = agent.run(ASKS, context=TEXT, store=store, client=client, enable_extraction=False)
     assert result.memories_used[0]["followed"] and result.new_memories == []
-    after = store.get(memory_id)
-    counted = ("access_count", "last_used")
-    for item in (before, after):
-        for name in counted:
-            setattr(item, name, None)
-    assert after == before and store.signals(memory_id) == []
+    assert store.get(memory_id) == before and store.signals(memory_id) == []
+    assert store.db.value("SELECT count(*) FROM memory_usage") == 1, "what it was given is noted"
     assert len(store.list_items()) == 1
     assert "mem_add" not in client.calls[0][0]["content"]
 

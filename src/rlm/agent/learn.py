@@ -45,7 +45,7 @@ def learn(
     a person, a limit or a dead model ended says nothing of its memories, and teaches nothing; nor
     does one that nobody could judge. Without `extract` every memory stays as it was."""
     if not extract:
-        return Learned(lessons=[Lessons() for _ in attempts])
+        return Learned(lessons=[Lessons(touches=False) for _ in attempts])
     lessons = [_credit(attempt) if _teaches(attempt) else Lessons() for attempt in attempts]
     judged = [attempt for attempt in attempts if _teaches(attempt)]
     if not judged or not _own_end(attempts[0]):
