@@ -59,7 +59,7 @@ def read_form(text: str, item: MemoryItem) -> dict[str, Any]:
     unknown = sorted(values.keys() - before.keys())
     if unknown:
         known = ", ".join(before)
-        raise ValidationError(f"{unknown[0]!r} is no field of the form; these are: {known}")
+        raise ValidationError(f"{unknown[0]!r} is not a field of the form; the fields are: {known}")
     after = {**before, **values}
     changed = [name for name in before if after[name] != before[name]]
     changes = {name: after[name] for name in changed if name not in _SCOPE}

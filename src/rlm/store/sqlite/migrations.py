@@ -14,7 +14,7 @@ from pathlib import Path
 
 import apsw
 
-from rlm.errors import SchemaTooNew, StoreCorrupt, StoreReadOnly
+from rlm.errors import REINSTALL, SchemaTooNew, StoreCorrupt, StoreReadOnly
 from rlm.store.sqlite import blocks, schema
 from rlm.store.sqlite.connection import Database, map_errors
 from rlm.store.sqlite.sources import MEMORY, NODE
@@ -92,8 +92,8 @@ def _version(database: Database, newest: int) -> int:
     version = int(database.value("PRAGMA user_version"))
     if version > newest:
         raise SchemaTooNew(
-            f"{database.path} has schema {version}, this rlm knows {newest}: upgrade with "
-            "`pip install --upgrade rlm-memory`; the file was not touched"
+            f"{database.path} has schema {version}, this rlm knows {newest}: to upgrade, "
+            f"{REINSTALL}; the file was not touched"
         )
     application = int(database.value("PRAGMA application_id"))
     tables = int(database.value("SELECT count(*) FROM sqlite_schema"))
