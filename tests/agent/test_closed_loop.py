@@ -293,6 +293,7 @@ def test_what_the_attempts_did_differently_is_what_they_teach(ask, store):
         client=client,
         verify=verify,
         scaling="sequential:2",
+        task_types=("subclasses",),
     )
     assert [one["is_success"] for one in result.attempts] == [True, False]
     right, wrong = (store.get(made["memory_id"]) for made in result.new_memories)

@@ -394,11 +394,14 @@ def test_a_wrong_answer_leaves_the_call_to_avoid(prov):
 
 
 def test_what_a_call_was_wrong_for_is_not_guessed_from_the_call(prov):
-    """A query for superclasses is wrong for a question about subclasses, and right for others."""
+    """A query for superclasses is wrong for a question about subclasses, and right for others: where
+    nobody says what kind of question it was, nothing is learnt."""
     above = query("SELECT ?x WHERE { prov:Agent rdfs:subClassOf ?x }")
     answer = "prov:Agent has prov:Plan."
-    item = one(learnt(prov, "What are the subclasses of Agent?", answer, above, judgment=BAD))
-    assert item.scope.task_types == () and "superclass" not in item.title
+    question = "What are the subclasses of Agent?"
+    assert learnt(prov, question, answer, above, judgment=BAD) == []
+    item = one(learnt(prov, question, answer, above, judgment=BAD, task_type="subclasses"))
+    assert item.scope.task_types == ("subclasses",) and "superclass" not in item.title
 
 
 @pytest.mark.parametrize(
@@ -413,7 +416,8 @@ def test_what_a_call_was_wrong_for_is_not_guessed_from_the_call(prov):
     ],
 )
 def test_how_to_recover_depends_on_what_was_wrong(prov, judgment, recover):
-    assert recover in bullets(one(agents(prov, judgment=judgment)).content)[-1]
+    found = one(agents(prov, judgment=judgment, task_type="all_subclasses"))
+    assert recover in bullets(found.content)[-1]
 
 
 def test_errors_on_the_way_leave_at_most_one_lesson_beside_the_procedure(prov):
@@ -431,6 +435,7 @@ def test_errors_on_the_way_leave_at_most_one_lesson_beside_the_procedure(prov):
     )
     assert [item.outcome for item in found] == ["success", "failure"]
     assert found[1].title == "queries that are refused"
+    assert found[1].description == "QueryRefused: it fails each time."
     assert all(item.trust == "unverified" for item in found)
 
 
@@ -495,7 +500,7 @@ def test_of_several_runs_the_shortest_success_and_what_the_failures_did_otherwis
     ]
     found = extract_contrast(
         [artifact(question, AGENTS)] * 3, [BAD, GOOD, GOOD], traces=traces, question=question, ontology="prov",
-        prefixes=prov.meta().prefixes,
+        prefixes=prov.meta().prefixes, task_type="all_subclasses",
     )  # fmt: skip
     assert [item.outcome for item in found] == ["success", "failure"]
     assert "subClassOf+" in found[0].content and "subClassOf $ENTITY_1" in found[1].content
@@ -510,6 +515,7 @@ def test_a_way_that_succeeded_elsewhere_is_not_one_to_avoid(prov):
         traces=traces,
         question=question,
         prefixes=prov.meta().prefixes,
+        task_type="all_subclasses",
     )
     assert [item.outcome for item in found] == ["success"]
 

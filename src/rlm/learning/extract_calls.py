@@ -112,7 +112,9 @@ class CallReading:
         if judgment.is_success:
             found = [self.procedure(), lesson_of_errors(self.calls, tags, recovered=True)]
         else:
-            found = [self.pitfall(judgment), lesson_of_errors(self.calls, tags)]
+            # Of a call alone nobody knows what it is wrong for: it may be right for its own kind.
+            wrong = self.pitfall(judgment) if self.said else None
+            found = [wrong, lesson_of_errors(self.calls, tags)]
         return [item for item in found if item is not None]
 
     # -- a success ---------------------------------------------------------------------------------
@@ -248,11 +250,8 @@ def pattern_item(pattern: QueryPattern, reading: CallReading) -> MemoryItem:
     verb = "Count" if pattern.counts else _VERBS[pattern.kind]
     steps = ["run the query below with `sparql_query`"]
     if pattern.slots:
-        given = ", ".join(f"{name} ({what})" for name, what in pattern.slots.items())
-        steps.append(f"put your own values in place of {given}")
-    steps.append(
-        "read the rows with `sparql_slice`; no rows: look the names up with `search_entity`"
-    )
+        steps.append(f"put your own values in place of {', '.join(list(pattern.slots)[:3])}")
+    steps.append("no rows: look the names up with `search_entity`")
     kind = reading.kind
     types = (kind.task_type,) if kind.name else ()
     return MemoryItem(

@@ -86,7 +86,7 @@ def lesson_of_errors(
     lesson = _LESSONS[kind]
     steps = [lesson.avoid.format(tool=tool), lesson.recover.format(tool=tool)]
     return _item(
-        lesson.title.format(tool=tool), "It fails again each time.", steps, (), (tool,), tags
+        lesson.title.format(tool=tool), f"{kind}: it fails each time.", steps, (), (tool,), tags
     )
 
 
