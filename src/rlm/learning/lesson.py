@@ -138,8 +138,6 @@ def shape_words(query: str) -> list[str]:
             sign = f"${gap[1]}" if gap else "?"
             numbered = sum(name.startswith(sign) for name in names.values())
             found.append(names.setdefault(token.text[1:], f"{sign}{numbered}"))
-        elif token.text == "}" and found and found[-1] == ".":
-            found[-1] = "}"
-        else:
+        elif token.text != ".":
             found.append("a" if token.text == "rdf:type" else token.text.casefold())
     return found
