@@ -54,7 +54,7 @@ def learn(
     items = [*_extract(judged, lineage), *_held(judged, lineage)]
     plan = dedup.apply(store, items, used)
     first = lessons[0]
-    found_again = tuple(_found_again(attempts[0], plan.outcomes))
+    found_again = tuple(_found_again(attempts[0], plan))
     changes, archived = tuple(plan.update), tuple(plan.archive)
     lessons[0] = Lessons((*first.signals, *found_again), changes, archived, first.followed)
     return Learned(plan.add, lessons, plan.outcomes)
@@ -93,13 +93,15 @@ def _own_end(attempt: Attempt) -> bool:
     return in_circles and len(result.iterations) >= FAIR_TURNS
 
 
-def _found_again(best: Attempt, outcomes: Sequence[Mapping[str, Any]]) -> Iterator[Signal]:
+def _found_again(best: Attempt, plan: dedup.DedupPlan) -> Iterator[Signal]:
     """A success that leads to a stored memory which it did not follow speaks for that memory."""
     followed = followed_of(best.recalled.ids, best.uses)
-    for outcome in outcomes:
-        known = outcome["action"] == "skip" and outcome["why"] == dedup.THERE_ALREADY
-        if best.succeeded and known and outcome["memory_id"] not in followed:
-            yield confirm_signal(outcome["memory_id"])
+    merged = {memory_id for memory_id, _ in plan.update}
+    for outcome in plan.outcomes:
+        memory_id, why = outcome["memory_id"], outcome["why"]
+        known = memory_id in merged or (outcome["action"], why) == ("skip", dedup.THERE_ALREADY)
+        if best.succeeded and known and memory_id not in followed:
+            yield confirm_signal(memory_id)
 
 
 def _provenance(attempt: Attempt, lineage: Mapping[str, Any]) -> dict[str, Any]:

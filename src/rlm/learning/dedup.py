@@ -47,7 +47,7 @@ SAME_TITLE_WORDS, SAME_TITLE_QUERY = 0.3, 0.5
 CANDIDATES = 20
 QUARANTINED = 200
 """Those in quarantine that one in quarantine is compared with: search does not find them."""
-ASKED_CHARS = 1_000
+ASKED_CHARS = 500
 PAGE = 500
 TAGS = 32
 MERGED_FROM, CONSOLIDATED_INTO = "merged_from", "consolidated_into"
@@ -323,7 +323,8 @@ def find_candidates(store: MemoryBackend, item: MemoryItem) -> list[MemoryItem]:
     if item.trust == "quarantined":
         found = store.list_items(trust="quarantined", limit=QUARANTINED)
     else:
-        text = f"{item.title} {item.description} {item.content}"[:ASKED_CHARS]
+        queries = " ".join(query.text for query in find_queries(item.content))
+        text = f"{item.title} {item.description} {queries or item.content}"[:ASKED_CHARS]
         found = [hit.item for hit in store.retrieve(text, CANDIDATES, count_access=False)]
     same = store.get(item.memory_id)
     return found if same is None else [*found, same]

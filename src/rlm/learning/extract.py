@@ -9,6 +9,7 @@ quarantine, with the reason.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ from rlm.ontology.query.shape import QueryPattern
 from rlm.ontology.terms import Prefixes, local_name
 from rlm.store.generality import hardcoded_term
 from rlm.store.types import QUARANTINE_REASON, Judgment, MemoryItem
+
+log = logging.getLogger("rlm.learning")
 
 MOST_ITEMS = 3
 UNREAD = "a model's replies could not be read, so a program wrote it from the calls"
@@ -122,7 +125,10 @@ class Extraction:
             terms=self.terms,
             by_place=not self.all_terms,
         )
-        return made if made is not None and self.parses(made.text) else None
+        if made is None or not self.parses(made.text):
+            log.info("the query behind the answer is no template for a lesson: %s", query)
+            return None
+        return made
 
     def _lessons_of_model(
         self,
