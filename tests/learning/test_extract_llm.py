@@ -324,12 +324,26 @@ def test_a_query_that_may_not_run_leaves_its_lesson(learn, caplog, step):
     assert learn(lessons(lesson(steps=[step])))[0] == [], "nothing is left to do"
 
 
-def test_a_copied_query_is_not_said_twice(learn):
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('Run `sparql_query("{}")`.', "Run `sparql_query` with the query below."),
+        ("Run\n```sparql\n{}\n```", "Run the query below"),
+        ("Run `{}`.", "Run the query below."),
+    ],
+)
+def test_a_copied_query_is_not_said_twice(learn, written, said):
     copied = ALL_SUBS.replace("?x", "?class").replace("prov:Agent", "$ENTITY_1")
-    steps = ["Find the class.", f'Run `sparql_query("{copied}")`.']
+    steps = ["Find the class.", written.replace("{}", copied)]
     (item,), _ = learn(lessons(lesson(steps=steps, query=True)))
-    assert "- Run `sparql_query` with the query below." in item.content
-    assert item.content.count("subClassOf+") == 1
+    assert f"- {said}" in item.content
+    assert item.content.count("subClassOf+") == 1 and item.trust == "unverified"
+
+
+def test_a_query_of_the_model_s_own_stays_where_it_may_run(learn):
+    own = "ASK { $ENTITY_1 rdfs:subClassOf owl:Thing }"
+    (item,), _ = learn(lessons(lesson(steps=["Find it.", f"Check\n```sparql\n{own}\n```"])))
+    assert item.content == f"- Find it.\n- Check `{own}`" and item.trust == "unverified"
 
 
 @pytest.mark.parametrize(

@@ -101,9 +101,8 @@ class Attempt:
                 held=self.held,
             )
             if not self.spec.enable_extraction:  # the memories are to stay as they are
-                box = Toolbox(
-                    {name: box.functions[name] for name in box.functions if name not in WRITING}
-                )
+                kept = {name: each for name, each in box.functions.items() if name not in WRITING}
+                box = Toolbox(kept, box.untimed)
             if "graph" not in memory.lacks:
                 box = box | graph_tools(memory, self.meter, recalled=repeats)
         if self.graph is not None:

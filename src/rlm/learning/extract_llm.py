@@ -40,6 +40,7 @@ log = logging.getLogger("rlm.learning")
 TEMPERATURE = 1.0
 READ_CHARS = 40_000
 _MARK = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_FENCE = re.compile(r"```(?:sparql)?\s*([^`]*?)\s*```", re.IGNORECASE)
 _BELOW = re.compile(r"\bquery\b[^.;]{0,30}\bbelow\b|\bbelow\b[^.;]{0,30}\bquery\b", re.IGNORECASE)
 _MEMORY_ID = re.compile(r"\bmem_(?:get|quote)\(|\b[0-9a-f]{16}\b")
 
@@ -133,8 +134,10 @@ def build_items(
     tags = kind.tags or list(types)
     items = []
     for one in found:
-        wanted = bool(one.get("query", _BELOW.search(" ".join(one["steps"]))))
-        query = template if success and wanted else ""
+        asked = one.get("query")
+        if not isinstance(asked, bool):
+            asked = _BELOW.search(" ".join(one["steps"])) is not None
+        query = template if success and asked else ""
         steps = _usable_steps(one, query, parses)
         if not steps:
             continue
@@ -149,7 +152,7 @@ def _usable_steps(found: Mapping[str, Any], template: str, parses: Parses) -> li
     key = shape_key(template) if template else ""
     kept: list[str] = []
     for text in found["steps"][:MOST_STEPS]:
-        step = " ".join(_MARK.sub("", text).split())
+        step = " ".join(_FENCE.sub(r"`\1`", _MARK.sub("", text)).split())
         queries = find_queries(step)
         if key and len(queries) == 1 and shape_key(queries[0].text) == key:
             step = f"{step[: queries[0].start]}{queries[0].instead}{step[queries[0].end :]}"
