@@ -144,9 +144,18 @@ def _stems(item: MemoryItem) -> set[str]:
 
 
 def _differ_by_a_word(one: MemoryItem, other: MemoryItem) -> bool:
-    """Whether each title says something that the other memory nowhere says, as domain and range."""
-    titles = [set(tokens(item.title)) - _STOP for item in (one, other)]
-    return bool(titles[0] - _stems(other)) and bool(titles[1] - _stems(one))
+    """Whether each title says something that the other memory nowhere says, as domain and range, or
+    the same in another order, as the parts of a supplier and the supplier of a part."""
+    titles = [
+        [stem for stem in dict.fromkeys(tokens(item.title)) if stem not in _STOP]
+        for item in (one, other)
+    ]
+    if set(titles[0]) - _stems(other) and set(titles[1]) - _stems(one):
+        return True
+    shared = [
+        [stem for stem in title if stem in titles[0] and stem in titles[1]] for title in titles
+    ]
+    return shared[0] != shared[1]
 
 
 def _cosine(one: MemoryItem, other: MemoryItem, embedder: Embedder) -> float:
