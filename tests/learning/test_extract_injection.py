@@ -106,7 +106,7 @@ def believe(body, number):
     description."""
     found = data_in(body)
     run = found[0] if isinstance(found, list) else found
-    poison = run["answer"].removeprefix("prov:Person ")
+    poison = run["final_answer"].removeprefix("prov:Person ")
     return lessons(
         lesson("Find all subclasses of a class", ["Search for the class.", poison]),
         lesson(" ".join(poison.split()[:10]) or "x", [poison]),

@@ -20,12 +20,8 @@ from learnt_from import (
     traced,
 )
 
-from rlm.learning.extract import (
-    UNREAD,
-    ArtifactEvidence,
-    extract_contrast,
-    extract_memories,
-)
+from rlm.learning.evidence import Evidence
+from rlm.learning.extract import UNREAD, extract_contrast, extract_memories
 from rlm.learning.extract_llm import read_items
 from rlm.learning.extract_prompts import (
     CONTRAST,
@@ -131,8 +127,8 @@ def test_the_run_is_data_between_marks(learn):
     system, user = (message["content"] for message in body["messages"])
     assert "Agent" not in system and user.count("</run-") == 1
     data = data_in(body)
-    assert data["task"] == QUESTION and data["answer"] == ANSWER
-    assert [made["tool"] for made in data["calls"]] == [
+    assert data["task"] == QUESTION and data["final_answer"] == ANSWER
+    assert [made["tool"] for step in data["steps"] for made in step["calls"]] == [
         "search_entity",
         "sparql_query",
         "sparql_slice",
@@ -379,15 +375,18 @@ def test_a_run_over_a_text_is_asked_about_texts_and_shows_its_code_and_sub_calls
             ],
         }
         (item,) = extract_memories(
-            made, GOOD, client=client, evidence=[ArtifactEvidence(made, turns=[turn])]
+            made,
+            GOOD,
+            client=client,
+            evidence=[Evidence.of_run(made["task"], made["final_answer"], [turn])],
         )
     (body,) = bodies
-    system, (shown,) = body["messages"][0]["content"], data_in(body)["turns"]
+    system, (shown,) = body["messages"][0]["content"], data_in(body)["steps"]
     assert "too long to read at once" in system and "ontolog" not in system
     assert "SPARQL" not in system and "query_below" not in body["messages"][1]["content"]
     assert body["response_format"]["json_schema"]["schema"] == TEXT_LESSON_SCHEMA
     assert "llm_query_batched" in shown["code"] and shown["output"] == "17 parts"
-    assert shown["sub_calls"][0]["answered"] == "Yes: the tenant."
+    assert shown["asked_of_a_sub_model"][0]["said"] == "Yes: the tenant."
     assert (item.trust, item.tags, item.scope.tools) == (
         "unverified", ["text"], ("llm_query_batched",),
     )  # fmt: skip
@@ -396,7 +395,7 @@ def test_a_run_over_a_text_is_asked_about_texts_and_shows_its_code_and_sub_calls
 def test_the_prompts_are_short():
     from rlm.learning.extract_prompts import JudgedRun, extract_messages
 
-    run = JudgedRun(ArtifactEvidence(artifact("q", "a")), GOOD)
+    run = JudgedRun(Evidence.of_artifact(artifact("q", "a")), GOOD)
     for over_text in (True, False):
         system = extract_messages([run], over_text=over_text)[0]["content"]
         assert len(system) < 4_000

@@ -14,7 +14,7 @@ from rlm.agent.parts import Graph
 from rlm.errors import QueryTimeout, RLMError
 from rlm.learning import dedup
 from rlm.learning.confidence import confirm_signal, followed_of, signals_for
-from rlm.learning.extract import ArtifactEvidence, extract_contrast
+from rlm.learning.extract import extract_contrast
 from rlm.learning.lesson import fill_gaps, may_run
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import Engine
@@ -69,8 +69,7 @@ def _credit(attempt: Attempt) -> Lessons:
 
 def _teaches(attempt: Attempt) -> bool:
     """Whether it ended by itself and there is a verdict on it."""
-    verdict = attempt.judgment
-    return verdict is not None and verdict.is_success is not None and _own_end(attempt)
+    return attempt.is_judged and _own_end(attempt)
 
 
 def _held(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[MemoryItem]:
@@ -135,11 +134,7 @@ def _extract(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[Me
         artifacts,
         verdicts,
         traces=[attempt.trace for attempt in attempts],
-        # STAND-IN for Evidence.of(attempt.query, attempt.result, attempt.trace)
-        evidence=[
-            ArtifactEvidence(artifact, attempt.trace.calls, attempt.result.iterations)
-            for artifact, attempt in zip(artifacts, attempts, strict=True)
-        ],
+        evidence=[attempt.evidence() for attempt in attempts],
         **known,
     )
 

@@ -65,8 +65,8 @@ def read_form(text: str, item: MemoryItem) -> dict[str, Any]:
     changes = {name: after[name] for name in changed if name not in _SCOPE}
     if any(name in _SCOPE for name in changed):
         changes["scope"] = {name: after[name] for name in _SCOPE}
-    content = parts[2].strip()
-    if content != item.content.strip():
+    content = parts[2].strip("\n").rstrip()
+    if content != item.content.strip("\n").rstrip():
         changes["content"] = content
     return changes
 

@@ -16,16 +16,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.learning.calls import LINKING, plain
+from rlm.learning.evidence import Evidence
 from rlm.learning.extract_calls import CallReading, pattern_item
 from rlm.learning.extract_llm import ask_for_items, build_items
-from rlm.learning.extract_prompts import DATA_CHARS, JudgedRun, ShowsRun, clean
+from rlm.learning.extract_prompts import JudgedRun
 from rlm.learning.gates import TOOLS, Gate, RecalledLike
 from rlm.learning.grounding import iris_in
 from rlm.learning.lesson import find_queries, may_run, template_for
-from rlm.learning.prompts import mark_data
 from rlm.llm import Client, Usage, is_language_model, is_unanswered
-from rlm.loop.trace import ToolCall, Trace
-from rlm.loop.types import RLMIteration
+from rlm.loop.trace import Trace
 from rlm.ontology.query.shape import QueryPattern
 from rlm.ontology.terms import Prefixes, local_name
 from rlm.store.generality import hardcoded_term
@@ -73,7 +72,7 @@ class Extraction:
         artifacts: Sequence[Mapping[str, Any]],
         judgments: Sequence[Judgment],
         traces: Sequence[Trace | None],
-        evidence: Sequence[ShowsRun],
+        evidence: Sequence[Evidence],
     ) -> list[MemoryItem]:
         """A model's lessons, or those of the calls where there is no model."""
         readings = [
@@ -179,84 +178,6 @@ class Extraction:
         return Gate(self.tools, prefixes=self.prefixes).admit(found)
 
 
-@dataclass(frozen=True, slots=True)
-class ArtifactEvidence:
-    """What there is to show of a run by its artifact and its calls, and by its turns where a caller
-    has them.
-
-    STAND-IN: `rlm.learning.evidence.Evidence` shows a run of the agent better; once it is there,
-    this is for callers of `extract_memories` who have an artifact alone, without `turns`.
-    """
-
-    artifact: Mapping[str, Any]
-    calls: Sequence[ToolCall] = ()
-    turns: Sequence[RLMIteration] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.calls or self.turns or self.artifact.get("key_steps"))
-
-    def show(self, chars: int = DATA_CHARS) -> dict[str, Any]:
-        """In at most `chars` characters as JSON, down to what the bare form takes."""
-        share = 1.0
-        while True:
-            found = self._show(share)
-            if len(mark_data(found)[1]) <= chars or share < 0.05:
-                return found
-            share *= 0.8
-
-    def _show(self, share: float) -> dict[str, Any]:
-        def cut(value: Any, most: int) -> str:
-            return clean(value, max(16, int(most * share)))
-
-        if self.turns:
-            turns = [
-                {
-                    "turn": turn.number,
-                    "code": cut(block.code, 1_500),
-                    "output": cut(block.result.stdout, 1_200),
-                    "error": cut(block.result.error or "", 300),
-                    "sub_calls": [
-                        {
-                            "kind": call.kind,
-                            "asked": cut(call.prompt, 300),
-                            "answered": cut(call.error or call.response, 300),
-                        }
-                        for call in block.sub_calls[: max(1, int(6 * share))]
-                    ],
-                }
-                for turn in self.turns
-                for block in turn.code_blocks
-            ][-max(2, int(12 * share)) :]
-        else:
-            turns = [
-                {
-                    "turn": step.get("iteration"),
-                    "code": cut(step.get("action"), 300),
-                    "output": cut(step.get("outcome"), 300),
-                }
-                for step in list(self.artifact.get("key_steps") or ())[:10]
-                if isinstance(step, Mapping)
-            ]
-        calls = [
-            {
-                "tool": cut(call.tool, 60),
-                "arguments": {
-                    cut(name, 60): cut(value, 1_200) for name, value in call.args.items()
-                },
-                "rows": call.rows,
-                "error": cut(call.error, 300),
-            }
-            for call in self.calls[-max(1, int(12 * share)) :]
-        ]
-        return {
-            "task": cut(self.artifact.get("task"), 800),
-            "turns": turns,
-            "calls": calls,
-            "answer": cut(self.artifact.get("final_answer"), 1_800),
-        }
-
-
 def extract_memories(
     artifact: Mapping[str, Any], judgment: Judgment, *, trace: Trace | None = None, **known: Any
 ) -> list[MemoryItem]:
@@ -270,7 +191,7 @@ def extract_contrast(
     judgments: Sequence[Judgment],
     *,
     traces: Sequence[Trace | None],
-    evidence: Sequence[ShowsRun] | None = None,
+    evidence: Sequence[Evidence] | None = None,
     **known: Any,
 ) -> list[MemoryItem]:
     """What several runs of one task taught (MaTTS): what successes did and failures did not.
@@ -279,7 +200,7 @@ def extract_contrast(
     if not artifacts or not len(artifacts) == len(judgments) == len(traces):
         raise ValueError("as many artifacts as judgments and traces are needed, and at least one")
     shown = evidence or [
-        ArtifactEvidence(artifact, trace.calls if trace is not None else ())
+        Evidence.of_artifact(artifact, calls=trace.calls if trace is not None else ())
         for artifact, trace in zip(artifacts, traces, strict=True)
     ]
     return Extraction(**known).lessons(artifacts, judgments, traces, shown)
@@ -311,7 +232,7 @@ def _took(success: MemoryItem, failure: MemoryItem) -> bool:
     return any(call in success.content for call in calls)
 
 
-def _is_worth_asking(evidence: ShowsRun, reading: CallReading) -> bool:
+def _is_worth_asking(evidence: Evidence, reading: CallReading) -> bool:
     """Whether anything was done that a model could say something about."""
     return not evidence.is_empty and not is_unanswered(reading.answer)
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
+from rlm.learning.evidence import Evidence
 from rlm.learning.json_request import object_schema
-from rlm.learning.prompts import mark_data
+from rlm.learning.prompts import clip_ends, mark_data
 from rlm.llm import Message
-from rlm.store.sanitize import clean_text
-from rlm.store.secrets import scrub
 from rlm.store.types import Judgment
 
 MOST_ITEMS = 3
@@ -142,20 +141,11 @@ LESSON_SCHEMA = _items(_GRAPH_ITEM)
 TEXT_LESSON_SCHEMA = _items(object_schema(**_WORDS))
 
 
-class ShowsRun(Protocol):
-    """Evidence of one run, as JSON types in about so many characters."""
-
-    @property
-    def is_empty(self) -> bool: ...
-
-    def show(self, chars: int = DATA_CHARS) -> dict[str, Any]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
     """What a run did and what it was worth."""
 
-    evidence: ShowsRun
+    evidence: Evidence
     judgment: Judgment
 
     def show(self, chars: int) -> dict[str, Any]:
@@ -163,7 +153,7 @@ class JudgedRun:
         return {
             **self.evidence.show(chars),
             "judged_a_success": self.judgment.is_success,
-            "judged_because": clean(self.judgment.reason, REASON_CHARS),
+            "judged_because": clip_ends(self.judgment.reason, REASON_CHARS),
         }
 
 
@@ -193,13 +183,3 @@ def extract_messages(
     opened, text, closed = mark_data(data[0] if alone else data)
     ask = EXTRACT_ASK.format(opened=opened, data=text, closed=closed)
     return [{"role": "system", "content": system}, {"role": "user", "content": ask}]
-
-
-def clean(value: Any, most: int) -> str:
-    """The beginning and the end of a text, without hidden characters and secrets."""
-    text = scrub(clean_text("" if value is None else str(value)[: 50 * most + 1000]))[0]
-    if len(text) <= most:
-        return text
-    gap = f" [… {len(text) - most} characters left out …] "
-    half = max(8, (most - len(gap)) // 2)
-    return text[:half] + gap + text[-half:]
