@@ -79,6 +79,19 @@ def test_an_invented_term_is_told_and_a_vocabulary_term_is_not(store, prov):
     assert result.iterations == 3 and result.judgment["is_success"]
 
 
+def test_a_term_of_the_graph_that_a_query_was_about_is_grounded(store, prov):
+    """Also when nobody printed it, and the question names it by its label."""
+    look = (
+        "```repl\nr = sparql_query('SELECT ?x { ?x rdfs:subClassOf prov:Derivation }')\n"
+        "print(r)\n```"
+    )
+    result, _ = ask(
+        store, look, "FINAL(prov:Derivation has some.)", verdict(),
+        question="Has Derivation subclasses?", path=prov, enable_extraction=False,
+    )  # fmt: skip
+    assert result.iterations == 2 and result.judgment["is_success"], result.judgment
+
+
 def test_an_empty_result_grounds_a_denial(store, prov):
     look = (
         "```repl\nprint(sparql_slice(sparql_query('SELECT ?x { prov:Agent owl:equivalentClass ?x"

@@ -234,7 +234,7 @@ class Attempt:
             result.answer,
             [block.result.stdout for block in blocks],
             {} if self.graph is None else self.graph.meta.prefixes,
-            self.trace if self.trace.calls else None,
+            Trace([*map(self._with_rows, calls)]) if (calls := self.trace.all_calls()) else None,
             question=self.query,
             code=[block.code for block in blocks],
             engine=None if self.graph is None else self.graph.engine,

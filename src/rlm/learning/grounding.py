@@ -3,10 +3,10 @@ tool or been printed.
 
 An IRI may be written whole, in `<>`, or as `prefix:name` with a prefix that is bound; either side
 may write it either way. What only a memory said, and what the code itself spelt out and printed, is
-no evidence. Nor is the question: a term that only the question names counts when a tool was asked
-about it and did not come back empty. A term that was asked for also counts where the answer says
-that there is none: the empty result shows it. Where an ontology is asked, a term that a run may
-have made up itself, by printing it or by a query that holds it, must be in there.
+no evidence. Nor is the question: a term that only the question or a query names counts when a tool
+was asked about it and did not come back empty. A term that was asked for also counts where the
+answer says that there is none: the empty result shows it. Where an ontology is asked, a term that a
+run may have made up itself, by printing it or by a query that holds it, must be in there.
 
 Terms of rdf, rdfs, owl, xsd and skos are vocabulary, the words in which such answers are given: no
 claims, unless the ontology that is asked declares them and the run never asked about them.
@@ -153,6 +153,9 @@ def find_ungrounded(
     if left:
         asked = iris_in(question, prefixes)
         left -= _excused_terms(answer, asked, calls, prefixes, traced=trace is not None)
+        if engine is not None:
+            read = left & _asked_terms(calls, prefixes, answered=True)
+            left -= read - _find_unknown(read, engine)
     return sorted(map(prefixes.shrink, left))
 
 
@@ -297,13 +300,20 @@ def _excused_terms(
     denied = says_absent(answer) or says_none(answer) or truth_of(answer) is False
     if not traced:
         return asked if denied else set()
-    read = {call.key for call in calls if call.key and _came_back(call)}
-    looked: set[str] = set()
-    for call in calls:
-        if denied or _came_back(call) or (call.ok and call.key in read):
-            for text in _texts(call.args.values()):
-                looked |= iris_in(text, prefixes)
+    looked = _asked_terms(calls, prefixes, answered=not denied)
     return looked if denied else asked & looked
+
+
+def _asked_terms(calls: Sequence[ToolCall], prefixes: Prefixes, *, answered: bool) -> set[str]:
+    """What calls were about; `answered`: only those that something came back from."""
+    read = {call.key for call in calls if call.key and _came_back(call)}
+    return {
+        iri
+        for call in calls
+        if not answered or _came_back(call) or (call.ok and call.key in read)
+        for text in _texts(call.args.values())
+        for iri in iris_in(text, prefixes)
+    }
 
 
 def _came_back(call: ToolCall) -> bool:
