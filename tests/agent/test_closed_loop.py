@@ -293,6 +293,7 @@ def test_what_the_attempts_did_differently_is_what_they_teach(ask, store):
         client=client,
         verify=verify,
         scaling="sequential:2",
+        task_types=("subclasses",),
     )
     assert [one["is_success"] for one in result.attempts] == [True, False]
     right, wrong = (store.get(made["memory_id"]) for made in result.new_memories)
@@ -461,3 +462,52 @@ def test_a_run_that_did_not_end_by_itself_says_nothing_of_its_memories(ask, stor
     item = store.get(learnt["memory_id"])
     assert (item.confidence, item.failure_count) == (before, 0)
     assert rows(store, "memory_items") == 1
+
+
+# -- what a model teaches
+# ------------------------------------------------------------------------------------------
+
+
+JUDGED = '{"reason": "r", "missing": [], "confidence": "high", "is_success": true}'
+
+
+def test_a_run_over_a_text_teaches_from_its_code_and_its_sub_calls(store):
+    said = {
+        "title": "Ask a sub-model about the first page",
+        "description": "For who signs a contract: the parties stand at its beginning.",
+        "steps": ["Let `llm_query` read the beginning of `context`.", "Answer with its words."],
+    }
+    client = ScriptedClient(
+        [
+            "```repl\nprint(llm_query('Who signs? ' + context[:40]))\n```",
+            "The tenant signs.",
+            "FINAL(The tenant)",
+            JUDGED,
+            json.dumps({"items": [said]}),
+        ],
+        is_language_model=True,
+    )
+    result = agent.run("Who signs?", context="The tenant signs here.", store=store, client=client)
+    system, asked = (message["content"] for message in client.calls[-1])
+    assert "too long to read at once" in system and "ontolog" not in system
+    assert "llm_query('Who signs? '" in asked and "The tenant signs." in asked
+    (made,) = result.new_memories
+    item = store.get(made["memory_id"])
+    assert (item.title, item.trust, item.tags) == (said["title"], "unverified", ["text"])
+
+
+@pytest.mark.parametrize(
+    ("replies", "kept"), [((['{"items": []}']), []), (["no", "still no"], ["quarantined"])]
+)
+def test_what_a_model_does_not_teach_is_not_stored_in_its_place(ask, store, replies, kept):
+    look = (
+        "```repl\nref = sparql_query('SELECT ?x WHERE { ?x rdfs:subClassOf prov:Agent }')\n"
+        "print(sparql_slice(ref)['rows'])\n```"
+    )
+    answer = "FINAL(prov:Organization, prov:Person, prov:SoftwareAgent)"
+    client = ScriptedClient([look, answer, JUDGED, *replies], is_language_model=True)
+    result = ask("What are the direct subclasses of Agent?", client=client)
+    assert result.judgment["is_success"]
+    assert [item.trust for item in store.list_items()] == kept
+    assert len(result.new_memories) == len(kept)
+    assert store.retrieve("What are the direct subclasses of a class?") == []

@@ -49,12 +49,33 @@ def test_a_model_that_does_not_say_gives_little_and_counts_follow_use(
 ):
     memory_id = kept(store, "How many lines are there")
     judged = '{"reason": "r", "missing": [], "confidence": "high", "is_success": true}'
-    turns = [f"{says}```repl\nprint(context.count('line'))\n```", answer, judged]
+    nothing = '{"items": []}'
+    turns = [f"{says}```repl\nprint(context.count('line'))\n```", answer, judged, nothing]
     client = ScriptedClient(turns, is_language_model=True)
-    agent.run(ASKS, context=TEXT, store=store, client=client, enable_extraction=False)
+    agent.run(ASKS, context=TEXT, store=store, client=client)
     item = store.get(memory_id)
     assert item.confidence == pytest.approx(confidence)
     assert (item.success_count, item.failure_count) == counts
+
+
+def test_a_run_that_is_to_learn_nothing_leaves_every_memory_as_it_was(store):
+    memory_id = kept(store, "How many lines are there")
+    before = store.get(memory_id)
+    assert (before.access_count, before.last_used) == (0, None)
+    judged = '{"reason": "r", "missing": [], "confidence": "high", "is_success": true}'
+    code = """
+for tool in ("mem_add", "mem_extract", "mem_learn_from_failure"):
+    print(tool, tool in SHOW_VARS())
+"""
+    client = ScriptedClient(
+        [f"Uses: 1\n```repl\n{code}```", "FINAL(3)", judged], is_language_model=True
+    )
+    result = agent.run(ASKS, context=TEXT, store=store, client=client, enable_extraction=False)
+    assert result.memories_used[0]["followed"] and result.new_memories == []
+    assert store.get(memory_id) == before and store.signals(memory_id) == []
+    assert store.db.value("SELECT count(*) FROM memory_usage") == 1, "what it was given is noted"
+    assert len(store.list_items()) == 1
+    assert "mem_add" not in client.calls[0][0]["content"]
 
 
 @pytest.mark.req("RB-07")

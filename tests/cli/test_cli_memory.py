@@ -366,3 +366,36 @@ def test_a_json_store_works_the_same(rlm: Run, home: Path, tmp_path: Path) -> No
     assert rlm("memory", "show", found[:5], "--db", db).code == 0
     assert rlm("memory", "search", "subclasses", "--db", db, "--json").json[0]["memory_id"] == found
     assert rlm("graph", "search", "x", "--db", db).code == 2
+
+
+LESSONS = (
+    ("List the properties with a given domain", "SELECT ?p { ?p rdfs:domain $ENTITY_1 }"),
+    ("Properties whose domain is a class", "SELECT ?x WHERE { ?x rdfs:domain $ENTITY_1 . }"),
+    ("List the properties with a given range", "SELECT ?p { ?p rdfs:range $ENTITY_1 }"),
+)
+
+
+def test_consolidate_shows_and_then_archives_what_says_the_same(rlm: Run, db: str) -> None:
+    for title, query in LESSONS:
+        content = f"- Find the class.\n- Run the query below.\n\n```sparql\n{query}\n```"
+        options = ("--title", title, "--content", content, "--source", "success")
+        assert rlm("memory", "add", "--db", db, *options).code == 0
+    dry = rlm("memory", "consolidate", "--db", db, "--dry-run")
+    assert dry.code == 0 and dry.err == "1 memory would be archived\n"
+    assert "range" not in dry.out and LESSONS[0][0] in dry.out and LESSONS[1][0] in dry.out
+    assert len(rlm("memory", "list", "--db", db, "--json").json) == 3
+    ((group,),) = [rlm("memory", "consolidate", "--db", db, "--json").json["lessons"]]
+    (gone,) = group["archived"]
+    left = {item["memory_id"] for item in rlm("memory", "list", "--db", db, "--json").json}
+    assert group["kept"]["memory_id"] in left and gone["memory_id"] not in left and len(left) == 2
+    shown = rlm("memory", "show", "--db", db, "--json", gone["memory_id"]).json
+    assert shown["provenance"]["consolidated_into"] == group["kept"]["memory_id"]
+    assert rlm("memory", "restore", "--db", db, gone["memory_id"]).code == 0
+    assert len(rlm("memory", "list", "--db", db, "--json").json) == 3
+
+
+def test_consolidate_of_nothing_does_nothing(rlm: Run, db: str, add: Callable[..., str]) -> None:
+    none = rlm("memory", "consolidate", "--db", db, "--json")
+    assert (none.code, none.json["lessons"]) == (0, [])
+    add()
+    assert rlm("memory", "consolidate", "--db", db).err == "0 memories archived\n"

@@ -153,6 +153,7 @@ def lesson(
         "title": title,
         "description": "For any class.",
         "steps": list(steps),
+        "query": False,
         "general": True,
         **fields,
     }

@@ -318,28 +318,12 @@ def test_something_that_is_not_there(prov):
     assert item.scope.task_types == ("absent",)
 
 
-def test_terms_of_the_ontology_that_stay_make_it_a_procedure_of_that_ontology(prov):
-    question = "Which things were used by an activity that was informed?"
-    found = learnt(
-        prov, question, "prov:used", query("SELECT ?p WHERE { ?p rdfs:subPropertyOf* prov:used }")
-    )
-    item = one(found)
-    assert (item.scope.ontology, item.scope.transferable, item.trust) == (
-        "prov",
-        False,
-        "unverified",
-    )
-    assert "prov:used" in item.content
-    nowhere = one(
-        learnt(
-            prov,
-            question,
-            "prov:used",
-            query("SELECT ?p { ?p rdfs:subPropertyOf* prov:used }"),
-            ontology=None,
-        )
-    )
-    assert (nowhere.trust, nowhere.scope.ontology) == ("quarantined", None)
+def test_a_query_of_one_ontology_stands_by_itself(prov):
+    asked = "SELECT ?p { ?p prov:unqualifiedForm prov:used }"
+    item = one(learnt(prov, "Which form is qualified?", "prov:qualifiedUsage", query(asked)))
+    assert (item.scope.ontology, item.scope.transferable) == ("prov", False)
+    assert item.trust == "unverified" and "{ ?p prov:unqualifiedForm $ENTITY_1 }" in item.content
+    assert item.content.endswith("```") and "pattern" in item.tags
 
 
 def test_a_query_too_long_for_a_prompt_stands_below_the_steps(prov):
@@ -410,11 +394,14 @@ def test_a_wrong_answer_leaves_the_call_to_avoid(prov):
 
 
 def test_what_a_call_was_wrong_for_is_not_guessed_from_the_call(prov):
-    """A query for superclasses is wrong for a question about subclasses, and right for others."""
+    """A query for superclasses is wrong for a question about subclasses, and right for others: where
+    nobody says what kind of question it was, nothing is learnt."""
     above = query("SELECT ?x WHERE { prov:Agent rdfs:subClassOf ?x }")
     answer = "prov:Agent has prov:Plan."
-    item = one(learnt(prov, "What are the subclasses of Agent?", answer, above, judgment=BAD))
-    assert item.scope.task_types == () and "superclass" not in item.title
+    question = "What are the subclasses of Agent?"
+    assert learnt(prov, question, answer, above, judgment=BAD) == []
+    item = one(learnt(prov, question, answer, above, judgment=BAD, task_type="subclasses"))
+    assert item.scope.task_types == ("subclasses",) and "superclass" not in item.title
 
 
 @pytest.mark.parametrize(
@@ -429,7 +416,8 @@ def test_what_a_call_was_wrong_for_is_not_guessed_from_the_call(prov):
     ],
 )
 def test_how_to_recover_depends_on_what_was_wrong(prov, judgment, recover):
-    assert recover in bullets(one(agents(prov, judgment=judgment)).content)[-1]
+    found = one(agents(prov, judgment=judgment, task_type="all_subclasses"))
+    assert recover in bullets(found.content)[-1]
 
 
 def test_errors_on_the_way_leave_at_most_one_lesson_beside_the_procedure(prov):
@@ -447,6 +435,7 @@ def test_errors_on_the_way_leave_at_most_one_lesson_beside_the_procedure(prov):
     )
     assert [item.outcome for item in found] == ["success", "failure"]
     assert found[1].title == "queries that are refused"
+    assert found[1].description == "QueryRefused: it fails each time."
     assert all(item.trust == "unverified" for item in found)
 
 
@@ -511,7 +500,7 @@ def test_of_several_runs_the_shortest_success_and_what_the_failures_did_otherwis
     ]
     found = extract_contrast(
         [artifact(question, AGENTS)] * 3, [BAD, GOOD, GOOD], traces=traces, question=question, ontology="prov",
-        prefixes=prov.meta().prefixes,
+        prefixes=prov.meta().prefixes, task_type="all_subclasses",
     )  # fmt: skip
     assert [item.outcome for item in found] == ["success", "failure"]
     assert "subClassOf+" in found[0].content and "subClassOf $ENTITY_1" in found[1].content
@@ -526,6 +515,7 @@ def test_a_way_that_succeeded_elsewhere_is_not_one_to_avoid(prov):
         traces=traces,
         question=question,
         prefixes=prov.meta().prefixes,
+        task_type="all_subclasses",
     )
     assert [item.outcome for item in found] == ["success"]
 
@@ -564,7 +554,7 @@ NAMES = st.sampled_from(
 PATTERNS = st.lists(
     st.tuples(
         st.sampled_from(["?x", "?y", "?someLongVariable"]),
-        NAMES | st.just("rdfs:subClassOf+"),
+        st.sampled_from(["prov:used", "rdfs:subClassOf+"]),
         NAMES | st.just('"text"'),
     ),
     min_size=1,
@@ -602,7 +592,7 @@ def test_calls_are_never_cut_in_a_prompt(patterns, distinct, judgment):
     assume(found)
     for item in found:
         assert _uncut(item)
-        assert len(item.title) <= 45 and len(item.title.split()) <= 10
+        assert len(item.title) <= 80 and len(item.title.split()) <= 10
         assert (
             "http://www.w3.org/ns/prov#Agent" not in item.content
             and "prov:Agent" not in item.content

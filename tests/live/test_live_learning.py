@@ -20,9 +20,10 @@ from rlm import agent
 from rlm.errors import ModelError
 from rlm.learning import dedup
 from rlm.learning.extract import extract_memories
+from rlm.learning.extract_prompts import LESSON_SCHEMA
 from rlm.learning.gates import Gate
 from rlm.learning.judge import judge_trajectory
-from rlm.learning.prompts import JUDGE_SCHEMA, JUDGE_SYSTEM, LESSON_SCHEMA
+from rlm.learning.prompts import JUDGE_SCHEMA, JUDGE_SYSTEM
 from rlm.learning.verify import Verdict
 from rlm.llm import Usage, open_client
 from rlm.loop import Limits

@@ -163,7 +163,7 @@ def test_what_was_recalled_is_not_stored_again(tools, backend):
 def test_a_run_stores_only_so_many(tools):
     for number in range(LEARNT_PER_RUN):
         query = f"SELECT ?x WHERE {{ ?x rdfs:subClassOf+ prov:Agent }} LIMIT {number + 2}"
-        assert tools["mem_extract"](asked(tools, query), TASK, GOOD)["action"] == "add"
+        assert tools["mem_extract"](asked(tools, query), TASK, GOOD)["action"] in ("add", "merge")
     with pytest.raises(LimitExceeded, match=str(LEARNT_PER_RUN)):
         tools["mem_extract"](
             asked(tools, "SELECT ?x WHERE { ?x rdfs:subClassOf prov:Agent }"), TASK, GOOD

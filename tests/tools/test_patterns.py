@@ -1,17 +1,23 @@
-"""What a query leaves in memory: its shape and the words of the schema, and nothing of what was
-asked."""
+"""What a query leaves in memory once its run is judged: its shape and the words of the schema, and
+nothing of what was asked."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from rlm import agent
 from rlm.errors import QueryRefused
 from rlm.handles import Meter, Store
+from rlm.learning.lesson import template_for
+from rlm.learning.verify import Verify
+from rlm.llm import ScriptedClient
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.query.lexer import tokenize
-from rlm.ontology.query.shape import PATTERN_CHARS, pattern_of
-from rlm.tools import RecalledTexts, sparql_tools
-from rlm.tools.sparql import PATTERNS_PER_RUN
+from rlm.ontology.query.shape import pattern_of
+from rlm.tools import sparql_tools
+from rlm.tools.sparql import MOST_CANDIDATES, Patterns
 
 pytestmark = pytest.mark.req("UT-05")
 
@@ -25,21 +31,6 @@ def engine(root, tmp_path_factory):
         root / "ontology" / "harbour.ttl", cache_dir=tmp_path_factory.mktemp("cache")
     ) as opened:
         yield opened
-
-
-@pytest.fixture
-def ask(engine, db):
-    """Ask with a memory; what is said of the pattern."""
-    return asking(engine, db)
-
-
-def asking(engine, db, **options):
-    box = sparql_tools(engine, Store(), Meter(), memory=db, **options)
-
-    def ask(query, **values):
-        return box.functions["sparql_query"](query, explain=True, **values).get("pattern")
-
-    return ask
 
 
 def text(query, **options):
@@ -59,7 +50,7 @@ def text(query, **options):
          "SELECT ?x { $ENTITY_1 ex:knows ?x . ?x ex:knows $ENTITY_1, $ENTITY_2 }"),
         ("SELECT ?x { ?x a ex:Duck ; ex:name 'Secret'@en }", "SELECT ?x { ?x a ex:Duck ; ex:name $TEXT_1 }"),
         ("SELECT ?x { ?x ex:age ?a FILTER(?a > 17 && ?a != 1) } LIMIT 5",
-         "SELECT ?x { ?x ex:age ?a FILTER(?a > $NUMBER_1 && ?a != 1) } LIMIT $NUMBER_2"),
+         "SELECT ?x { ?x ex:age ?a FILTER(?a > $NUMBER_1 && ?a != 1) } LIMIT 5"),
         ("SELECT ?x { ?x ex:since ?d FILTER(?d > '2023-01-01'^^<http://www.w3.org/2001/XMLSchema#date>) }",
          "SELECT ?x { ?x ex:since ?d FILTER(?d > $TEXT_1) }"),
         ("SELECT ?n { ?s ex:name ?n FILTER REGEX(?n, 'secret', 'i') }",
@@ -134,126 +125,194 @@ def test_what_may_not_run_has_no_pattern_either():
         pattern_of("SELECT * { SERVICE <http://x/> { ?s ?p ?o } }", EX)
 
 
-# -- into memory
-# -----------------------------------------------------------------------------------------
-
-
-def test_a_query_that_found_something_becomes_a_procedure(engine, backend):
-    said = asking(engine, backend)(
-        "SELECT ?v WHERE { ?v harbour:mooredAt harbour:Berth4 ; rdfs:label 'Heron One'@en }"
-        " LIMIT 20"
-    )
-    [item] = backend.list_items()
-    assert said == f"stored as {item.memory_id}"
-    assert item.title == "Query with harbour:mooredAt, rdfs:label"
-    assert (
-        item.description
-        == "SELECT query over harbour that found something about moored at, label; "
-        "use it for a question of the same shape."
-    )
-    assert item.content.splitlines()[:2] == [
-        (
-            "1. Run with sparql_query: SELECT ?v WHERE { ?v harbour:mooredAt $ENTITY_1 ; rdfs:label"
-            " $TEXT_1 } LIMIT $NUMBER_1"
-        ),
-        (
-            "2. Put your own values in place of $ENTITY_1 (an IRI), $TEXT_1 (text, language en),"
-            " $NUMBER_1 (a number)."
-        ),
-    ]
-    assert "Berth4" not in str(item) and "Heron" not in str(item)
-    assert (item.trust, item.origin, item.source_type, item.scope.ontology) == (
-        "unverified", "repl", "success", "harbour",
-    )  # fmt: skip
-    assert [hit.item.memory_id for hit in backend.retrieve("Where is it moored?")] == [
-        item.memory_id
-    ]
-
-
-def test_a_pattern_carries_the_name_that_a_person_gave_the_ontology(engine, db):
-    asking(engine, db, ontology="port of call")(MOORED)
-    [item] = db.list_items()
-    assert (
-        item.scope.ontology == "port of call" and "query over port of call that" in item.description
-    )
-
-
-def test_over_a_file_the_schema_is_known_and_places_do_not_count(ask, db):
-    ask("SELECT ?v { ?v harbour:mooredAt ?b OPTIONAL { ?v harbour:notes (?b harbour:Berth4 ()) } }")
-    [item] = db.list_items()
-    assert "OPTIONAL { ?v $ENTITY_1 (?b $ENTITY_2 ()) }" in item.content
-
-
-def test_the_same_pattern_is_stored_once(ask, db):
-    first = ask(MOORED)
-    assert ask(MOORED.replace("Berth4", "Berth2")) == first.replace("stored", "known")
-    assert len(db.list_items()) == 1
-
-
-def test_a_pattern_that_a_person_removed_stays_removed(ask, db):
-    memory_id = ask(MOORED).split()[-1]
-    db.delete(memory_id)
-    assert ask(MOORED) == f"known as {memory_id}"
-    assert db.list_items() == []
+# -- of a run
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("question", "asked", "template", "scope"),
     [
-        "SELECT ?v { ?v harbour:mooredAt harbour:Nowhere }",
-        "ASK { harbour:Berth4 harbour:mooredAt ?x }",
+        ("Which classes are below Agent?", "SELECT ?x { ?x rdfs:subClassOf ex:Agent }",
+         "SELECT ?x { ?x rdfs:subClassOf $ENTITY_1 }", "general"),
+        ("Which agents are there?", "SELECT ?x { ?x a ex:Agent }",
+         "SELECT ?x { ?x a $ENTITY_1 }", "general"),
+        ("What do agents know?", "SELECT ?y { ?x a ex:Agent ; ex:knows ?y , ex:ada }",
+         "SELECT ?y { ?x a ex:Agent ; ex:knows ?y, $ENTITY_1 }", "own"),
+    ],
+)  # fmt: skip
+def test_a_query_of_rdf_s_own_words_is_general_and_any_other_keeps_its_schema(
+    question, asked, template, scope
+):
+    schema = {"http://example.org/Agent", "http://example.org/knows"}
+    found = template_for(
+        asked, EX, asked={"http://example.org/Agent"}, terms=schema, by_place=False
+    )
+    assert found.text == template
+    assert ("ex:knows" in found.terms) == (scope == "own")
+
+
+def test_a_query_too_long_for_a_lesson_is_not_joined():
+    names = " ".join(f"?v{n}" for n in range(180))
+    assert template_for(f"SELECT {names} {{ ?v0 ex:knows ?v1 }}", EX, asked=()) is None
+
+
+@pytest.fixture
+def ask(engine):
+    """Ask; what is noted of it."""
+    patterns = Patterns()
+    box = sparql_tools(engine, Store(), Meter(), patterns=patterns)
+
+    def ask(query, **values):
+        box.functions["sparql_query"](query, **values)
+        return patterns
+
+    return ask
+
+
+def test_a_query_is_noted_and_nothing_is_stored(engine, backend):
+    patterns = Patterns()
+    tools = sparql_tools(engine, Store(), Meter(), memory=backend, patterns=patterns).functions
+    tools["sparql_query"](MOORED)
+    assert [each.query for each in patterns.candidates] == [MOORED]
+    assert backend.list_items() == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "place", "certain"),
+    [
+        ("Heron One", 0, True),
+        ("It is called Heron One, the vessel.", 0, True),
+        ("harbour:Berth4 and harbour:Berth2", 1, True),
+        ("Yes.", 2, True),
+        ("Perhaps", 3, False),
     ],
 )
-def test_a_query_that_found_nothing_leaves_nothing(ask, db, query):
-    assert ask(query) == "not stored: the query found nothing"
-    assert db.list_items() == []
-
-
-def test_no_pattern_where_none_is_wanted_or_no_memory_is(engine, ask, db):
-    assert ask(MOORED, store_pattern=False) is None
-    assert db.list_items() == []
-    assert asking(engine, None)(MOORED) is None
-
-
-def test_a_run_stores_a_few_patterns_at_most(ask, db):
-    said = [
-        ask(f"SELECT ?v ?n{n} {{ ?v harbour:mooredAt ?n{n} }}") for n in range(PATTERNS_PER_RUN + 1)
+def test_the_query_behind_an_answer_is_the_one_whose_result_holds_it(ask, answer, place, certain):
+    queries = [
+        "SELECT ?l { ?v harbour:mooredAt harbour:Berth4 ; rdfs:label ?l }",
+        "SELECT ?b { ?v harbour:mooredAt ?b }",
+        "ASK { ?v harbour:mooredAt harbour:Berth4 }",
+        "SELECT ?p { ?p a owl:ObjectProperty }",
     ]
-    assert all(one.startswith("stored as") for one in said[:-1])
-    assert (
-        said[-1]
-        == f"not stored: {PATTERNS_PER_RUN} patterns were stored in this run, which is the most"
+    for query in queries:
+        patterns = ask(query)
+    assert patterns.behind(answer) == (queries[place], certain)
+
+
+def test_the_narrower_of_two_results_that_hold_an_answer_is_behind_it(ask):
+    ask("SELECT ?s ?l { ?s rdfs:label ?l }")
+    narrow = "SELECT ?l { ?v harbour:mooredAt harbour:Berth4 ; rdfs:label ?l }"
+    ask(narrow)
+    assert ask("SELECT ?s ?l { ?s rdfs:label ?l ; a ?c }").behind("Heron One") == (narrow, True)
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [("SELECT ?v { ?v harbour:mooredAt harbour:Nowhere }", {}), (MOORED, {"store_pattern": False})],
+)
+def test_what_found_nothing_or_is_not_to_be_kept_is_not_noted(ask, query, options):
+    assert ask(query, **options).behind("Heron One") == ("", False)
+
+
+def test_only_the_last_queries_of_a_run_are_remembered(ask):
+    for number in range(MOST_CANDIDATES + 2):
+        patterns = ask(f"SELECT ?v{number} {{ ?v{number} harbour:mooredAt ?b }}", limit=1)
+    assert len(patterns.candidates) == MOST_CANDIDATES
+
+
+# -- into memory, after the verdict
+
+
+def run_over_harbour(root, store, *replies, **options):
+    client = ScriptedClient(list(replies), is_language_model=options.pop("speaks", False))
+    path = root / "ontology" / "harbour.ttl"
+    question = options.pop("question", "What is moored at Berth 4?")
+    return agent.run(question, path, store=store, client=client, **options)
+
+
+ASK_ROWS = f"```repl\nref = sparql_query({MOORED!r})\nprint(sparql_slice(ref)['rows'])\n```"
+LOOK = "```repl\nsparql_slice(sparql_query('SELECT ?b { ?v harbour:mooredAt ?b }'))\n```"
+RIGHT = Verify(MOORED, "set")
+
+
+def answer_of(engine):
+    return ", ".join(row["v"] for row in engine.query(MOORED).text_rows(engine.prefixes))
+
+
+def test_after_a_success_the_query_behind_the_answer_is_kept_and_listed(engine, root, db):
+    done = f"FINAL({answer_of(engine)})"
+    result = run_over_harbour(root, db, LOOK, ASK_ROWS, done, verify=RIGHT)
+    assert result.success
+    [item] = db.list_items()
+    assert [(made["memory_id"], made["action"]) for made in result.new_memories] == [
+        (item.memory_id, "add")
+    ]
+    assert "?v harbour:mooredAt $ENTITY_1" in item.content and "Berth4" not in str(item.content)
+    assert (item.trust, item.scope.ontology) == ("unverified", "harbour")
+
+
+@pytest.mark.parametrize("how", ["failed", "no extraction", "nothing to learn"])
+def test_no_query_of_a_run_that_failed_or_is_to_teach_nothing_is_kept(engine, root, db, how):
+    said = "harbour:Berth2" if how == "failed" else answer_of(engine)
+    options = {"enable_extraction": False} if how == "no extraction" else {}
+    replies, speaks = [ASK_ROWS, f"FINAL({said})"], how == "nothing to learn"
+    if speaks:
+        replies.append('{"items": []}')
+    result = run_over_harbour(root, db, *replies, verify=RIGHT, speaks=speaks, **options)
+    assert result.success == (how != "failed")
+    assert not [item for item in db.list_items() if item.outcome == "success"]
+    if how != "failed":
+        assert db.list_items() == [] and result.new_memories == []
+
+
+def test_the_query_is_joined_to_the_lesson_of_a_model(engine, root, db):
+    said = {
+        "title": "List the vessels at a berth",
+        "description": "For what is moored where.",
+        "steps": ["Find the berth with `search_entity(name)`.", "Run the query below."],
+        "query": True,
+        "general": False,
+    }
+    replies = [LOOK, ASK_ROWS, f"FINAL({answer_of(engine)})", json.dumps({"items": [said]})]
+    result = run_over_harbour(root, db, *replies, verify=RIGHT, speaks=True)
+    [item] = db.list_items()
+    assert item.title == said["title"] and [made["action"] for made in result.new_memories] == [
+        "add"
+    ]
+    assert item.content.endswith(
+        "```sparql\nSELECT ?v WHERE { ?v harbour:mooredAt $ENTITY_1 }\n```"
     )
-    assert len(db.list_items()) == PATTERNS_PER_RUN
+    assert (item.trust, item.scope.ontology) == ("unverified", "harbour"), item.quarantine_reason
 
 
-def test_a_pattern_that_was_recalled_is_not_stored_again(engine, db):
-    recalled = RecalledTexts()
-    query = (
-        "SELECT ?vessel ?berth ?terminal WHERE {{ ?vessel harbour:mooredAt ?berth . ?berth"
-        " harbour:berthOf ?terminal FILTER(?berth != harbour:{0}) }}"
-    )
-    recalled.note(f"Steps somebody wrote: {query.format('Berth4')}")
-    ask = asking(engine, db, recalled=recalled)
-    assert ask(query.format("Berth5")).startswith(
-        "not stored: the pattern repeats text that was recalled from memory"
-    )
-    assert ask(MOORED).startswith("stored as")
-    assert len(db.list_items()) == 1
+def test_a_query_that_only_the_engine_refuses_is_left_out_of_a_lesson(engine, root, db, caplog):
+    said = {
+        "title": "List the vessels at a berth",
+        "description": "For what is moored where.",
+        "steps": [
+            "Find the berth.",
+            'Run `sparql_query("SELECT ?v WHERE { ?v harbour:mooredAt }")`.',
+        ],
+        "query": False,
+        "general": False,
+    }
+    replies = [ASK_ROWS, f"FINAL({answer_of(engine)})", json.dumps({"items": [said]})]
+    run_over_harbour(root, db, *replies, verify=RIGHT, speaks=True)
+    [item] = db.list_items()
+    assert item.content == "- Find the berth."
+    assert "does not run" in caplog.text
 
 
-def test_a_store_that_fails_does_not_cost_the_answer(engine, tmp_path):
-    from rlm.store.open import open_store
-
-    db = open_store(tmp_path / "closed.db", embedder="none")
-    db.close()
-    box = sparql_tools(engine, Store(), Meter(), memory=db).functions
-    assert box["sparql_query"](MOORED).dtype == "results"
-    assert box["sparql_query"](MOORED, explain=True)["pattern"].startswith("not stored: Store")
-
-
-def test_the_longest_pattern_fits_the_memory(ask, db):
-    names = " ".join(f"?v{n}" for n in range(180))
-    said = ask(f"SELECT {names} {{ ?v0 harbour:mooredAt ?v1 }}")
-    assert said.startswith("stored as")
-    assert len(db.list_items()[0].content) < PATTERN_CHARS + 500
+@pytest.mark.parametrize("right", [True, False])
+def test_what_a_model_asks_to_keep_waits_for_the_verdict(engine, root, db, right):
+    code = f"""
+ref = sparql_query({MOORED!r})
+print(sparql_slice(ref)["rows"])
+print(mem_extract(ref, "What is moored at Berth 4?", {{"is_success": True}})["action"])
+print(len(mem_search("moored")))
+"""
+    said = answer_of(engine) if right else "harbour:Berth2"
+    replies = [f"```repl\n{code}```", f"FINAL({said})", '{"items": []}']
+    result = run_over_harbour(root, db, *replies, verify=RIGHT, speaks=True)
+    printed = result.result.iterations[0].code_blocks[0].result.stdout.splitlines()
+    assert printed[-2:] == ["held", "0"]
+    assert len(db.list_items()) == len(result.new_memories) == int(right)

@@ -27,7 +27,7 @@ from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
 from rlm.loop.trace import ToolCall, Trace, numbers_in, render_value
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.secrets import scrub
-from rlm.store.types import Judgment, Run, Trajectory
+from rlm.store.types import Judgment, MemoryItem, Run, Trajectory
 from rlm.tools import (
     RecalledTexts,
     Toolbox,
@@ -38,12 +38,15 @@ from rlm.tools import (
     view_tools,
 )
 from rlm.tools.learned import learned_tools
+from rlm.tools.sparql import Patterns
 from rlm.tools.toolbox import keep_results
 
 RECALLING = frozenset(("mem_get", "mem_quote", "memory_query", "memory_get_context"))
 """Tools whose texts a run must not store again as something new."""
 
 OnStep = Callable[[RLMIteration], None]
+WRITING = ("mem_add", "mem_extract", "mem_learn_from_failure")
+"""Tools that leave a memory."""
 
 
 class Attempt:
@@ -80,6 +83,8 @@ class Attempt:
         self.judgment: Judgment | None = None
         self.verdict: Verdict | None = None
         self.uses = Uses()
+        self.patterns, self.held = Patterns(), list[MemoryItem]()
+        """What may be kept once the run is judged: queries, and lessons that the model wants."""
         self.repeats = RecalledTexts()
         for item in recalled.injected:
             self.repeats.note(item.content)
@@ -106,7 +111,11 @@ class Attempt:
                 ontology=None if self.graph is None else self.graph.name,
                 trace=self.trace,
                 prefixes=None if self.graph is None else self.graph.meta.prefixes,
+                held=self.held,
             )
+            if not self.spec.enable_extraction:  # the memories are to stay as they are
+                kept = {name: each for name, each in box.functions.items() if name not in WRITING}
+                box = Toolbox(kept, box.untimed)
             if "graph" not in memory.lacks:
                 box = box | graph_tools(memory, self.meter, recalled=repeats)
         if self.graph is not None:
@@ -115,8 +124,7 @@ class Attempt:
                 self.handles,
                 self.meter,
                 memory=memory,
-                recalled=repeats,
-                session=session,
+                patterns=self.patterns,
                 ontology=self.graph.name,
             )
             box = box | view_tools(self.graph.views, self.meter)

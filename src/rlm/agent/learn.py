@@ -3,17 +3,27 @@ that are there."""
 
 from __future__ import annotations
 
+import functools
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.agent.attempt import Attempt
+from rlm.agent.parts import Graph
+from rlm.errors import QueryTimeout, RLMError
 from rlm.learning import dedup
 from rlm.learning.confidence import confirm_signal, followed_of, signals_for
 from rlm.learning.extract import extract_contrast
+from rlm.learning.lesson import fill_gaps, may_run
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.engine.protocol import Engine
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Lessons, MemoryItem, Signal
 
+LOG = logging.getLogger("rlm.agent")
+PARSE_S = 2.0
+"""How long an engine may take over the query of a lesson."""
 FAIR_TURNS = 5
 """A run that was given fewer had no chance to find out."""
 
@@ -32,18 +42,19 @@ def learn(
     attempts: Sequence[Attempt], store: MemoryBackend, *, extract: bool, lineage: Mapping[str, Any]
 ) -> Learned:
     """What the attempts at one question teach, the chosen attempt first. Writes nothing. A run that
-    a person, a limit or a dead model ended says nothing of its memories, and teaches nothing."""
-    lessons = [
-        _credit(attempt) if attempt.is_judged and _own_end(attempt) else Lessons()
-        for attempt in attempts
-    ]
-    judged = [attempt for attempt in attempts if attempt.is_judged and _own_end(attempt)]
-    if not extract or not judged or not _own_end(attempts[0]):
+    a person, a limit or a dead model ended says nothing of its memories, and teaches nothing; nor
+    does one that nobody could judge. Without `extract` every memory stays as it was."""
+    if not extract:
+        return Learned(lessons=[Lessons(touches=False) for _ in attempts])
+    lessons = [_credit(attempt) if _teaches(attempt) else Lessons() for attempt in attempts]
+    judged = [attempt for attempt in attempts if _teaches(attempt)]
+    if not judged or not _own_end(attempts[0]):
         return Learned(lessons=lessons)
     used = {hit.item.memory_id for attempt in attempts for hit in attempt.recalled.hits}
-    plan = dedup.apply(store, _extract(judged, lineage), used)
+    items = [*_extract(judged, lineage), *_held(judged, lineage)]
+    plan = dedup.apply(store, items, used)
     first = lessons[0]
-    found_again = tuple(_found_again(attempts[0], plan.outcomes))
+    found_again = tuple(_found_again(attempts[0], plan))
     changes, archived = tuple(plan.update), tuple(plan.archive)
     lessons[0] = Lessons((*first.signals, *found_again), changes, archived, first.followed)
     return Learned(plan.add, lessons, plan.outcomes)
@@ -56,6 +67,22 @@ def _credit(attempt: Attempt) -> Lessons:
     return Lessons(tuple(signals), followed=tuple(followed_of(recalled.ids, attempt.uses)))
 
 
+def _teaches(attempt: Attempt) -> bool:
+    """Whether it ended by itself and there is a verdict on it."""
+    return attempt.is_judged and _own_end(attempt)
+
+
+def _held(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[MemoryItem]:
+    """What the model itself asked to keep: what worked only where the run succeeded."""
+    items = []
+    for attempt in attempts:
+        for item in attempt.held:
+            if attempt.succeeded or item.outcome == "failure":
+                item.provenance = {**_provenance(attempt, lineage), **item.provenance}
+                items.append(item)
+    return items
+
+
 def _own_end(attempt: Attempt) -> bool:
     """Whether it ended by itself: with an answer, in circles, or after a fair number of turns."""
     result = attempt.result
@@ -65,36 +92,42 @@ def _own_end(attempt: Attempt) -> bool:
     return in_circles and len(result.iterations) >= FAIR_TURNS
 
 
-def _found_again(best: Attempt, outcomes: Sequence[Mapping[str, Any]]) -> Iterator[Signal]:
+def _found_again(best: Attempt, plan: dedup.DedupPlan) -> Iterator[Signal]:
     """A success that leads to a stored memory which it did not follow speaks for that memory."""
     followed = followed_of(best.recalled.ids, best.uses)
-    for outcome in outcomes:
-        known = outcome["action"] == "skip" and outcome["why"] == dedup.THERE_ALREADY
-        if best.succeeded and known and outcome["memory_id"] not in followed:
-            yield confirm_signal(outcome["memory_id"])
+    merged = {memory_id for memory_id, _ in plan.update}
+    for outcome in plan.outcomes:
+        memory_id, why = outcome["memory_id"], outcome["why"]
+        known = memory_id in merged or (outcome["action"], why) == ("skip", dedup.THERE_ALREADY)
+        if best.succeeded and known and memory_id not in followed:
+            yield confirm_signal(memory_id)
 
 
-def _extract(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[MemoryItem]:
-    best = attempts[0]
-    graph, task = best.graph, best.spec.task
-    provenance: dict[str, Any] = {
-        "trajectory_id": best.trajectory.trajectory_id,
-        "run_id": best.trajectory.run_id,
+def _provenance(attempt: Attempt, lineage: Mapping[str, Any]) -> dict[str, Any]:
+    graph, task = attempt.graph, attempt.spec.task
+    return {
+        "trajectory_id": attempt.trajectory.trajectory_id,
+        "run_id": attempt.trajectory.run_id,
         **({} if graph is None else {"ontology_name": graph.name}),
         **({} if task is None else {"curriculum_id": task.curriculum_id, "task_id": task.task_id}),
         **lineage,
     }
+
+
+def _extract(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[MemoryItem]:
+    best = attempts[0]
+    if best.speaks and best.result.error is not None:
+        return []  # a model that fails is not asked what it learnt
     known: dict[str, Any] = {
-        "client": best.judge_client(),
+        "client": best.models.root if best.speaks else None,
         "question": best.query,
         "task_type": next(iter(best.spec.task_types), ""),
-        "ontology": None if graph is None else graph.name,
-        "prefixes": {} if graph is None else graph.meta.prefixes,
-        "provenance": provenance,
+        "provenance": _provenance(best, lineage),
         "session": best.trajectory.trajectory_id,
         "recalled": best.repeats,
         "foreign": [text for attempt in attempts for text in attempt.meter.seen],
         "usage": best.result.usage,
+        **({} if best.graph is None else _known_of(best, best.graph)),
     }
     verdicts = [attempt.judgment for attempt in attempts if attempt.judgment is not None]
     artifacts = [attempt.artifact() for attempt in attempts]
@@ -105,3 +138,33 @@ def _extract(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[Me
         evidence=[attempt.evidence() for attempt in attempts],
         **known,
     )
+
+
+def _known_of(attempt: Attempt, graph: Graph) -> dict[str, Any]:
+    """What the ontology of a run says about its queries."""
+    meta = graph.meta
+    query, certain = attempt.patterns.behind(attempt.result.answer)
+    return {
+        "ontology": graph.name,
+        "prefixes": meta.prefixes,
+        "terms": {*meta.classes, *meta.properties, *meta.pred_freq},
+        "all_terms": not meta.sampled,
+        "query": query,
+        "certain": certain,
+        "parses": functools.partial(_parses, graph.engine),
+    }
+
+
+def _parses(engine: Engine, query: str) -> bool:
+    """Whether the engine of the run takes a query, with something in its gaps. An endpoint is not
+    asked: the guard is enough there."""
+    if not may_run(query) or not isinstance(engine, LocalEngine):
+        return may_run(query)
+    try:
+        engine.query(fill_gaps(query), limit=1, timeout_s=PARSE_S)
+    except QueryTimeout:
+        return True
+    except RLMError as exc:
+        LOG.warning("a query of a lesson does not run: %s", exc)
+        return False
+    return True

@@ -145,6 +145,7 @@ class AgentRun:
                 skip=skip,
                 text=parts.context is not None,
                 task_types=spec.task_types,
+                count_access=spec.enable_extraction,
             ),
         )
         return Attempt(self.stack, spec, parts, self.record, remembered, hint=hint, number=number)

@@ -93,6 +93,7 @@ def recall(
     skip: int = 0,
     text: bool = False,
     task_types: Sequence[str] = (),
+    count_access: bool = True,
 ) -> RecalledContext:
     """The memories for a question and the context that holds the best of them. `k` 0 recalls
     nothing.
@@ -106,7 +107,8 @@ def recall(
     hits: list[Hit] = []
     if k:
         spare = SPARE_OF_KIND if task_types else SPARE
-        found = store.retrieve(" ".join((*task_types, query)), k + spare + skip, scope=scope)
+        asked = " ".join((*task_types, query))
+        found = store.retrieve(asked, k + spare + skip, scope=scope, count_access=count_access)
         over_text = text or graph is None
         fit = [hit for hit in found if _is_fit(hit.item, task_types, text=over_text)]
         fit.sort(key=lambda hit: -len(_kinds_shared(hit.item, task_types)))

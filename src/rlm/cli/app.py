@@ -10,6 +10,7 @@ from rlm.cli.session import Session
 
 MEMORY = {
     "add": "rlm.cli.memory_write:add",
+    "consolidate": "rlm.cli.memory_write:consolidate",
     "edit": "rlm.cli.memory_write:edit",
     "import": "rlm.cli.memory_import:import_",
     "insights": "rlm.cli.insights:insights",

@@ -24,6 +24,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "rlm memory list --pack core_v1 --json",
     ),
     "memory stats": ("rlm memory stats", "rlm memory stats --project other --json"),
+    "memory consolidate": ("rlm memory consolidate --dry-run",),
     "memory import": ("rlm memory import memories.json",),
     "memory show": ("rlm memory show 3f2a91c0",),
     "memory edit": (

@@ -1,4 +1,4 @@
-"""The memory commands that change something: add, edit, rm, restore, review."""
+"""The memory commands that change something: add, edit, rm, restore, review, consolidate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from rlm import config
 from rlm.cli.command import count, unit, with_options, words
 from rlm.cli.ids import find_memory, name_memory
-from rlm.cli.output import print_json, print_text
+from rlm.cli.output import number_of, print_json, print_text, progress
 from rlm.cli.session import Session
 from rlm.cli.text import read_text
 from rlm.errors import RLMError, ValidationError
@@ -247,3 +247,31 @@ def _reason(item: MemoryItem) -> str:
     pack = item.provenance.get("pack")
     signed = f"from the pack {pack}, which no trusted key signed"
     return signed if pack else f"from {item.origin}, not yet reviewed"
+
+
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do not.")
+def consolidate(session: Session, dry_run: bool) -> None:
+    """Find lessons that say the same, keep the best of each and archive the others.
+
+    `rlm memory restore ID` brings one back. What a person or a pack wrote is never archived.
+    """
+    from rlm.learning.dedup import consolidate_store, find_same
+
+    found = []
+    if not session.lacks_store():
+        with session.reading() if dry_run else session.changing() as store:
+            with progress("comparing lessons", store.stats()["memories"]) as step:
+                found = find_same(store, step)
+            if not dry_run:
+                consolidate_store(store, found)
+    rows = [
+        (other.memory_id, other.title, group.kept.memory_id, group.kept.title)
+        for group in found
+        for other in group.others
+    ]
+    document = {"dry_run": dry_run, "lessons": [group.to_dict() for group in found]}
+    session.show_table(
+        document, ("id", "title", "says what", "kept as"), rows, ("title", "kept as")
+    )
+    word = "would be archived" if dry_run else "archived"
+    session.notify(f"{number_of(len(rows), 'memory', 'memories')} {word}")

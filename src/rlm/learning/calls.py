@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlm.errors import RLMError
+from rlm.learning.lesson import is_common
 from rlm.loop.trace import ToolCall
 from rlm.ontology.query.shape import names_of, template_of
 from rlm.ontology.terms import Prefixes, is_machinery, local_name
-from rlm.ontology.vocabulary import SKOS, XSD
 
 LINKING = {"search_entity": "query", "search_by_label": "text"}
 """Tools that find an IRI for a name, and the parameter that holds the name."""
@@ -121,11 +121,6 @@ def expand_name(name: str, prefixes: Prefixes) -> str:
     with suppress(RLMError):
         return prefixes.expand(name)
     return ""
-
-
-def is_common(iri: str) -> bool:
-    """Whether a term is of the vocabularies that every ontology is written in."""
-    return is_machinery(iri) or iri.startswith((XSD, SKOS))
 
 
 # -- what the question named

@@ -1,43 +1,72 @@
-"""Whether a lesson is new: add, merge, skip or replace (PM-12).
+"""Whether a lesson is new: add, merge, skip or replace (PM-12); and which lessons of a store are
+one.
 
-Two memories are about the same when they are for the same kinds of questions and the same ontology,
-and their titles are alike: the ratio of `difflib.SequenceMatcher` over the normalised titles is at
-least 0.7. To merge or to skip, what they say must be alike too: the same query where both have one,
-and half of their words in common (Dice). Nothing is written here: `plan` says what to do, and who
+Two memories are one lesson when they do the same for the same ontology with the same outcome,
+whatever their titles. Where both hold a query, the query decides: the same one, names of variables
+and placeholders aside, or nearly the same under the same title. Elsewhere their words decide, by
+stems (Dice) and by their vectors. The thresholds and what they were measured on are in
+docs/experiments.md. Of two that are one, the better survives whole: one with a query, that is
+believed more, whose steps say more. No words are mixed.
+
+Candidates are what the store's own search returns for a lesson, so the cost of one does not grow
+with the store. Nothing is written here but by `consolidate_store`: `apply` says what to do, and who
 calls it does all of it in one transaction.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from rlm.context import STEPS, bullets, is_shown_whole, list_steps
+from rlm.context import bullets
 from rlm.learning.gates import REPEATS
 from rlm.learning.kinds import COUNTED
+from rlm.learning.lesson import FENCED, find_queries, shape_words
+from rlm.retrieval.embed import Embedder
+from rlm.retrieval.tokens import tokens
 from rlm.store.backend import MemoryBackend
+from rlm.store.document import item_text
 from rlm.store.identity import normalize
 from rlm.store.types import MemoryItem
 
+log = logging.getLogger("rlm.learning")
+
 THERE_ALREADY = "it is there already"
+NEW = "nothing like it is there"
 TITLE_ALIKE = 0.7
-CONTENT_ALIKE = 0.5
-LOOKED_AT = 500
-"""Stored memories that a new one is compared with: the newest of its kind."""
+SHARED_BESIDE_TITLE = 0.6
+SHARED_WORDS, ALIKE_VECTORS = 0.7, 0.8
+SHARED_WORDS_ALONE = 0.8
+"""Of all words, where there is no embedder."""
+SAME_TITLE_WORDS, SAME_TITLE_QUERY = 0.3, 0.5
+CANDIDATES = 20
+QUARANTINED = 200
+"""Those in quarantine that one in quarantine is compared with: search does not find them."""
+ASKED_CHARS = 500
+PAGE = 500
 TAGS = 32
-_QUERY = re.compile(r"sparql_query\(\"(.*?)\"\s*[,)]")
-_WORD = re.compile(r"[\w$]+")
+MERGED_FROM, CONSOLIDATED_INTO = "merged_from", "consolidated_into"
+_STOP = frozenset(
+    tokens(
+        "a an and are as at be by does do for from given how in into is it its of on or over that"
+        " the their there these this through to what when where which who whose with"
+    )
+)
+_CALL = re.compile(r"`[^`]+`|\$[A-Z]+_\d")
 
 Kind = Literal["add", "merge", "skip", "replace"]
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What to do with a new memory; `merged` is what `target`, a stored one, becomes. To add with a
-    target: both have the same words for different calls, and the new one is to say so."""
+    """What to do with a new memory; `merged` is what `target`, a stored one, becomes, or the new
+    one that takes its place. To add with a target: both have the same words for different calls,
+    and the new one is to say so."""
 
     action: Kind
     target: MemoryItem | None = None
@@ -56,22 +85,120 @@ class DedupPlan:
     """One for each new item: memory_id, title, action, why."""
 
 
+# -- whether two are one
+
+
 def title_similarity(one: str, other: str) -> float:
     """From 0 to 1: the ratio of difflib over normalised titles."""
     return SequenceMatcher(None, normalize(one), normalize(other), autojunk=False).ratio()
 
 
-def content_similarity(one: str, other: str) -> float:
-    """From 0 to 1: Dice over the sets of words; 0 when both hold a query and none is the same."""
-    queries = [{normalize(query) for query in _QUERY.findall(text)} for text in (one, other)]
-    if all(queries) and not queries[0] & queries[1]:
-        return 0.0
-    words = [set(_WORD.findall(normalize(text))) for text in (one, other)]
-    total = len(words[0]) + len(words[1])
-    return 2 * len(words[0] & words[1]) / total if total else 1.0
+def query_similarity(one: str, other: str) -> float | None:
+    """From 0 to 1: the nearest two queries of two contents, 1 for the same but for its names; None
+    when either has none."""
+    first, second = (
+        [shape_words(query.text) for query in find_queries(text)] for text in (one, other)
+    )
+    pairs = [(left, right) for left in first for right in second]
+    return max((_dice(_pairs(left), _pairs(right)) for left, right in pairs), default=None)
 
 
-def decide(new: MemoryItem, existing: Iterable[MemoryItem]) -> Action:
+def word_similarity(one: MemoryItem, other: MemoryItem) -> float:
+    """From 0 to 1: Dice over the stems of all that two memories say beside their queries."""
+    return _dice(Counter(_stems(one)), Counter(_stems(other)))
+
+
+def is_same_lesson(one: MemoryItem, other: MemoryItem, embedder: Embedder | None = None) -> bool:
+    """Whether two memories do the same, for the same, with the same outcome."""
+    if _is_failure(one) != _is_failure(other) or not _same_place(one, other):
+        return False
+    queries = query_similarity(one.content, other.content)
+    if queries == 1.0:
+        return True
+    if not _same_kind(one, other):
+        return False
+    words = word_similarity(one, other)
+    if normalize(one.title) == normalize(other.title):
+        return words >= SAME_TITLE_WORDS if queries is None else queries >= SAME_TITLE_QUERY
+    if queries is not None or _differ_by_a_word(one, other):
+        return False
+    if title_similarity(one.title, other.title) >= TITLE_ALIKE and words >= SHARED_BESIDE_TITLE:
+        return True
+    if embedder is None:
+        return words >= SHARED_WORDS_ALONE
+    return words >= SHARED_WORDS and _cosine(one, other, embedder) >= ALIKE_VECTORS
+
+
+def _pairs(words: Sequence[str]) -> Counter[tuple[str, str]]:
+    return Counter(zip(["", *words], [*words, ""], strict=True))
+
+
+def _dice(one: Counter[Any], other: Counter[Any]) -> float:
+    total = one.total() + other.total()
+    return 2 * (one & other).total() / total if total else 1.0
+
+
+def _stems(item: MemoryItem) -> set[str]:
+    text = f"{item.title}\n{item.description}\n{FENCED.sub('', item.content)}"
+    return set(tokens(text)) - _STOP
+
+
+def _differ_by_a_word(one: MemoryItem, other: MemoryItem) -> bool:
+    """Whether each title says something that the other memory nowhere says, as domain and range, or
+    the same in another order, as the parts of a supplier and the supplier of a part."""
+    titles = [
+        [stem for stem in dict.fromkeys(tokens(item.title)) if stem not in _STOP]
+        for item in (one, other)
+    ]
+    if set(titles[0]) - _stems(other) and set(titles[1]) - _stems(one):
+        return True
+    shared = [
+        [stem for stem in title if stem in titles[0] and stem in titles[1]] for title in titles
+    ]
+    return shared[0] != shared[1]
+
+
+def _cosine(one: MemoryItem, other: MemoryItem, embedder: Embedder) -> float:
+    plain = [replace(item, content=FENCED.sub("", item.content)) for item in (one, other)]
+    left, right = embedder.embed_documents([item_text(item) for item in plain])
+    return float(left @ right)
+
+
+def _is_failure(item: MemoryItem) -> bool:
+    return item.outcome == "failure" or item.source_type == "failure"
+
+
+def _same_place(one: MemoryItem, other: MemoryItem) -> bool:
+    """Of the same ontology and trust; what is in quarantine meets only what is there too."""
+    if (one.trust == "quarantined") != (other.trust == "quarantined"):
+        return False
+    return (one.scope.ontology or "").casefold() == (other.scope.ontology or "").casefold()
+
+
+def _same_kind(one: MemoryItem, other: MemoryItem) -> bool:
+    """Not for different kinds of task, as far as both say; nor counts of different things."""
+    kinds, others = set(one.scope.task_types), set(other.scope.task_types)
+    if kinds and others and not kinds & others:
+        return False
+    counted, counts = set(one.tags) & COUNTED, set(other.tags) & COUNTED
+    return not (counted and counts) or counted == counts
+
+
+# -- which of two survives
+
+
+def quality(item: MemoryItem) -> tuple[bool, float, int]:
+    """What makes one of two lessons the better: a query, how far it is believed, and how much its
+    steps say (calls and placeholders, then a few words more or less do not count)."""
+    steps = bullets(FENCED.sub("", item.content))
+    calls = sum(len(_CALL.findall(step)) for step in steps)
+    words = sum(len(step.split()) for step in steps)
+    return bool(find_queries(item.content)), round(item.confidence or 0.0, 1), calls + words // 8
+
+
+def decide(
+    new: MemoryItem, existing: Iterable[MemoryItem], embedder: Embedder | None = None
+) -> Action:
     """What to do with a new memory beside those that are there."""
     known = list(existing)
     same = next((old for old in known if old.memory_id == new.memory_id), None)
@@ -80,92 +207,68 @@ def decide(new: MemoryItem, existing: Iterable[MemoryItem]) -> Action:
         return Action("skip", same, THERE_ALREADY + archived)
     if new.quarantine_reason == REPEATS:
         return Action("skip", None, REPEATS)
-    near = [old for old in known if not old.archived_at and _comparable(new, old)]
-    near.sort(key=lambda old: (-title_similarity(new.title, old.title), old.memory_id))
-    for old in near:
-        found = _against(new, old)
-        if found is not None:
-            return found
-    words = normalize(new.title), normalize(new.description)
-    twin = next(
-        (old for old in near if (normalize(old.title), normalize(old.description)) == words), None
-    )
-    return Action("add", twin, "one does it by other calls" if twin else "nothing like it is there")
+    live = [old for old in known if not old.archived_at]
+    live.sort(key=lambda old: (-title_similarity(new.title, old.title), old.memory_id))
+    for old in live:
+        if is_same_lesson(new, old, embedder):
+            return _against(new, old)
+    for old in live:
+        if _overcomes(new, old):
+            return Action("replace", old, "a success takes the place of a failure", new)
+    titled = [old for old in live if normalize(old.title) == normalize(new.title)]
+    if not titled:
+        return Action("add", None, NEW)
+    twin = next((old for old in titled if _same_place(new, old)), None)
+    if twin is None or normalize(twin.description) != normalize(new.description):
+        twin = None
+    return Action("add", twin, "one of this title does something else, or is for something else")
 
 
-def _distinguish(new: MemoryItem, old: MemoryItem) -> MemoryItem:
-    """The new one with a description that says which other it is not; its id stays."""
-    return replace(
-        new, description=f"{new.description.rstrip('. ')}; other calls than {old.memory_id[:8]}."
-    )
-
-
-def _comparable(new: MemoryItem, old: MemoryItem) -> bool:
-    """Of the same kind, ontology and trust; what is in quarantine meets only what is there too."""
-    if (new.trust == "quarantined") != (old.trust == "quarantined"):
+def _overcomes(new: MemoryItem, old: MemoryItem) -> bool:
+    """Whether a success is about what an own failure says to avoid."""
+    if _is_failure(new) or not _is_failure(old) or new.trust == "quarantined":
         return False
-    if set(new.scope.task_types) != set(old.scope.task_types):
-        return False
-    if (new.scope.ontology or "").casefold() != (old.scope.ontology or "").casefold():
-        return False
-    if set(new.tags) & COUNTED != set(old.tags) & COUNTED:
-        return False
-    return title_similarity(new.title, old.title) >= TITLE_ALIKE
+    alike = title_similarity(new.title, old.title) >= TITLE_ALIKE
+    return alike and _is_own(new, old) and _same_place(new, old) and _same_kind(new, old)
 
 
-def _against(new: MemoryItem, old: MemoryItem) -> Action | None:
-    """What a memory about the same means for a new one; None when both can stand."""
+def _is_own(new: MemoryItem, old: MemoryItem) -> bool:
+    """Whether a run may change it: not what a person or a pack says, nor what others share."""
+    of_a_person = old.source_type in ("human", "pack") or old.trust == "trusted"
+    return not of_a_person and old.level == new.level
+
+
+def _against(new: MemoryItem, old: MemoryItem) -> Action:
+    """What is done with a new lesson where one is there already."""
     if new.trust == "quarantined":
         return Action("skip", old, "one like it is in quarantine already")
-    of_a_person = old.source_type in ("human", "pack") or old.trust == "trusted"
-    of_others = old.level != new.level  # one project does not rewrite what a team or org shares
-    if not _is_failure(new) and _is_failure(old):
-        kept = of_a_person or of_others
-        return None if kept else Action("replace", old, "a success takes the place of a failure")
-    if _is_failure(new) != _is_failure(old):
-        return None
-    if content_similarity(new.content, old.content) < CONTENT_ALIKE:
-        return None
-    if of_a_person:
-        return Action("skip", old, "a person or a pack says the same")
-    if of_others:
-        return Action("skip", old, f"one of the {old.level} says the same")
-    if old.access_count > 0 and new.access_count == 0:
+    if not _is_own(new, old):
+        shared = old.level if old.level != new.level else "a person or a pack"
+        return Action("skip", old, f"one of {shared} says the same")
+    has_query = quality(new)[0] and not quality(old)[0]
+    if old.access_count > 0 and new.access_count == 0 and not has_query:
         return Action("skip", old, "one that is in use says the same")
-    return Action("merge", old, "one says nearly the same", merge(old, new))
+    if quality(new) > quality(old):
+        return Action("replace", old, "it says the same, and more", merge(new, old))
+    return Action("merge", old, "one says the same", merge(old, new))
 
 
-def _is_failure(item: MemoryItem) -> bool:
-    return item.outcome == "failure" or item.source_type == "failure"
+def merge(better: MemoryItem, other: MemoryItem) -> MemoryItem:
+    """The better memory whole, with the tags and the sources of the other."""
+    return replace(
+        better,
+        tags=list(dict.fromkeys([*better.tags, *other.tags]))[:TAGS],
+        provenance=_both(better, [other]),
+        confidence=max(better.confidence or 0.0, other.confidence or 0.0),
+    )
 
 
-def merge(old: MemoryItem, new: MemoryItem) -> MemoryItem:
-    """The old memory with the steps that a prompt has room for, tags and sources of the new."""
-    steps = bullets(old.content)[:STEPS]
-    content = old.content
-    seen = {normalize(step) for step in steps}
-    calls = set(_QUERY.findall(old.content))
-    for step in bullets(new.content)[:STEPS]:
-        if normalize(step) in seen or len(steps) >= STEPS or (calls and _QUERY.search(step)):
-            continue
-        longer = list_steps([*steps, step])
-        if is_shown_whole(replace(old, content=longer)):
-            steps, content = [*steps, step], longer
-            seen.add(normalize(step))
-    tags = list(dict.fromkeys([*old.tags, *new.tags]))[:TAGS]
-    tools = tuple(dict.fromkeys([*old.scope.tools, *new.scope.tools]))
-    scope = replace(old.scope, tools=tools) if content != old.content else old.scope
-    merged = replace(old, content=content, tags=tags, scope=scope, provenance=_both(old, new))
-    merged.rekey()
-    return merged
-
-
-def _both(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
-    """The older one's provenance, with the runs of the others under `merged_from`."""
-    before = old.provenance.get("merged_from")
+def _both(better: MemoryItem, others: Sequence[MemoryItem]) -> dict[str, Any]:
+    """A memory's provenance, with the runs of the others."""
+    before = better.provenance.get(MERGED_FROM)
     known = [part for part in before if isinstance(part, str)] if isinstance(before, list) else []
-    source = new.provenance.get("trajectory_id") or new.memory_id
-    return {**old.provenance, "merged_from": list(dict.fromkeys([*known, str(source)]))[-20:]}
+    sources = [str(item.provenance.get("trajectory_id") or item.memory_id) for item in others]
+    return {**better.provenance, MERGED_FROM: list(dict.fromkeys([*known, *sources]))[-20:]}
 
 
 # -- all of a run
@@ -179,7 +282,7 @@ def apply(
     plan = DedupPlan()
     changed: dict[str, MemoryItem] = {}
     for item in items:
-        known = {old.memory_id: old for old in _find_candidates(store, item)}
+        known = {old.memory_id: old for old in find_candidates(store, item)}
         for memory_id in known.keys() & used:
             known[memory_id] = replace(
                 known[memory_id], access_count=max(1, known[memory_id].access_count)
@@ -187,44 +290,118 @@ def apply(
         known |= {old.memory_id: old for old in plan.add} | changed
         for gone in plan.archive:
             known.pop(gone, None)
-        _note(plan, changed, item, decide(item, known.values()))
+        _note(plan, changed, item, decide(item, known.values(), store.embedder))
     return plan
 
 
 def _note(plan: DedupPlan, changed: dict[str, MemoryItem], item: MemoryItem, found: Action) -> None:
     memory_id = item.memory_id
-    target = found.target
+    target, merged = found.target, found.merged
     if found.action == "add":
-        plan.add.append(item if found.target is None else _distinguish(item, found.target))
-    elif target is not None and found.action == "replace":
-        plan.add.append(item)
-        if target in plan.add:
-            plan.add.remove(target)
-        else:
-            plan.archive.append(target.memory_id)
-    elif target is not None and found.action == "merge" and found.merged is not None:
-        merged = found.merged
+        plan.add.append(item if target is None else _distinguish(item, target))
+    elif target is not None and merged is not None and target in plan.add:
+        plan.add[plan.add.index(target)] = merged
         memory_id = merged.memory_id
-        if target in plan.add:
-            plan.add[plan.add.index(target)] = merged
-        elif target.memory_id not in changed:
-            plan.update.append((target.memory_id, _changes(target, merged)))
-            changed[target.memory_id] = replace(merged, memory_id=target.memory_id)
+    elif target is not None and merged is not None and found.action == "replace":
+        plan.add.append(merged)
+        plan.archive.append(target.memory_id)
     elif target is not None:
         memory_id = target.memory_id
+        if merged is not None and memory_id not in changed:
+            plan.update.append((memory_id, _changes(target, merged)))
+            changed[memory_id] = merged
     plan.outcomes.append(
         {"memory_id": memory_id, "title": item.title, "action": found.action, "why": found.why}
     )
 
 
+def _distinguish(new: MemoryItem, old: MemoryItem) -> MemoryItem:
+    """The new one with a description that says which other it is not; its id stays."""
+    return replace(
+        new, description=f"{new.description.rstrip('. ')}; other calls than {old.memory_id[:8]}."
+    )
+
+
 def _changes(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
-    names = ("content", "tags", "scope", "provenance")
+    names = ("tags", "provenance")
     return {name: getattr(new, name) for name in names if getattr(new, name) != getattr(old, name)}
 
 
-def _find_candidates(store: MemoryBackend, item: MemoryItem) -> list[MemoryItem]:
-    """The memories that an item could be like. Of those with a kind, the ones with its tag."""
-    tag = item.tags[0] if item.tags and item.scope.task_types else None
-    found = store.list_items(tag=tag, limit=LOOKED_AT)
+def find_candidates(store: MemoryBackend, item: MemoryItem) -> list[MemoryItem]:
+    """The memories that an item could be one with: what search finds for its words."""
+    if item.trust == "quarantined":
+        found = store.list_items(trust="quarantined", limit=QUARANTINED)
+    else:
+        queries = " ".join(query.text for query in find_queries(item.content))
+        text = f"{item.title} {item.description} {queries or item.content}"[:ASKED_CHARS]
+        found = [hit.item for hit in store.retrieve(text, CANDIDATES, count_access=False)]
     same = store.get(item.memory_id)
     return found if same is None else [*found, same]
+
+
+# -- all of a store
+
+
+@dataclass(frozen=True, slots=True)
+class SameLessons:
+    """One lesson of a store, and the others that say the same."""
+
+    kept: MemoryItem
+    others: tuple[MemoryItem, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ids and titles, as JSON types."""
+        names = ("memory_id", "title")
+        kept, *others = (
+            {name: getattr(item, name) for name in names} for item in (self.kept, *self.others)
+        )
+        return {"kept": kept, "archived": others}
+
+
+def find_same(
+    store: MemoryBackend, on_progress: Callable[[int], None] | None = None
+) -> list[SameLessons]:
+    """The lessons that a store holds more than once, the best of each first. Compares each with
+    what search finds for it, not with all. What a person or a pack says is kept always."""
+    items = sorted(_all_items(store), key=lambda item: (*quality(item), item.memory_id))
+    gone: set[str] = set()
+    found = []
+    for done, best in enumerate(reversed(items), 1):
+        if on_progress is not None:
+            on_progress(done)
+        if best.memory_id in gone:
+            continue
+        others = [
+            other
+            for other in find_candidates(store, best)
+            if other.memory_id not in {*gone, best.memory_id}
+            and not other.archived_at
+            and _is_own(best, other)
+            and quality(other) <= quality(best)
+            and is_same_lesson(best, other, store.embedder)
+        ]
+        if others:
+            gone |= {best.memory_id, *(other.memory_id for other in others)}
+            found.append(SameLessons(best, tuple(others)))
+    return found
+
+
+def consolidate_store(store: MemoryBackend, same: Sequence[SameLessons]) -> None:
+    """Keep the best of each, with the sources of the others, and archive those: all or nothing.
+    Each says in its provenance where it went, and `restore` brings it back."""
+    with store.together():
+        for group in same:
+            kept = group.kept
+            store.update(kept.memory_id, provenance=_both(kept, group.others))
+            for other in group.others:
+                into = {**other.provenance, CONSOLIDATED_INTO: kept.memory_id}
+                store.update(other.memory_id, provenance=into)
+                store.delete(other.memory_id)
+                log.info("%s (%s) says what %s says", other.memory_id, other.title, kept.memory_id)
+
+
+def _all_items(store: MemoryBackend) -> Iterator[MemoryItem]:
+    offset = 0
+    while page := store.list_items(limit=PAGE, offset=offset):
+        yield from (item for item in page if item.trust != "quarantined")
+        offset += PAGE

@@ -1,35 +1,46 @@
 """From a judged run to memories: 1 to 3 procedures, or none when there is nothing to learn
 (ReasoningBank).
 
-A model writes them where there is one; where there is none, or it fails, they are read from the
-calls of the run. All of them pass the gates: what does not is kept, in quarantine, with the reason.
+A language model writes them, and what it does not write is not there: an empty list is respected.
+For a run without one they are read from its calls. So they are where two replies of a model could
+not be read, and then they wait in quarantine. All of them pass the gates: what does not is kept, in
+quarantine, with the reason.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rlm.learning.calls import LINKING
+from rlm.learning.calls import LINKING, plain
 from rlm.learning.evidence import Evidence
-from rlm.learning.extract_calls import CallReading
-from rlm.learning.extract_llm import extract_llm
+from rlm.learning.extract_calls import CallReading, pattern_item
+from rlm.learning.extract_llm import ask_for_items, build_items
+from rlm.learning.extract_prompts import JudgedRun
 from rlm.learning.gates import TOOLS, Gate, RecalledLike
 from rlm.learning.grounding import iris_in
+from rlm.learning.lesson import find_queries, may_run, template_for
+from rlm.learning.suspicion import ForeignText
 from rlm.llm import Client, Usage, is_language_model, is_unanswered
 from rlm.loop.trace import Trace
+from rlm.ontology.query.shape import QueryPattern
 from rlm.ontology.terms import Prefixes, local_name
-from rlm.store.types import Judgment, MemoryItem
+from rlm.store.generality import hardcoded_term
+from rlm.store.types import QUARANTINE_REASON, Judgment, MemoryItem
+
+log = logging.getLogger("rlm.learning")
 
 MOST_ITEMS = 3
+UNREAD = "a model's replies could not be read, so a program wrote it from the calls"
 _CALL = re.compile(r"`([^`]*)`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What is known when lessons are drawn from the runs of one task."""
+    """What is known when lessons are drawn from the runs of one task, the chosen run first."""
 
     client: Client | None = None
     question: str = ""
@@ -38,6 +49,15 @@ class Extraction:
     ontology: str | None = None
     prefixes: Mapping[str, str] = field(default_factory=dict)
     """Those of the ontology."""
+    terms: Container[str] = ()
+    """Its classes and properties, where they are known; `all_terms` says that these are all."""
+    all_terms: bool = False
+    query: str | None = None
+    """The query whose result stood behind the answer, '' for none; read off the calls where nobody
+    says. `certain`: something shows it."""
+    certain: bool = True
+    parses: Callable[[str], bool] = may_run
+    """Whether a query with gaps is one: a caller with an engine can ask that."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
     """Added to that of every item: trajectory_id, run_id, …"""
     session: str | None = None
@@ -55,9 +75,9 @@ class Extraction:
         artifacts: Sequence[Mapping[str, Any]],
         judgments: Sequence[Judgment],
         traces: Sequence[Trace | None],
-        evidence: Sequence[Evidence] = (),
+        evidence: Sequence[Evidence],
     ) -> list[MemoryItem]:
-        """A model's lessons; where there is none, or none that can be used, those of the calls."""
+        """A model's lessons, or those of the calls where there is no model."""
         readings = [
             CallReading.of_run(
                 artifact,
@@ -69,37 +89,102 @@ class Extraction:
             )
             for artifact, trace in zip(artifacts, traces, strict=True)
         ]
-        specifics = frozenset[str]().union(*map(_specifics, artifacts, readings))
-        foreign = [*self.foreign, *(text for each in artifacts for text in _quoted(each))]
-        gate = Gate(
-            self.tools, specifics, self.prefixes, self.recalled, foreign, question=self.question
-        )
-        shown = evidence or [
-            Evidence.of_artifact(artifact, calls=reading.calls)
-            for artifact, reading in zip(artifacts, readings, strict=True)
-        ]
-        found = gate.admit(self._ask(shown, judgments, readings) or [])
-        if not any(item.trust == "unverified" for item in found):
-            # Our own words hold nothing of the run, and may say what is known already.
-            own = Gate(self.tools, prefixes=self.prefixes)
-            found = [*own.admit(_lessons_of_calls(readings, judgments)), *found]
+        template = self._template(readings[0]) if judgments[0].is_success else None
+        client = self.client
+        if client is None or not is_language_model(client):
+            found = self._lessons_of_calls(readings, judgments, template)
+        elif any(map(_is_worth_asking, evidence, readings)):
+            runs = [JudgedRun(*each) for each in zip(evidence, judgments, strict=True)]
+            said = ask_for_items(
+                runs,
+                template.text if template else "",
+                over_text=self.ontology is None,
+                client=client,
+                usage=self.usage,
+            )
+            if said is None:
+                found = self._lessons_of_calls(readings, judgments, template)
+                for item in found:
+                    item.trust = "quarantined"
+                    item.provenance = {QUARANTINE_REASON: UNREAD, **item.provenance}
+            else:
+                found = self._lessons_of_model(said, artifacts, judgments, readings, template)
+        else:
+            found = []
         for item in found:
             item.provenance = {"source": "extracted", **self.provenance, **item.provenance}
             item.session_id = self.session
         return found[:MOST_ITEMS]
 
-    def _ask(
+    def _template(self, reading: CallReading) -> QueryPattern | None:
+        query = reading.decisive_query if self.query is None else self.query
+        if not query:
+            return None
+        made = template_for(
+            query,
+            self.prefixes,
+            asked=reading.form.asked,
+            terms=self.terms,
+            by_place=not self.all_terms,
+        )
+        if made is None or not self.parses(made.text):
+            log.info("the query behind the answer is no template for a lesson: %s", query)
+            return None
+        return made
+
+    def _lessons_of_model(
         self,
-        evidence: Sequence[Evidence],
+        said: Sequence[Mapping[str, Any]],
+        artifacts: Sequence[Mapping[str, Any]],
         judgments: Sequence[Judgment],
         readings: Sequence[CallReading],
-    ) -> list[MemoryItem] | None:
-        client = self.client
-        if client is None or not is_language_model(client):
-            return None
-        if not any(map(_is_worth_asking, evidence, readings)):
-            return None
-        return extract_llm(evidence, judgments, readings, client=client, usage=self.usage)
+        template: QueryPattern | None,
+    ) -> list[MemoryItem]:
+        best = next((at for at, judgment in enumerate(judgments) if judgment.is_success), None)
+        items = build_items(
+            said,
+            readings[best or 0],
+            template.text if template else "",
+            success=best is not None,
+            parses=self.parses,
+        )
+        bound = Prefixes(self.prefixes)
+        vocabulary = {bound.expand(name) for name in (template.terms if template else ())}
+        texts = set[str]().union(*map(_texts_of, artifacts, readings))
+        named = set[str]().union(*map(_iris_of, artifacts, readings))
+        # Within one ontology its classes and properties are vocabulary, whatever was asked.
+        own = {iri for iri in named if iri not in self.terms and iri not in vocabulary}
+        words = {plain(local_name(iri)) for iri in named - own}
+        foreign = ForeignText(
+            [*self.foreign, *(text for each in artifacts for text in _quoted(each))]
+        )
+        for item in items:
+            general = item.scope.ontology is None
+            iris = named if general else own
+            forms = {form for iri in iris for form in (iri, bound.shrink(iri), local_name(iri))}
+            forms |= {text for text in texts if general or plain(text) not in words}
+            specifics = frozenset(filter(None, forms))
+            gate = Gate(
+                self.tools, specifics, self.prefixes, self.recalled, foreign, question=self.question
+            )
+            gate.admit([item])
+        return items
+
+    def _lessons_of_calls(
+        self,
+        readings: Sequence[CallReading],
+        judgments: Sequence[Judgment],
+        template: QueryPattern | None,
+    ) -> list[MemoryItem]:
+        """Our own words hold nothing of the run, and may say what is known already. A query that
+        certainly found the answer stands by itself where no procedure holds one; one of RDF's own
+        words has a kind that is known, or is of no use."""
+        found = _lessons_of_calls(readings, judgments)
+        done = any(item.outcome == "success" and find_queries(item.content) for item in found)
+        own = template is not None and hardcoded_term(template.text) is not None
+        if template is not None and own and self.certain and not done:
+            found.append(pattern_item(template, readings[0]))
+        return Gate(self.tools, prefixes=self.prefixes).admit(found)
 
 
 def extract_memories(
@@ -107,7 +192,7 @@ def extract_memories(
 ) -> list[MemoryItem]:
     """What one judged run taught, ready for `dedup`; each item is unverified or quarantined, never
     trusted. `known` are fields of `Extraction`. Never raises for what a model does."""
-    return Extraction(**known).lessons([artifact], [judgment], [trace])
+    return extract_contrast([artifact], [judgment], traces=[trace], **known)
 
 
 def extract_contrast(
@@ -115,14 +200,19 @@ def extract_contrast(
     judgments: Sequence[Judgment],
     *,
     traces: Sequence[Trace | None],
-    evidence: Sequence[Evidence] = (),
+    evidence: Sequence[Evidence] | None = None,
     **known: Any,
 ) -> list[MemoryItem]:
     """What several runs of one task taught (MaTTS): what successes did and failures did not.
-    Without a model: the procedure of the shortest success, and a lesson of a failure."""
+    Without a model: the procedure of the shortest success, and a lesson of a failure. `evidence`
+    is what a model is shown of the runs; made of artifacts and traces where there is none."""
     if not artifacts or not len(artifacts) == len(judgments) == len(traces):
         raise ValueError("as many artifacts as judgments and traces are needed, and at least one")
-    return Extraction(**known).lessons(artifacts, judgments, traces, evidence)
+    shown = evidence or [
+        Evidence.of_artifact(artifact, calls=trace.calls if trace is not None else ())
+        for artifact, trace in zip(artifacts, traces, strict=True)
+    ]
+    return Extraction(**known).lessons(artifacts, judgments, traces, shown)
 
 
 def _lessons_of_calls(
@@ -153,7 +243,7 @@ def _took(success: MemoryItem, failure: MemoryItem) -> bool:
 
 def _is_worth_asking(evidence: Evidence, reading: CallReading) -> bool:
     """Whether anything was done that a model could say something about."""
-    return bool(reading.calls or evidence.steps) and not is_unanswered(reading.answer)
+    return not evidence.is_empty and not is_unanswered(reading.answer)
 
 
 def _quoted(artifact: Mapping[str, Any]) -> Iterator[str]:
@@ -165,15 +255,15 @@ def _quoted(artifact: Mapping[str, Any]) -> Iterator[str]:
             yield str(step.get("outcome") or "")
 
 
-def _specifics(artifact: Mapping[str, Any], reading: CallReading) -> frozenset[str]:
-    """What is of this run alone: the names in its question and in its answer."""
-    bound: Prefixes = reading.prefixes
-    answer = str(artifact.get("final_answer") or "")
-    named = iris_in(f"{artifact.get('task') or ''}\n{answer}", bound) | reading.form.asked
-    found = {*named, *map(bound.shrink, named), *map(local_name, named)}
-    question = reading.question.casefold()
-    looked_for = [step.asked_for for step in reading.steps if step.tool in LINKING]
-    found |= {name for name in looked_for if name.casefold() in question}
-    if 20 < len(answer) <= 200:
-        found.add(answer)
-    return frozenset(name for name in found if name)
+def _iris_of(artifact: Mapping[str, Any], reading: CallReading) -> set[str]:
+    """The things that only this run was about, by the names in its question and in its answer."""
+    text = f"{artifact.get('task') or ''}\n{artifact.get('final_answer') or ''}"
+    return iris_in(text, reading.prefixes) | reading.form.asked
+
+
+def _texts_of(artifact: Mapping[str, Any], reading: CallReading) -> set[str]:
+    """What its question looked for, and its answer where that is short."""
+    question, answer = reading.question.casefold(), str(artifact.get("final_answer") or "")
+    looked_for = {step.asked_for for step in reading.steps if step.tool in LINKING}
+    found = {name for name in looked_for if name.casefold() in question}
+    return found | ({answer} if 20 < len(answer) <= 200 else set())

@@ -13,8 +13,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rlm.context import is_shown_whole, list_steps, short_title
-from rlm.learning.calls import LINKING, CallText, Step, entities_in, steps_of, texts_in, write_call
+from rlm.context import is_shown_whole, list_steps
+from rlm.learning.calls import (
+    LINKING,
+    CallText,
+    Step,
+    entities_in,
+    plain,
+    steps_of,
+    texts_in,
+    write_call,
+)
 from rlm.learning.confidence import START
 from rlm.learning.failures import lesson_of_answer, lesson_of_errors
 from rlm.learning.grounding import iris_in
@@ -27,10 +36,13 @@ from rlm.learning.kinds import (
     is_of_a_thesaurus,
     kind_of,
 )
+from rlm.learning.lesson import join_template, template_for, whole_title
 from rlm.learning.words import number_in, says_absent, says_none
 from rlm.llm.types import is_unanswered
 from rlm.loop.trace import ToolCall, Trace
-from rlm.ontology.terms import Prefixes
+from rlm.ontology.query.shape import QueryPattern
+from rlm.ontology.terms import Prefixes, local_name
+from rlm.store.generality import hardcoded_term
 from rlm.store.types import Judgment, MemoryItem, Scope
 
 TASK_CHARS = 2_000
@@ -46,27 +58,10 @@ ENDINGS = {
 }
 PAGE = "page with `sparql_slice`; answer with every IRI"
 EVERY = "answer with every IRI that it returned"
-GENERAL = (
-    ("subclass", "subclasses"),
-    ("superclass", "superclasses"),
-    ("propert", "properties"),
-    ("instance", "instances"),
-    ("individual", "individuals"),
-    ("namespace", "namespaces"),
-    ("label", "labels"),
-    ("relat", "relations"),
-    ("connect", "connections"),
-    ("path", "paths"),
-    ("how many", "numbers"),
-    ("count", "numbers"),
-    ("class", "classes"),
-    ("concept", "concepts"),
-    ("term", "terms"),
-)
-"""The only words of a question that a title may have, by their beginnings."""
 MOST = 2
 LEAST_COVER = 0.5
 """A procedure that gives less of the answer than this is not kept."""
+_VERBS = {"SELECT": "Query", "ASK": "Check", "CONSTRUCT": "Construct", "DESCRIBE": "Describe"}
 _COUNTING = ("sparql_query", "graph_stats", "sparql_schema", "sparql_peek")
 _YES_NO = re.compile(r"\W*(?:yes|no)\b\s*(?:[.,;:!—–-]|$)", re.IGNORECASE)
 
@@ -103,6 +98,12 @@ class CallReading:
         shown = self._write_steps(decisive_steps(self.steps, self.form))
         return self._kind(shown) if shown else TaskKind()
 
+    @property
+    def decisive_query(self) -> str:
+        """The query that the answer came from; '' where none did, or several."""
+        steps = decisive_steps(self.steps, self.form)
+        return steps[0].query if len(steps) == 1 else ""
+
     def lessons(self, judgment: Judgment) -> list[MemoryItem]:
         """A procedure of a success, and at most one lesson of what went wrong."""
         if not self.calls or is_unanswered(self.answer):
@@ -111,7 +112,9 @@ class CallReading:
         if judgment.is_success:
             found = [self.procedure(), lesson_of_errors(self.calls, tags, recovered=True)]
         else:
-            found = [self.pitfall(judgment), lesson_of_errors(self.calls, tags)]
+            # Of a call alone nobody knows what it is wrong for: it may be right for its own kind.
+            wrong = self.pitfall(judgment) if self.said else None
+            found = [wrong, lesson_of_errors(self.calls, tags)]
         return [item for item in found if item is not None]
 
     # -- a success ---------------------------------------------------------------------------------
@@ -119,7 +122,14 @@ class CallReading:
     def procedure_by(self, last: ToolCall) -> MemoryItem | None:
         """The procedure that ends in one call, which somebody says is the decisive one."""
         chosen = [step for step in self.steps if step.call is last]
-        return self.procedure(chosen) if chosen else None
+        return (self.procedure(chosen) or self._pattern(chosen[0])) if chosen else None
+
+    def _pattern(self, step: Step) -> MemoryItem | None:
+        """What a query of no kind that is known here leaves."""
+        made = (
+            template_for(step.query, self.prefixes, asked=self.form.asked) if step.query else None
+        )
+        return None if made is None else pattern_item(made, self)
 
     def procedure(self, chosen: list[Step] | None = None) -> MemoryItem | None:
         """The calls that gave the answer, as general as they can be."""
@@ -128,7 +138,7 @@ class CallReading:
             return self._absent()
         entities, shown = self._entities(chosen), self._write_steps(chosen)
         kind = self._kind(shown)
-        if not shown or _is_special(kind, shown, entities):
+        if not kind.name or not shown or _is_special(kind, shown, entities):
             return None
         linker = self._linker(entities) if entities and chosen[0].tool not in LINKING else ""
         link = LINK.format(linker, "each" if len(entities) > 1 else "the") if linker else ""
@@ -139,14 +149,16 @@ class CallReading:
             item = self._item(kind, steps, tools, kept)
             if is_shown_whole(item):
                 return item
-        # A query that no prompt has the room for stands below the steps, where `mem_get` finds it.
+        # A query that a step has no room for stands below the steps.
         steps = [
             *([link] if link else []),
-            "get this memory with `mem_get`: its query is below the steps",
-            "run it with `sparql_query`, then page with `sparql_slice`",
+            "run the query below with `sparql_query`, then page with `sparql_slice`",
         ]
-        below = "\n".join(f"\n```sparql\n{one.query or one.text}\n```" for one in shown)
-        return self._item(kind, steps, tools, kept, below)
+        item = self._item(kind, steps, tools, kept)
+        for one in shown:
+            item.content = join_template(item.content, one.query or one.text)
+        item.rekey()
+        return item
 
     def _write_steps(self, chosen: Sequence[Step]) -> list[CallText]:
         """The steps without their specifics, each once; [] when one cannot be shown."""
@@ -191,15 +203,14 @@ class CallReading:
         steps: list[str],
         tools: Sequence[str],
         kept: Sequence[str],
-        below: str = "",
     ) -> MemoryItem:
         ontology = self.ontology if kept else None
         types = (kind.task_type,) if kind.name else ()
         about = f"; names terms of {ontology}" if ontology else ""
         return MemoryItem(
-            short_title(kind.title or self._title()),
+            whole_title(kind.title),
             _when(kind, tools) + about + ".",
-            list_steps(steps) + below,
+            list_steps(steps),
             source_type="success",
             task_query=self.question[:TASK_CHARS] or None,
             tags=kind.tags or ["ontology"],
@@ -207,12 +218,6 @@ class CallReading:
             outcome="success",
             confidence=START["distilled"],
         )
-
-    def _title(self) -> str:
-        words = self.question.casefold()
-        about = list(dict.fromkeys(name for part, name in GENERAL if part in words))[:2]
-        tool = self.steps[-1].tool
-        return f"Find {' and '.join(about)} with {tool}" if about else f"Ask with {tool}"
 
     # -- a failure ---------------------------------------------------------------------------------
 
@@ -236,6 +241,30 @@ class CallReading:
         call = shown[0].text if usable else ""
         tags = [self.said] if self.said else []
         return lesson_of_answer(self.said, chosen.tool, call, judgment, tags)
+
+
+def pattern_item(pattern: QueryPattern, reading: CallReading) -> MemoryItem:
+    """The procedure that a query makes by itself, of the words of its schema."""
+    ontology = reading.ontology if hardcoded_term(pattern.text) else None
+    names = [plain(local_name(term.strip("<>")).rpartition(":")[2]) for term in pattern.terms]
+    verb = "Count" if pattern.counts else _VERBS[pattern.kind]
+    steps = ["run the query below with `sparql_query`"]
+    if pattern.slots:
+        steps.append(f"put your own values in place of {', '.join(list(pattern.slots)[:3])}")
+    steps.append("no rows: look the names up with `search_entity`")
+    kind = reading.kind
+    types = (kind.task_type,) if kind.name else ()
+    return MemoryItem(
+        whole_title(f"{verb} {', '.join(pattern.terms[:3])}"),
+        f"{pattern.kind} query about {', '.join(names[:8])}.",
+        join_template(list_steps(steps), pattern.text),
+        source_type="success",
+        task_query=reading.question[:TASK_CHARS] or None,
+        tags=[*kind.tags, "pattern"],
+        scope=Scope(ontology, types, ("sparql_query",), ontology is None),
+        outcome="success",
+        confidence=START["distilled"],
+    )
 
 
 def _is_special(kind: TaskKind, shown: Sequence[CallText], entities: Mapping[str, str]) -> bool:
@@ -263,8 +292,6 @@ def _forms(link: str, calls: Sequence[CallText], ending: str) -> list[list[str]]
 
 def _when(kind: TaskKind, tools: Sequence[str]) -> str:
     """When to use it, and what it calls: what the title leaves out."""
-    if not kind.name:
-        return "For a question like one that these calls answered"
     calls = dict.fromkeys(tool for tool in tools if tool not in LINKING and tool != "sparql_slice")
     called = f"calls {' and '.join(calls or dict.fromkeys(tools))}"
     said = f"{kind.extent}; {called}" if kind.extent else called

@@ -1,94 +1,102 @@
-"""What a run taught, in a model's words: JSON by schema, temperature 1, one more try, else nothing.
+"""What a run taught, in a model's words: JSON by schema, temperature 1, asked once more when it
+cannot be read.
 
 Nothing that a model says here is believed: its items pass the same gates as any, and which ontology
-and which kind of question they are for is not for the model to say.
+and which kind of question they are for is not for the model to say. An empty list is an answer.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rlm.context import TITLE_WORDS, list_steps
+from rlm.context import list_steps
 from rlm.errors import RLMError
 from rlm.learning.confidence import START
-from rlm.learning.evidence import Evidence
 from rlm.learning.extract_calls import TASK_CHARS, CallReading
-from rlm.learning.gates import TOOLS
-from rlm.learning.json_request import Build, ask_json, parse_json
-from rlm.learning.kinds import TaskKind
-from rlm.learning.prompts import (
+from rlm.learning.extract_prompts import (
+    DESCRIPTION_CHARS,
     EXTRACT_REPAIR,
     LESSON_SCHEMA,
-    LESSON_STEPS,
     MOST_ITEMS,
-    contrast_messages,
+    MOST_STEPS,
+    STEPS_CHARS,
+    TEXT_LESSON_SCHEMA,
+    JudgedRun,
     extract_messages,
 )
-from rlm.llm import Client, Message, Usage
+from rlm.learning.gates import TOOLS
+from rlm.learning.json_request import ask_json, parse_json
+from rlm.learning.kinds import TaskKind
+from rlm.learning.lesson import find_queries, join_template, shape_key, whole_title
+from rlm.llm import Client, Usage
 from rlm.store.generality import hardcoded_term
-from rlm.store.types import ONTOLOGY_TOOLS, Judgment, MemoryItem, Scope
+from rlm.store.types import ONTOLOGY_TOOLS, MemoryItem, Scope
 
 log = logging.getLogger("rlm.learning")
 
 TEMPERATURE = 1.0
 READ_CHARS = 40_000
 _MARK = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-TITLE_CHARS, DESCRIPTION_CHARS, STEP_CHARS = 120, 300, 600
+_FENCE = re.compile(r"```(?:sparql)?\s*([^`]*?)\s*```", re.IGNORECASE)
+_BELOW = re.compile(r"\bquery\b[^.;]{0,30}\bbelow\b|\bbelow\b[^.;]{0,30}\bquery\b", re.IGNORECASE)
+_MEMORY_ID = re.compile(r"\bmem_(?:get|quote)\(|\b[0-9a-f]{16}\b")
 
-
-def extract_llm(
-    evidence: Sequence[Evidence],
-    judgments: Sequence[Judgment],
-    readings: Sequence[CallReading],
-    *,
-    client: Client,
-    usage: Usage | None = None,
-) -> list[MemoryItem] | None:
-    """The items that a model wrote of one run, or of several runs of one task; None when it cannot
-    be asked or read."""
-
-    def build(share: float) -> list[Message]:
-        if len(evidence) == 1:
-            return extract_messages(evidence[0], judgments[0], share=share)
-        return contrast_messages(evidence, judgments, share=share)
-
-    found = ask_for_items(build, client, usage)
-    if found is None:
-        return None
-    best = next((at for at, judgment in enumerate(judgments) if judgment.is_success), None)
-    return _items(found, readings[best or 0], success=best is not None)
+Parses = Callable[[str], bool]
 
 
 def ask_for_items(
-    build: Build, client: Client, usage: Usage | None = None
+    runs: Sequence[JudgedRun],
+    template: str = "",
+    *,
+    over_text: bool,
+    client: Client,
+    usage: Usage | None = None,
 ) -> list[dict[str, Any]] | None:
-    """What a model replies to the prompt; None when it cannot be asked or read."""
+    """What a model replies about runs of one task: [] also when it cannot be asked, None when two
+    replies could not be read."""
+    told = False
+
+    def read(text: str) -> list[dict[str, Any]]:
+        nonlocal told
+        items = read_items(text)
+        sizes = [len(list_steps(item["steps"])) for item in items]
+        if max(sizes, default=0) > STEPS_CHARS and not told:
+            told = True  # the second time, whole steps are left out instead
+            why = f"the steps of a lesson have {max(sizes)} characters, at most {STEPS_CHARS}"
+            raise ValueError(why)
+        return items
+
     try:
         return ask_json(
             client,
-            build,
-            read_items,
-            schema=LESSON_SCHEMA,
+            lambda share: extract_messages(runs, template, over_text=over_text, share=share),
+            read,
+            schema=TEXT_LESSON_SCHEMA if over_text else LESSON_SCHEMA,
             temperature=TEMPERATURE,
             repair=EXTRACT_REPAIR,
             usage=usage,
         )
-    except (RLMError, ValueError) as exc:
-        log.info("no lessons from %s: %s", client.model, exc)
+    except RLMError as exc:
+        log.warning("no lessons: %s could not be asked: %s", client.model, exc)
+        return []
+    except ValueError as exc:
+        log.warning("no lessons: two replies of %s could not be read: %s", client.model, exc)
         return None
 
 
 def read_items(text: str) -> list[dict[str, Any]]:
-    """The items of a reply that is one JSON object. Raises ValueError with what is wrong."""
+    """The first items of a reply that is one JSON object. Raises ValueError with what is wrong."""
     if len(text) > READ_CHARS:
         raise ValueError("it is too long")
     found = parse_json(text)
     items = found.get("items") if isinstance(found, dict) else found
     if not isinstance(items, list):
         raise ValueError('it has no list "items"')
+    if len(items) > MOST_ITEMS:
+        log.info("%d lessons in one reply: the first %d are read", len(items), MOST_ITEMS)
     for item in items[:MOST_ITEMS]:
         _check(item)
     return items[:MOST_ITEMS]
@@ -109,34 +117,77 @@ def _check(item: Any) -> None:
         raise ValueError('"steps" of an item is no list of texts')
 
 
-def _items(
-    found: Sequence[Mapping[str, Any]], reading: CallReading, *, success: bool
+def build_items(
+    found: Sequence[Mapping[str, Any]],
+    reading: CallReading,
+    template: str = "",
+    *,
+    success: bool,
+    parses: Parses,
 ) -> list[MemoryItem]:
-    """The items of a reply. What kind of task they are for is read off the calls that worked, or is
-    what a caller said: calls that failed may be right for another kind."""
+    """The items of a reply as they would be stored. What is hidden in them stays in them: the gates
+    are to see it. What kind of task they are for is read off the calls that worked, or is what a
+    caller said: calls that failed may be right for another kind. `template` goes to the first that
+    wants it."""
     kind = reading.kind if success else TaskKind()
     types = tuple(filter(None, (kind.task_type or reading.said,)))
     tags = kind.tags or list(types)
-    return [_item(one, reading, types, tags, success=success) for one in found]
+    items = []
+    for one in found:
+        asked = one.get("query")
+        if not isinstance(asked, bool):
+            asked = _BELOW.search(" ".join(one["steps"])) is not None
+        query = template if success and asked else ""
+        steps = _usable_steps(one, query, parses)
+        if not steps:
+            continue
+        items.append(_item(one, steps, query, reading, types, tags, success=success))
+        template = "" if query else template
+    return items
+
+
+def _usable_steps(found: Mapping[str, Any], template: str, parses: Parses) -> list[str]:
+    """The steps, at most STEPS_CHARS together; one whose query does not parse, that points at a
+    query which is not there, or at a memory by its id, is left out."""
+    key = shape_key(template) if template else ""
+    kept: list[str] = []
+    for text in found["steps"][:MOST_STEPS]:
+        step = " ".join(_FENCE.sub(r"`\1`", _MARK.sub("", text)).split())
+        queries = find_queries(step)
+        if key and len(queries) == 1 and shape_key(queries[0].text) == key:
+            step = f"{step[: queries[0].start]}{queries[0].instead}{step[queries[0].end :]}"
+        elif broken := [query.text for query in queries if not parses(query.text)]:
+            log.warning(
+                "left out of %r: a query that does not parse: %s", found["title"], broken[0]
+            )
+            continue
+        if (_BELOW.search(step) and not template) or _MEMORY_ID.search(step):
+            log.info("left out of %r: it points at what is not there: %s", found["title"], step)
+            continue
+        if len(list_steps([*kept, step])) > STEPS_CHARS:
+            log.info("left out of %r: more than %d characters", found["title"], STEPS_CHARS)
+            break
+        kept.append(step)
+    return kept
 
 
 def _item(
     found: Mapping[str, Any],
+    steps: list[str],
+    template: str,
     reading: CallReading,
     types: tuple[str, ...],
     tags: list[str],
     *,
     success: bool,
 ) -> MemoryItem:
-    """An item as it would be stored. What is hidden in it stays in it: the gates are to see it."""
-    title = " ".join(" ".join(found["title"].split()).split(" ")[:TITLE_WORDS])[:TITLE_CHARS]
-    description = " ".join(found["description"].split())[:DESCRIPTION_CHARS]
-    content = list_steps(
-        [_MARK.sub("", step)[:STEP_CHARS] for step in found["steps"][:LESSON_STEPS]]
-    )
+    title = whole_title(found["title"])
+    description = whole_title(found["description"], DESCRIPTION_CHARS, words=None)
+    content = join_template(list_steps(steps), template)
     text = f"{title}\n{description}\n{content}"
     own = reading.ontology if found.get("general") is False or hardcoded_term(text) else None
-    tools = tuple(sorted(tool for tool in TOOLS if re.search(rf"(?<!\w){tool}(?!\w)", content)))
+    named = [tool for tool in TOOLS if re.search(rf"(?<!\w){tool}(?!\w)", content)]
+    tools = tuple(sorted({*named, *(["sparql_query"] if template else [])}))
     over_text = not types and reading.ontology is None and not ONTOLOGY_TOOLS.intersection(tools)
     tags = tags or ["text" if over_text else "ontology"]
     return MemoryItem(

@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rlm.context import is_shown_whole, list_steps, short_title
+from rlm.context import is_shown_whole, list_steps
 from rlm.learning.confidence import START
+from rlm.learning.lesson import whole_title
 from rlm.loop.trace import ToolCall
 from rlm.store.types import Judgment, MemoryItem, Scope
 
@@ -85,7 +86,7 @@ def lesson_of_errors(
     lesson = _LESSONS[kind]
     steps = [lesson.avoid.format(tool=tool), lesson.recover.format(tool=tool)]
     return _item(
-        lesson.title.format(tool=tool), "It fails again each time.", steps, (), (tool,), tags
+        lesson.title.format(tool=tool), f"{kind}: it fails each time.", steps, (), (tool,), tags
     )
 
 
@@ -129,7 +130,7 @@ def _item(
     tags: Sequence[str],
 ) -> MemoryItem:
     return MemoryItem(
-        short_title(title),
+        whole_title(title),
         description,
         list_steps(steps),
         source_type="failure",

@@ -55,8 +55,10 @@ class ItemStore(Protocol):
         scope: Scope | None = None,
         outcome: str | None = None,
         explain: bool = False,
+        count_access: bool = True,
     ) -> list[Hit]:
-        """The best `k` memories for a task, or as many as match, best first."""
+        """The best `k` memories for a task, or as many as match, best first. Without
+        `count_access` it is no use of them."""
 
     def get(self, memory_id: str) -> MemoryItem | None:
         """One memory, archived or not; None when this tenant has no such id."""

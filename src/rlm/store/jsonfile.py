@@ -88,6 +88,7 @@ class MemoryStore(JSONRuns):
         scope: Scope | None = None,
         outcome: str | None = None,
         explain: bool = False,
+        count_access: bool = True,
     ) -> list[Hit]:
         gate.check_retrieve(task, outcome, k)
         live = [item for item in self.memories if item.trust != "quarantined"]
@@ -100,8 +101,9 @@ class MemoryStore(JSONRuns):
         found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
         hits = []
         for hit in found.hits:
-            hit.document.row.access_count += 1
-            self._pending = True
+            if count_access:
+                hit.document.row.access_count += 1
+                self._pending = True
             why = found.explain(hit) if explain else None
             hits.append(Hit(replace(hit.document.row), hit.score, why))
         return hits

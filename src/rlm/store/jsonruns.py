@@ -32,7 +32,7 @@ class JSONRuns(JSONDocument):
         self._note_usage(given_to, uses)
         self._save_or_restore(before)
 
-    def _note_usage(self, trajectory_id: str, uses: Sequence[Use]) -> None:
+    def _note_usage(self, trajectory_id: str, uses: Sequence[Use], *, touch: bool = True) -> None:
         now = clock.now_iso()
         key = (trajectory_id, self._owner)
         there = {
@@ -44,7 +44,7 @@ class JSONRuns(JSONDocument):
             place = there.setdefault(use.memory_id, len(self._usage))
             row = {"trajectory_id": trajectory_id, **use._asdict(), "owner": self._owner}
             self._usage[place : place + 1] = [row]
-            for place in self._places(use.memory_id):
+            for place in self._places(use.memory_id) if touch else ():
                 self._items[place] = replace(self._items[place], last_used=now)
 
     def save_artifacts(
@@ -73,7 +73,7 @@ class JSONRuns(JSONDocument):
         with self.together():
             self._artifacts.append(record)
             self._put(admitted)
-            self._note_usage(given_to, uses)
+            self._note_usage(given_to, uses, touch=lessons is None or lessons.touches)
             if lessons is not None:
                 self._learn(lessons, judgment)
         return [item.memory_id for item in admitted]

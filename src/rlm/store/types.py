@@ -358,6 +358,8 @@ class Lessons:
     archived: tuple[str, ...] = ()
     followed: tuple[str, ...] = ()
     """The memories that the run used: each counts a success or failure, as judged."""
+    touches: bool = True
+    """Whether what the run was given counts as used now."""
 
 
 @dataclass(frozen=True, slots=True)

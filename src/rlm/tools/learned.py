@@ -3,7 +3,8 @@
 
 What is stored is read from the calls that made the result, not from what the model says about them:
 its task only says what kind of question it was, its error only what kind of failure. It is stored
-as a model's own word, unverified, and passes the same gates as what is learnt after a run.
+as a model's own word, unverified, and passes the same gates as what is learnt after a run. In a run
+of the agent it waits for the verdict (`held`).
 """
 
 from __future__ import annotations
@@ -42,9 +43,11 @@ def learned_tools(
     ontology: str | None = None,
     trace: Trace | None = None,
     prefixes: Mapping[str, str] | None = None,
+    held: list[MemoryItem] | None = None,
 ) -> Toolbox:
-    """The tools of one run; `trace` has the calls that made its results."""
-    tools = _Learned(store, handles, session, recalled, ontology, trace, prefixes or {})
+    """The tools of one run; `trace` has the calls that made its results. With `held`, nothing is
+    stored: lessons are put there until the run is judged."""
+    tools = _Learned(store, handles, session, recalled, ontology, trace, prefixes or {}, held)
     return Toolbox.of(meter, tools.mem_extract, tools.mem_learn_from_failure)
 
 
@@ -58,7 +61,9 @@ class _Learned:
         ontology: str | None,
         trace: Trace | None,
         prefixes: Mapping[str, str],
+        held: list[MemoryItem] | None,
     ) -> None:
+        self._held = held
         self._store = store
         self._handles = handles
         self._session = session
@@ -135,6 +140,10 @@ class _Learned:
                 raise LimitExceeded(
                     f"{LEARNT_PER_RUN} lessons were stored in this run, which is the most"
                 )
+            if self._held is not None:
+                self._held.append(item)
+                self._learnt += 1
+                return _report(item, item.memory_id, "held", "kept once the run is judged")
             plan = dedup.apply(self._store, [item])
             self._store.add_many(plan.add)
             for memory_id, changes in plan.update:

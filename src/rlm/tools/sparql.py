@@ -6,30 +6,30 @@ once, as `{"boolean": True}`. Values stand in Turtle's notation (`prov:Entity`, 
 so that they can be put into the next query as they are; a variable that is not bound in a row is
 not in it. The triples of a CONSTRUCT or DESCRIBE are rows of s, p and o.
 
-A query that found something leaves its pattern in memory, where there is a memory: the query
-without its specifics (`rlm.ontology.query.shape`), unverified, for this ontology.
+A query that found something is noted (`Patterns`). Nothing is stored before the run is judged.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from rlm.errors import HandleError, RLMError, ValidationError
+from rlm.errors import HandleError
 from rlm.handles import Meter, Ref, Store, View
-from rlm.learning.gates import is_name
+from rlm.learning.calls import plain
+from rlm.learning.words import number_in, truth_of
 from rlm.loop.trace import render_value
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query, enforce_limit
-from rlm.ontology.query.shape import QueryPattern, declared_prefixes, names_of, pattern_of
+from rlm.ontology.query.shape import declared_prefixes, names_of
 from rlm.ontology.remote.sample import sample_meta
-from rlm.ontology.terms import Prefixes
+from rlm.ontology.terms import Prefixes, local_name
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import MemoryItem, Scope
-from rlm.tools.memory import ORIGIN, RecalledTexts
+from rlm.store.types import Scope
 from rlm.tools.sparql_peek import find_misnamed, peek
 from rlm.tools.sparql_schema import LABEL_CHARS, SCHEMA_MODES, check_mode, describe_schema
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, result_handle
@@ -53,12 +53,10 @@ CHECKED_NAMES = 20
 DTYPE = "results"
 
 Handle = Ref | View | str | Mapping[str, Any]
-PATTERNS_PER_RUN = 5
-WORDS_CHARS = 200
-TITLE_TERMS = 3
-TITLE_TERM_CHARS = 40
-TAGS = ("sparql", "pattern")
-_VERBS = {"SELECT": "Query", "ASK": "Check", "CONSTRUCT": "Construct", "DESCRIBE": "Describe"}
+MOST_CANDIDATES = 50
+"""Queries of a run that are remembered, the last ones."""
+READ_ROWS = 200
+"""Rows whose values are looked for in the answer."""
 
 
 def sparql_tools(
@@ -67,23 +65,16 @@ def sparql_tools(
     meter: Meter,
     *,
     memory: MemoryBackend | None = None,
-    recalled: RecalledTexts | None = None,
-    session: str | None = None,
+    patterns: Patterns | None = None,
     ontology: str | None = None,
 ) -> Toolbox:
-    """The SPARQL tools of one run. With `memory`, patterns of queries are stored and related
-    procedures are named.
+    """The SPARQL tools of one run. With `memory`, related procedures are named; `patterns` is told
+    of the queries that found something.
 
-    `session` is stamped on what is stored. `ontology` is what a person calls the graph, and so do
-    memories; the engine's name where none is given. The time of these tools is the engine's, which
-    has limits of its own.
+    `ontology` is what a person calls the graph, and so do memories; the engine's name where none is
+    given. The time of these tools is the engine's, which has limits of its own.
     """
     name = ontology or engine.name
-    patterns = (
-        None
-        if memory is None
-        else Patterns(memory, engine, recalled, session=session, ontology=name)
-    )
     tools = _SPARQL(engine, handles, memory, patterns, name)
     return Toolbox.of(
         meter,
@@ -173,12 +164,10 @@ class _SPARQL:
         checked = check_query(text)
         answer = self._engine.query(text, limit=limit)
         said: dict[str, Any] = {"boolean": answer.boolean} if answer.kind == "ask" else {}
-        ref = None if answer.kind == "ask" else self._keep(checked, answer)
-        pattern = (
-            self._patterns.keep(text, answer)
-            if store_pattern and self._patterns is not None
-            else None
-        )
+        rows = [] if answer.kind == "ask" else self._text_rows(checked, answer)
+        ref = None if answer.kind == "ask" else self._keep(rows, truncated=answer.truncated)
+        if store_pattern and self._patterns is not None:
+            self._patterns.note(text, answer, rows)
         if not explain:
             return said if ref is None else ref
         said |= {} if ref is None else {"ref": ref, **_rows_said(answer)}
@@ -187,8 +176,6 @@ class _SPARQL:
             "changed": _describe_change(checked, limit),
             "seconds": round(answer.seconds, 3),
         }
-        if pattern is not None:
-            said["pattern"] = clip(pattern, VALUE_CHARS)
         if not answer and (hints := self._hints(checked)):
             said["hints"] = hints
         return said
@@ -199,15 +186,18 @@ class _SPARQL:
             query = self._handles.read(query, 0, MAX_CHARS + 1)
         return check_text(query, "query", MAX_CHARS)
 
-    def _keep(self, checked: Checked, answer: Answer) -> Ref:
+    def _text_rows(self, checked: Checked, answer: Answer) -> list[dict[str, str]]:
         known: Mapping[str, str] = getattr(self._engine, "prefixes", {})
         own = {
             name: iri
             for name, iri in declared_prefixes(checked.tokens).items()
             if name not in known
         }
-        ref = self._handles.put(answer.text_rows(Prefixes({**known, **own})), DTYPE)
-        if answer.truncated:
+        return answer.text_rows(Prefixes({**known, **own}))
+
+    def _keep(self, rows: list[dict[str, str]], *, truncated: bool) -> Ref:
+        ref = self._handles.put(rows, DTYPE)
+        if truncated:
             self._cut.add(ref.key)
         return ref
 
@@ -282,85 +272,63 @@ def _fit_rows(rows: list[dict[str, str]]) -> Iterator[dict[str, str]]:
         yield made
 
 
-# -- patterns: a procedure for the next question
+# -- what may become a lesson
 
 
-def procedure(
-    pattern: QueryPattern, ontology: str, *, words: str = "", session: str | None = None
-) -> MemoryItem:
-    """The procedure that a pattern makes; `words` say what it is about."""
-    named = ", ".join(clip(term, TITLE_TERM_CHARS) for term in pattern.terms[:TITLE_TERMS])
-    verb = "Count" if pattern.counts else _VERBS[pattern.kind]
-    steps = [f"Run with sparql_query: {pattern.text}"]
-    if pattern.slots:
-        given = ", ".join(f"{name} ({what})" for name, what in pattern.slots.items())
-        steps.append(f"Put your own values in place of {given}.")
-    steps.append(
-        "Read a few rows with sparql_slice. No rows: look the names up with search_entity."
-    )
-    return MemoryItem(
-        f"{verb} with {named}",
-        f"{pattern.kind} query over {ontology} that found something"
-        + (f" about {clip(words, WORDS_CHARS)}" if words else "")
-        + "; use it for a question of the same shape.",
-        "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1)),
-        source_type="success",
-        tags=list(TAGS),
-        scope=Scope(ontology=ontology),
-        session_id=session,
-        trust="unverified",
-        origin=ORIGIN,
-    )
+@dataclass(frozen=True, slots=True)
+class AnsweredQuery:
+    """A query of a run, and what of its result an answer could repeat."""
+
+    query: str
+    rows: int
+    values: frozenset[str] = frozenset()
+    """Names and texts of the first rows as people write them; not what the query named itself."""
+    truth: bool | None = None
+    """The answer of an ASK."""
 
 
 class Patterns:
-    """The patterns of one run on their way into memory. Thread-safe."""
+    """The queries of one run that may become lessons. Nothing is stored here: a run is judged
+    first, and only the query whose result stood behind its answer is kept. Thread-safe."""
 
-    def __init__(
-        self,
-        memory: MemoryBackend,
-        engine: Engine,
-        recalled: RecalledTexts | None = None,
-        *,
-        session: str | None = None,
-        ontology: str | None = None,
-    ) -> None:
-        """`ontology` is what memories call the graph; the engine's name where none is given."""
-        self._memory = memory
-        self._engine = engine
-        self._ontology = ontology or engine.name
-        self._recalled = recalled or RecalledTexts()
-        self._session = session
+    def __init__(self) -> None:
+        self.candidates: list[AnsweredQuery] = []
         self._lock = threading.Lock()
-        self._stored = 0
 
-    def keep(self, query: str, answer: Answer) -> str:
-        """Store the pattern of an answered query; says what became of it, raises no RLMError."""
-        if not answer:
-            return "not stored: the query found nothing"
-        try:
-            return self._keep(query)
-        except ValidationError as exc:
-            return f"not stored: {exc}"
-        except RLMError as exc:
-            return f"not stored: {type(exc).__name__}: {exc}"
-
-    def _keep(self, query: str) -> str:
-        meta = self._engine.meta()
-        terms = {*meta.classes, *meta.properties, *meta.pred_freq}
-        pattern = pattern_of(query, meta.prefixes, terms=terms, by_place=meta.sampled)
-        if pattern is None:
-            return "not stored: the query is no pattern that could be used again"
-        self._recalled.check(pattern.text, "the pattern")
-        labels = (meta.label(meta.prefixes.expand(term)) for term in pattern.terms)
-        words = ", ".join(filter(is_name, labels))
-        item = procedure(pattern, self._ontology, words=words, session=self._session)
+    def note(self, query: str, answer: Answer, rows: Sequence[Mapping[str, str]] = ()) -> None:
+        """A query that found something, or asked whether something is so."""
+        if not answer and answer.boolean is None:
+            return
+        own = f" {plain(query)} "
+        values = {_spoken(value) for row in rows[:READ_ROWS] for value in row.values()}
+        found = frozenset(value for value in values if value and f" {value} " not in own)
         with self._lock:
-            if self._memory.get(item.memory_id) is not None:
-                return f"known as {item.memory_id}"
-            if self._stored >= PATTERNS_PER_RUN:
-                full = f"{PATTERNS_PER_RUN} patterns were stored in this run, which is the most"
-                return f"not stored: {full}"
-            memory_id = self._memory.add(item)
-            self._stored += 1
-        return f"stored as {memory_id}"
+            self.candidates.append(AnsweredQuery(query, len(answer), found, answer.boolean))
+            del self.candidates[:-MOST_CANDIDATES]
+
+    def behind(self, said: str) -> tuple[str, bool]:
+        """The query that an answer came from, and whether that is certain: its result holds what
+        the answer says, or the answer is how many rows it has, or the truth of it. Where nothing
+        shows it, the last one; '' where there is none."""
+        words, number, truth = f" {plain(said)} ", number_in(said), truth_of(said)
+        with self._lock:
+            known = list(enumerate(self.candidates))
+        held = [
+            (count, -each.rows, place, each.query)
+            for place, each in known
+            if (count := sum(f" {value} " in words for value in each.values))
+        ]
+        if held:
+            return max(held)[-1], True
+        counted = [each.query for _, each in known if each.truth is None and each.rows == number]
+        asked = [each.query for _, each in known if each.truth is not None and each.truth == truth]
+        if counted or asked:
+            return (counted or asked)[-1], True
+        return (known[-1][1].query, False) if known else ("", False)
+
+
+def _spoken(value: str) -> str:
+    """A value in Turtle's notation as words: a name without its prefix, a text without quotes."""
+    if value.startswith(('"', "'")):
+        return plain(value[1 : value.rfind(value[0])])[:VALUE_CHARS]
+    return plain(local_name(value.strip("<>")).rpartition(":")[2])[:VALUE_CHARS]

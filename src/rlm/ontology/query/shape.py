@@ -62,12 +62,19 @@ class QueryPattern:
 
 
 def pattern_of(
-    query: str, prefixes: Mapping[str, str], *, terms: Container[str] = (), by_place: bool = True
+    query: str,
+    prefixes: Mapping[str, str],
+    *,
+    terms: Container[str] = (),
+    by_place: bool = True,
+    gaps: Container[str] = (),
 ) -> QueryPattern | None:
     """The pattern of a query; None when there is none worth keeping.
 
     `terms` are IRIs of the schema: they stay, and so does the machinery of RDF. `by_place`: so does
     what stands where a predicate stands, or a class; for when `terms` are not all that there are.
+    `gaps` are IRIs that become placeholders wherever they are no predicate.
+
     None for a query that names nothing, has no triples, is too long, has a BASE, or is an unfilled
     pattern itself. Raises QueryRefused for what may not run.
     """
@@ -77,12 +84,12 @@ def pattern_of(
     if any(token.upper == "BASE" for token in head) or any(unfilled):
         return None
     own = declared_prefixes(head)
-    made = QueryWriter(body, Prefixes(prefixes), own, terms, by_place=by_place)
+    made = QueryWriter(body, Prefixes(prefixes), own, terms, by_place=by_place, gaps=gaps)
     try:
         text = join_tokens(list(made.words()))
     except RLMError:  # a prefix that the engine knows and we do not
         return None
-    if not made.kept or "{" not in text or len(text) > PATTERN_CHARS:
+    if not (made.kept or (gaps and made.slots)) or "{" not in text or len(text) > PATTERN_CHARS:
         return None
     named = [*made.classes, *(name for name in made.kept if name not in made.classes)]
     counts = any(token.upper == "COUNT" for token in body)
@@ -113,12 +120,14 @@ class QueryWriter:
         terms: Container[str],
         *,
         by_place: bool,
+        gaps: Container[str] = (),
     ) -> None:
         self._tokens = tokens
         self._prefixes = prefixes
         self._expanding = Prefixes({**prefixes, **own})
         self._terms = terms
         self._by_place = by_place
+        self._gaps = gaps
         self._names: dict[tuple[str, str], str] = {}
         self.slots: dict[str, str] = {}
         self.kept: dict[str, None] = {}
@@ -161,7 +170,8 @@ class QueryWriter:
         short = self._prefixes.shrink(iri)
         is_class = self._is_class(place)
         by_place = self._by_place and not listed and (is_class or self._is_predicate(place))
-        if not (iri in self._terms or is_machinery(iri) or iri.startswith(XSD) or by_place):
+        stays = iri in self._terms or is_machinery(iri) or iri.startswith(XSD) or by_place
+        if not stays or (iri in self._gaps and not self._is_predicate(place)):
             return self._slot("ENTITY", iri, "an IRI", token)
         if is_class and not is_machinery(iri):
             self.classes[short] = None
@@ -205,7 +215,8 @@ class QueryWriter:
         return self._slot("TEXT", token.text, "text", token), place
 
     def _number(self, place: int, token: Token) -> Token:
-        if token.text in ("0", "1"):
+        """How many rows are wanted is no variable to SPARQL; 0 and 1 are part of the shape."""
+        if token.text in ("0", "1") or self._near(place - 1).upper in ("LIMIT", "OFFSET"):
             return token
         return self._slot("NUMBER", token.text, "a number", token)
 

@@ -153,6 +153,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         scope: Scope | None = None,
         outcome: str | None = None,
         explain: bool = False,
+        count_access: bool = True,
     ) -> list[Hit]:
         gate.check_retrieve(task, outcome, k)
 
@@ -168,7 +169,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
                 why = found.explain(each) if explain else None
                 hits.append(Hit(rows.from_row(each.document.row), each.score, why))
         self._forget_parents_accesses()
-        for hit in hits:
+        for hit in hits if count_access else ():
             hit.item.access_count += 1
             self._accesses[hit.item.level, hit.item.memory_id] += 1
         self._flush_if_due()

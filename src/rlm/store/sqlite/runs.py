@@ -85,7 +85,8 @@ class Runs(Part):
                      judgment.confidence, missing),
                 )  # fmt: skip
             ids = self.add_many(memories)
-            self._save_usage(connection, space, given_to, uses)
+            touch = lessons is None or lessons.touches
+            self._save_usage(connection, space, given_to, uses, touch=touch)
             if lessons is not None:
                 if judgment is not None:
                     self._count_outcomes(lessons.followed, success=bool(judgment.is_success))
@@ -113,9 +114,15 @@ class Runs(Part):
         )  # fmt: skip
 
     def _save_usage(
-        self, connection: apsw.Connection, space: int, trajectory_id: str, uses: Sequence[Use]
+        self,
+        connection: apsw.Connection,
+        space: int,
+        trajectory_id: str,
+        uses: Sequence[Use],
+        *,
+        touch: bool = True,
     ) -> None:
-        """Rank from 1, the score, and that each memory was used now."""
+        """Rank from 1, the score, and, with `touch`, that each memory was used now."""
         now, mine = clock.now_iso(), in_spaces(self.spaces.visible())
         for use in uses:
             connection.execute(
@@ -125,7 +132,8 @@ class Runs(Part):
                 (trajectory_id, use.memory_id, space, use.rank, use.score),
             )
             sql = f"UPDATE memory_items SET last_used = ? WHERE memory_id = ? AND space_id {mine}"
-            connection.execute(sql, (now, use.memory_id))
+            if touch:
+                connection.execute(sql, (now, use.memory_id))
 
     def _count_outcomes(self, followed: Sequence[str], *, success: bool) -> None:
         """One more success or failure for each memory that a judged run followed."""
