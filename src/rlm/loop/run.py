@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rlm.errors import ConfigError, LimitExceeded, ModelAuthError, ModelError, RLMError
-from rlm.handles import Meter, Store
+from rlm.handles import Meter, Ref, Store, View
 from rlm.llm import Client
 from rlm.loop.parse import Final, Parsed, clean, parse_reply
 from rlm.loop.prompts import (
@@ -125,7 +125,11 @@ class LoopRun:
         self.budget = budget or Budget(self.limits)
         self.context, self.card = place_context(handles, context)
         tools_text = describe_tools(spec.tools) if spec.tools_text is None else spec.tools_text
-        self.history = History(self._system(tools_text), first_message(self.query, self.card))
+        over_ontology = "sparql_query" in spec.tools
+        has_text = not over_ontology or self._has_text()
+        system = self._system(tools_text, has_ontology=over_ontology, has_text=has_text)
+        first = first_message(self.query, self.card, has_text=has_text)
+        self.history = History(system, first)
         self.result = RLMResult("", usage=self.budget.usage)
         self.session: ReplSession | None = None
         self._current: RLMIteration | None = None
@@ -137,7 +141,14 @@ class LoopRun:
             # context.
             meter.context_size = self.history.head_chars - len(tools_text)
 
-    def _system(self, tools_text: str) -> str:
+    def _has_text(self) -> bool:
+        """Whether there is a text beside an ontology: its card, which the prompt has, is none."""
+        if not isinstance(self.context, Ref | View):
+            return True
+        fits = self.handles.size(self.context) <= len(self.spec.guidance)
+        return not fits or self.handles.text(self.context) not in self.spec.guidance
+
+    def _system(self, tools_text: str, *, has_ontology: bool, has_text: bool) -> str:
         spec, guidance = self.spec, self.spec.guidance
         if spec.system_prompt is not None:
             return clean(spec.system_prompt)
@@ -145,7 +156,13 @@ class LoopRun:
             from rlm.sandbox.monty_prelude import MONTY_NOTE
 
             guidance = "\n\n".join(part for part in (MONTY_NOTE, guidance) if part)
-        return system_prompt(self.limits, tools_text=tools_text, guidance=guidance)
+        return system_prompt(
+            self.limits,
+            tools_text=tools_text,
+            guidance=guidance,
+            has_ontology=has_ontology,
+            has_text=has_text,
+        )
 
     # -- the turns
 
@@ -285,7 +302,7 @@ class LoopRun:
         worked = any(block.result.error is None for block in blocks)
         self._errors = 0 if worked else self._errors + 1
         message = turn_message(
-            blocks, iteration.notes, session.names, turn=iteration.number + 1, limits=self.limits
+            blocks, iteration.notes, session.made, turn=iteration.number + 1, limits=self.limits
         )
         self.history.add(iteration.response, message)
         if self._errors >= self.limits.max_errors:

@@ -199,6 +199,7 @@ class MontyRepl(Repl):
     def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
         lost, self._lost = self._lost, False
         self._alive()
+        self._blocks += 1
         block = self._new_block(deadline)
         if len(code) > self.limits.code_chars:
             most = self.limits.code_chars

@@ -4,18 +4,23 @@ Monty has classes, but not all of what a text needs. Its `len()` asks no `__len_
 `len` of ours. None of its operators can wait for the host, so a text comes into the sandbox with
 its characters: `context[:80]` and `"x" in context` work on these. A text that is too long for that
 has only methods, which ask the host. The functions of `re` take strings alone, so `import re` is
-followed by a stand-in that takes texts too.
+followed by a stand-in that takes texts too. A result comes in with its rows; its class is the first
+engine's own (`texts.Rows`). What it cannot do here is in `MONTY_NOTE`.
 """
 
 from __future__ import annotations
 
+import inspect
 import io
+import textwrap
 import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from rlm.errors import SandboxError
 from rlm.frames import plain_text
-from rlm.sandbox.engine import TOOL_FAULTS
+from rlm.sandbox.child.texts import Rows
+from rlm.sandbox.engine import TOOL_FAULTS, same, to_plain
 
 SLICE_CHARS = 20_000
 """As in the first engine: up to this a slice is a string, and a text is shown and formatted as its
@@ -28,6 +33,7 @@ inheritance, and few modules (`re`, `json`, `math`, `datetime`, `collections` an
 `context[a:b]`, `x in context`, `.find`, `.count`, `.lower()`, `.split`, `.splitlines`, loops, \
 f-strings, and the functions of `re`. Where a real `str` is needed (`json.loads`, `"".join`) use \
 `context.read()` or `context.read(a, b)`.
+A result without rows counts as true: write `if len(r):`.
 A text of very many characters is not held in the REPL, and an error says so: use only \
 `context.read(a, b)`, `context.find(x, a, b)` and `context.count(x)` on it. Call these and the \
 tools in plain loops, not inside a function that is given to `map`, `filter` or `sorted`.
@@ -161,7 +167,10 @@ def _rlm_make_texts(type, len, str, slice, iter, hash, list, range, dict, int):
         def rstrip(self, characters=None):
             return self[: len(self._whole().rstrip(characters))]
 DELEGATED
+ROWS
     def shown(text):
+        if type(text) is Rows:
+            return repr(text)
         where = "" if text._start == 0 else f" from {text._start}"
         return f"Ref({text.key!r}, {text.dtype}, {text.sz} chars{where})"
     def plain_needle(needle):
@@ -181,6 +190,8 @@ DELEGATED
         if type(value) is not dict:
             return value
         ref = value.get("$ref")
+        if len(value) == 1 and type(ref) is dict and "held" in ref and "rows" in ref:
+            return Rows(ref, ref["held"])
         if len(value) == 1 and type(ref) is dict and "held" in ref:
             if ref["start"] == ref["stop"]:
                 return ""
@@ -188,12 +199,16 @@ DELEGATED
             return Text(key, start, stop, dtype, ref["prev"], ref["held"], ref["mark"])
         return {key: made(part) for key, part in value.items()}
     def length(value, /):
+        if type(value) is Rows:
+            return value._count
         return value.sz if type(value) is Text else len(value)
     def brief(value):
+        if type(value) is Rows:
+            return value._shown()
         is_shut = type(value) is Text and (value.sz > most or value.dtype == "results")
         return shown(value) if is_shut else value
-    return Text, shown, made, length, brief
-_rlm_Text, _rlm_shown, _rlm_made, len, _rlm_brief = _rlm_make_texts(
+    return Text, Rows, shown, made, length, brief
+_rlm_Text, _rlm_Rows, _rlm_shown, _rlm_made, len, _rlm_brief = _rlm_make_texts(
     type, len, str, slice, iter, hash, list, range, dict, int
 )
 def _rlm_make_print(write, brief):
@@ -253,7 +268,7 @@ ToolError = RuntimeError
 _rlm_locals = locals
 def _rlm_make(
     type, len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool,
-    Text, shown, made, re
+    Text, Rows, shown, made, re
 ):
     plain_kinds = (str, int, float, bool, type(None))
     views = ("dict_keys", "dict_values", "dict_items", "range", "deque")
@@ -266,6 +281,8 @@ def _rlm_make(
             if value._fold:
                 return str(value)
             return {"$ref": {"key": value.key, "start": value._start, "stop": value._stop}}
+        if kind is Rows and value.key:
+            return {"$ref": {"key": value.key, "start": 0, "stop": value.sz}}
         if depth > 50:
             raise ValueError("a value for a tool is nested too deep")
         if kind is dict or kind.__name__ in ("Counter", "defaultdict", "OrderedDict"):
@@ -275,7 +292,7 @@ def _rlm_make(
                     "a dictionary that looks like a handle cannot be given: give the handle itself"
                 )
             return named
-        if kind in (list, tuple, set, frozenset) or kind.__name__ in views:
+        if kind in (list, tuple, set, frozenset, Rows) or kind.__name__ in views:
             return [plain(part, depth + 1) for part in value]
         if kind is bytes:
             return value.decode("utf-8", "replace")
@@ -289,7 +306,7 @@ def _rlm_make(
             return repr(value) if -(1 << 200) < value < 1 << 200 else "int of more than 200 bits"
         if kind is str:
             return repr(value) if len(value) <= 120 else f"str of {len(value)} characters"
-        if kind is Text:
+        if kind in (Text, Rows):
             return shown(value)
         if kind in (list, tuple, set, frozenset, dict, bytes):
             return f"{kind.__name__} of {len(value)}"
@@ -316,7 +333,7 @@ def _rlm_make(
     return describe, get, use_tool
 _rlm_describe, _rlm_get, _rlm_use_tool = _rlm_make(
     type, _rlm_len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool,
-    _rlm_Text, _rlm_shown, _rlm_made, _rlm_re
+    _rlm_Text, _rlm_Rows, _rlm_shown, _rlm_made, _rlm_re
 )
 def SHOW_VARS(space=None):
     found = _rlm_call("SHOW_VARS", [], {})
@@ -333,6 +350,7 @@ def _methods(names: Sequence[str], takes: str, does: str) -> str:
 
 
 _PARTS = {
+    "ROWS\n": textwrap.indent(inspect.getsource(Rows), "    "),
     "DELEGATED\n": _methods(
         _DELEGATED.split(), "*args, **words", "self._whole().{}(*args, **words)"
     ),
@@ -390,6 +408,8 @@ class Handles:
 
     def _handle(self, ref: dict[str, Any], start: int, stop: int) -> dict[str, Any]:
         key = ref["key"]
+        if "rows" in ref:
+            return self._result(ref)
         self._keys.add(key)
         held = self._text(key, start, stop) if stop - start <= self._room else None
         self._room -= len(held or "")
@@ -404,6 +424,24 @@ class Handles:
             "held": held,
             "mark": mark if isinstance(mark, str) else "",
         }
+
+    def _result(self, ref: dict[str, Any]) -> dict[str, Any]:
+        """A result with its rows, where these are few enough; else without."""
+        held: list[Any] = []
+        while len(held) < ref["rows"] and ref["sz"] <= self._room:
+            more = self._ask("rows.page", ref["key"], len(held), ref["rows"])
+            if not more:
+                break
+            held += to_plain(more, same)
+        self._room -= ref["sz"]
+        if len(held) < ref["rows"]:
+            raise SandboxError(
+                f"the {ref['rows']:,} rows of this result do not fit into the REPL: ask for fewer"
+                " columns, or with a lower limit"
+            )
+        long = ref["sz"] > SLICE_CHARS
+        mark = self._ask("text.mark", ref["key"], 0, ref["sz"]) if long else ""
+        return {**ref, "held": held, "mark": mark, "about": self._ask("rows.about", ref["key"])}
 
     def _text(self, key: str, start: int, stop: int) -> str | None:
         """The characters; None when the host does not give all of them."""

@@ -25,6 +25,10 @@ LABEL_CHARS = 200
 ID_CHARS = 64
 WRITES_PER_RUN = 200
 
+NOTES_SUMMARY = (
+    "Notes: `memory_add_fact(content)`, `memory_add_experience(content, outcome, success)`,"
+    " `memory_query(q)`, `memory_get_context()`, `memory_relate(label, id1, id2)`."
+)
 PROVENANCE = "repl"
 EXPERIENCE_CONFIDENCE = {True: 0.6, False: 0.5}
 """What went well is trusted a little more than what did not, as with memories (seed 003)."""
@@ -42,6 +46,7 @@ def graph_tools(
         tools.memory_add_experience,
         tools.memory_get_context,
         tools.memory_relate,
+        summary=NOTES_SUMMARY,
     )
 
 

@@ -43,6 +43,13 @@ DOMAIN_CHARS = 200
 ADD_CHARS = 4000
 ADDS_PER_RUN = 20
 
+MEMORY_SUMMARY = (
+    "Memory of earlier runs: `mem_search(q)` finds procedures, `mem_get(ids)` returns up to 3"
+    " whole, `mem_quote(id)` a part; `mem_add(title, description, content)`, `mem_extract(result,"
+    " task, judgment)` and `mem_learn_from_failure(result, task, error)` store one."
+)
+"""What a prompt says of these tools and those of `learned.py`; with `graph.NOTES_SUMMARY` at most
+400 characters."""
 POLARITIES = ("success", "failure")
 ORIGIN = "repl"
 WINDOW_CHARS = 40
@@ -64,7 +71,14 @@ def memory_tools(
 ) -> Toolbox:
     """The memory tools of one run; `session` is stamped on what is stored."""
     tools = _Memory(backend, session, recalled or RecalledTexts())
-    return Toolbox.of(meter, tools.mem_search, tools.mem_get, tools.mem_quote, tools.mem_add)
+    return Toolbox.of(
+        meter,
+        tools.mem_search,
+        tools.mem_get,
+        tools.mem_quote,
+        tools.mem_add,
+        summary=MEMORY_SUMMARY,
+    )
 
 
 class _Memory:
@@ -80,8 +94,8 @@ class _Memory:
     def mem_search(
         self, q: str, k: int = 6, polarity: str | None = None, domain: str | None = None
     ) -> list[dict[str, Any]]:
-        """Procedures learnt before, best first: [{id, title, desc, src}]; k up to 20.
-        polarity: 'success' (do this) or 'failure' (avoid this). domain: an ontology's name."""
+        """Procedures learnt before, best first: [{id, title, desc, src}]; k up to 20. polarity is
+        'success' (do this) or 'failure' (avoid this), domain an ontology's name."""
         check_text(q, "q", QUERY_CHARS)
         check_count(k, "k", SEARCH_HITS)
         if polarity is not None and polarity not in POLARITIES:

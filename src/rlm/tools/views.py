@@ -34,16 +34,22 @@ QUERY_ROWS = 25
 def view_tools(views: Views, meter: Meter) -> Toolbox:
     """The views of one graph. Their time is the engine's, which has limits of its own."""
     tools = _Views(views)
-    return Toolbox.of(
+    named = Toolbox.of(
         meter,
         tools.search_entity,
-        tools.search_by_label,
         tools.describe_entity,
         tools.probe_relationships,
         tools.find_path,
+        untimed=True,
+    )
+    return named | Toolbox.of(
+        meter,
+        tools.search_by_label,
         tools.predicate_frequency,
         tools.graph_stats,
         untimed=True,
+        summary="`search_by_label(text)`, `predicate_frequency()` and `graph_stats()` list labels,"
+        " predicates by use, and sizes.",
     )
 
 
@@ -54,9 +60,8 @@ class _Views:
     def search_entity(
         self, query: str, limit: int = 10, search_in: str = "all"
     ) -> list[dict[str, Any]]:
-        """Terms and things by a piece of their name: [{uri, curie, label, kind, match_type}]; limit
-        up to 25, fewer if long. search_in: 'all', 'label', 'localname' or 'iri'. match_type 'fuzzy'
-        means that the spelling differs."""
+        """Terms and things by a piece of their name or label, limit up to 25: [{uri, curie, label,
+        kind, match_type}]. match_type 'fuzzy' means that the spelling differs."""
         return fit(self._views.search_entity(query, limit, search_in), VIEW_CHARS)
 
     def search_by_label(self, text: str, limit: int = 10) -> list[dict[str, Any]]:
@@ -64,15 +69,15 @@ class _Views:
         return fit(self._views.search_by_label(text, limit), VIEW_CHARS)
 
     def describe_entity(self, uri: str, limit: int = 20) -> dict[str, Any]:
-        """What a class, property or thing is: label, types, comment, place in the schema,
-        outgoing_sample. uri: prefix:name, IRI, or a name that only one term has."""
+        """What a class, property or thing is: label, types, comment, place in the schema, some
+        statements. uri is prefix:name, an IRI, or a name that only one term has."""
         return fit(self._views.describe_entity(uri, limit), VIEW_CHARS)
 
     def probe_relationships(
         self, uri: str, predicate: str | None = None, direction: str = "both", limit: int = 20
     ) -> dict[str, Any]:
-        """What it points to and what points to it: lists of up to 25, and true counts by predicate.
-        direction: 'both', 'out' or 'in'."""
+        """What it points to and what points to it, up to 25 each, with counts by predicate.
+        direction is 'both', 'out' or 'in'."""
         return fit(self._views.probe_relationships(uri, predicate, direction, limit), VIEW_CHARS)
 
     def find_path(

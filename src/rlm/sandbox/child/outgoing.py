@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from rlm.frames import plain_text
-from rlm.sandbox.child.texts import HostText, TextParts, TextWords
+from rlm.sandbox.child.texts import HostRows, HostText, Rows, TextParts, TextWords
 
 _DICT_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _VIEWS: tuple[type, ...] = (*_DICT_VIEWS, range, TextParts, TextWords)
@@ -48,6 +48,8 @@ class Outgoing:
             return number if finite else float.__repr__(number)
         if kind is HostText:
             return self._text(value)
+        if kind is HostRows:
+            return {"$ref": {"key": value.key, "start": 0, "stop": value.sz}}
         if depth > _DEEPEST:
             raise ValueError("a value for a tool is nested too deep")
         if isinstance(value, dict):
@@ -61,7 +63,7 @@ class Outgoing:
             if isinstance(value, base):
                 each = vars(base)["__iter__"]  # the type's own, whatever its subclass says
                 return [self.data(part, depth + 1) for part in each(value)]
-        if kind in _VIEWS:
+        if kind in _VIEWS or kind is Rows:
             return [self.data(part, depth + 1) for part in value]
         if isinstance(value, bytes):
             self._take(bytes.__len__(value))
