@@ -325,8 +325,9 @@ print(len(sparql_slice(found)["rows"]), len(sparql_schema()) > 1)
     lines = output.stdout.splitlines()
     assert (
         lines[0].endswith("prov#Activity")
-        and lines[2].startswith("Ref('results_0'")
-        and lines[3] == "3 True"
+        and lines[2] == "results_0: 3 rows × 1 column (?c)"
+        and lines[3] == "{'c': 'prov:Organization'}"
+        and lines[-1] == "3 True"
     )
     system = client.calls[0][0]["content"]
     assert (

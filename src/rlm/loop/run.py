@@ -124,12 +124,9 @@ class LoopRun:
         self.client = self.helper if depth else root
         self.budget = budget or Budget(self.limits)
         self.context, self.card = place_context(handles, context)
-        tools_text = describe_tools(spec.tools) if spec.tools_text is None else spec.tools_text
-        over_ontology = "sparql_query" in spec.tools
-        has_text = not over_ontology or self._has_text()
-        system = self._system(tools_text, has_ontology=over_ontology, has_text=has_text)
-        first = first_message(self.query, self.card, has_text=has_text)
-        self.history = History(system, first)
+        has_text = "sparql_query" not in spec.tools or self._has_text()
+        system = self._system(has_text=has_text)
+        self.history = History(system, first_message(self.query, self.card, has_text=has_text))
         self.result = RLMResult("", usage=self.budget.usage)
         self.session: ReplSession | None = None
         self._current: RLMIteration | None = None
@@ -137,9 +134,10 @@ class LoopRun:
         self._errors = 0
         self._finished = False
         if depth == 0 and not meter.context_size:
-            # What the run was told beforehand, where nobody has counted it. The list of tools is no
-            # context.
-            meter.context_size = self.history.head_chars - len(tools_text)
+            # What the run was told beforehand, where nobody has counted it. Our own instructions,
+            # the same for every question, are no context.
+            standing = 0 if spec.system_prompt is not None else len(system) - len(spec.guidance)
+            meter.context_size = self.history.head_chars - standing
 
     def _has_text(self) -> bool:
         """Whether there is a text beside an ontology: its card, which the prompt has, is none."""
@@ -148,7 +146,7 @@ class LoopRun:
         fits = self.handles.size(self.context) <= len(self.spec.guidance)
         return not fits or self.handles.text(self.context) not in self.spec.guidance
 
-    def _system(self, tools_text: str, *, has_ontology: bool, has_text: bool) -> str:
+    def _system(self, *, has_text: bool) -> str:
         spec, guidance = self.spec, self.spec.guidance
         if spec.system_prompt is not None:
             return clean(spec.system_prompt)
@@ -158,9 +156,9 @@ class LoopRun:
             guidance = "\n\n".join(part for part in (MONTY_NOTE, guidance) if part)
         return system_prompt(
             self.limits,
-            tools_text=tools_text,
+            tools_text=describe_tools(spec.tools) if spec.tools_text is None else spec.tools_text,
             guidance=guidance,
-            has_ontology=has_ontology,
+            has_ontology="sparql_query" in spec.tools,
             has_text=has_text,
         )
 

@@ -26,8 +26,8 @@ ID_CHARS = 64
 WRITES_PER_RUN = 200
 
 NOTES_SUMMARY = (
-    "Notes: `memory_add_fact(content)`, `memory_add_experience(content, outcome, success)`,"
-    " `memory_query(q)`, `memory_get_context()`, `memory_relate(label, id1, id2)`."
+    "Notes: `memory_query(q)`, `memory_get_context()`, `memory_add_fact(text)`,"
+    " `memory_add_experience(text, outcome, success)`, `memory_relate(label, a, b)`."
 )
 PROVENANCE = "repl"
 EXPERIENCE_CONFIDENCE = {True: 0.6, False: 0.5}

@@ -44,9 +44,9 @@ ADD_CHARS = 4000
 ADDS_PER_RUN = 20
 
 MEMORY_SUMMARY = (
-    "Memory of earlier runs: `mem_search(q)` finds procedures, `mem_get(ids)` returns up to 3"
-    " whole, `mem_quote(id)` a part; `mem_add(title, description, content)`, `mem_extract(result,"
-    " task, judgment)` and `mem_learn_from_failure(result, task, error)` store one."
+    "Earlier procedures: `mem_search(q)` finds them, `mem_get(ids)` shows up to 3,"
+    " `mem_quote(id)` a part; `mem_add(title, description, content)`, `mem_extract(result, task,"
+    " judgment)`, `mem_learn_from_failure(result, task, error)` store one."
 )
 """What a prompt says of these tools and those of `learned.py`; with `graph.NOTES_SUMMARY` at most
 400 characters."""

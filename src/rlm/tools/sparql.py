@@ -275,7 +275,7 @@ def _cell(term: Term, prefixes: Prefixes) -> Any:
     value, datatype = term["v"], term.get("dt", "")
     if datatype in NUMBERS and len(value) <= NUMBER_CHARS and _NUMBER.fullmatch(value):
         number = float(value) if set(value) & set(".eE") else int(value)
-        return number if math.isfinite(number) else value
+        return number if math.isfinite(number) else term_text(term, prefixes)
     if datatype == XSD + "boolean" and value in ("true", "false"):
         return value == "true"
     return term_text(term, prefixes)
