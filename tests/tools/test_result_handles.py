@@ -131,6 +131,22 @@ def test_rows_that_code_reads_are_counted_and_no_leak(printed):
     assert printed.leakage["max_single_return"] < 250 and printed.leakage["flags"] == []
 
 
+def test_a_loop_within_a_loop_fetches_rows_once(printed):
+    shown = printed(
+        "n = 0", "for a in r:", "    for b in r:", "        n += 1", "print(n, r[89]['n'])"
+    )
+    assert shown == ["8100 89"] and printed.leakage["by_tool"]["rows.page"]["calls"] == 1
+
+
+def test_a_large_result_comes_in_pages(printed):
+    wide = "SELECT ?s ?x { ?s rdfs:label ?l . ?t rdfs:label ?m BIND(REPEAT AS ?x) }"
+    wide = wide.replace("REPEAT", "CONCAT(" + ", ".join(["'" + "x" * 50 + "'"] * 4) + ")")
+    shown = printed(
+        "print(len(r), sum(1 for row in r), r[8099]['s'][:2])", limit=10_000, query=wide
+    )
+    assert shown == ["8100 8100 e:"] and printed.leakage["by_tool"]["rows.page"]["calls"] > 5
+
+
 def test_a_result_goes_back_to_a_tool_as_its_handle(printed):
     assert printed(
         "page = sparql_slice(r, limit=2, offset=1)",

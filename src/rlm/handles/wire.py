@@ -32,6 +32,7 @@ READ_CHARS = 250_000
 NEEDLE_CHARS = 20_000
 
 Handle = Ref | View | str
+OnRows = Callable[[str, list[dict[str, Any]]], None]
 
 _OF_A_RESULT = {"rows", "columns"}
 _MARK = re.compile(
@@ -152,8 +153,11 @@ def _view(found: re.Match[str]) -> View:
 # -- what the worker may ask
 
 
-def reader(store: Store, meter: Meter) -> dict[str, Callable[..., Any]]:
-    """The functions by the names that the worker knows them by."""
+def reader(
+    store: Store, meter: Meter, on_rows: OnRows | None = None
+) -> dict[str, Callable[..., Any]]:
+    """The functions by the names that the worker knows them by. `on_rows` is told which rows of
+    which result the code was given."""
 
     def read(key: Handle, start: int, stop: int | None) -> str:
         begin, end, _ = slice(position(start, "start"), _end(stop)).indices(store.size(key))
@@ -181,6 +185,8 @@ def reader(store: Store, meter: Meter) -> dict[str, Callable[..., Any]]:
     def page(key: Handle, start: int, stop: int | None) -> list[dict[str, Any]]:
         rows = store.rows(key, position(start, "start"), _end(stop), most_chars=READ_CHARS)
         meter.note("rows.page", len(json.dumps(rows, ensure_ascii=False)), to_prompt=False)
+        if on_rows is not None:
+            on_rows(store.ref(key).key, rows)
         return rows
 
     def about(key: Handle) -> dict[str, Any]:

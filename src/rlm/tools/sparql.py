@@ -147,8 +147,9 @@ class _SPARQL:
         output_mode: str = "sample",
         related_memories: bool = True,
     ) -> dict[str, Any]:
-        """One class, property or thing: output_mode 'sample' gives a few of its rows, 'schema' what
-        it joins and which properties its instances have, 'count' how many there are."""
+        """One class, property or thing: output_mode 'sample' gives some instances or statements,
+        'schema' what it joins and which properties its instances have, 'count' how many there
+        are."""
         meta = self._schema.meta
         found = peek(self._engine, meta, resource, limit, output_mode)
         if related_memories:
@@ -171,8 +172,8 @@ class _SPARQL:
     def sparql_query(
         self, query: str, limit: int = 100, explain: bool = False, store_pattern: bool = True
     ) -> Ref | dict[str, Any]:
-        """SELECT, CONSTRUCT and DESCRIBE return rows, ASK {'boolean': True}. It stops after limit
-        rows, 10,000 at most; then `r.more` is True: raise limit, or count in SPARQL. Printed, a
+        """SELECT, CONSTRUCT and DESCRIBE return rows; ASK returns {'boolean': True}. It stops after
+        limit rows, 10,000 at most; then `r.more` is True: raise limit, or count in SPARQL. Printed, a
         result without rows names the terms of the query that the graph does not have.
 
         With explain=True it returns {ref, rows, columns, more, changed, seconds, hints}."""

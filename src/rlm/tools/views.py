@@ -60,8 +60,9 @@ class _Views:
     def search_entity(
         self, query: str, limit: int = 10, search_in: str = "all"
     ) -> list[dict[str, Any]]:
-        """Terms and things by a piece of their name or label, limit up to 25: [{uri, curie, label,
-        kind, match_type}]. match_type 'fuzzy' means that the spelling differs."""
+        """Terms and things by a piece of their name or label: [{uri, curie, label, kind,
+        match_type}]; limit up to 25, fewer come where they are long. match_type 'fuzzy' means that
+        the spelling differs."""
         return fit(self._views.search_entity(query, limit, search_in), VIEW_CHARS)
 
     def search_by_label(self, text: str, limit: int = 10) -> list[dict[str, Any]]:

@@ -23,6 +23,9 @@ WHOLE_CHARS = 4_000_000
 CHUNK_CHARS = 250_000
 OVERLAP_CHARS = 5_000
 PAGE_ROWS = 500
+HELD_CHARS = 1_000_000
+"""Rows of up to so many characters are kept once they were looped over: a loop within a loop would
+fetch them again and again."""
 
 Call = Callable[..., Any]
 
@@ -545,6 +548,7 @@ class HostRows(Rows, SharedObject):
 
     def __init__(self, call: Call, ref: dict[str, Any]) -> None:
         self._call, self._mark = call, ""
+        self._kept: list[dict[str, Any]] | None = None
         self.key, self.sz, self.prev = ref["key"], ref["sz"], ref["prev"]
         self.dtype, self.columns, self._count = "results", list(ref["columns"]), ref["rows"]
 
@@ -572,10 +576,17 @@ class HostRows(Rows, SharedObject):
         return found
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
+        if self._kept is None and self.sz <= HELD_CHARS:
+            self._kept = self._page(0, self._count)
+        return self._pages() if self._kept is None else iter(self._kept)
+
+    def _pages(self) -> Iterator[dict[str, Any]]:
         for start in range(0, self._count, PAGE_ROWS):
             yield from self._page(start, min(self._count, start + PAGE_ROWS))
 
     def __getitem__(self, place: Any) -> Any:
+        if self._kept is not None and not isinstance(place, str):
+            return self._kept[place]
         if isinstance(place, slice):
             start, stop, step = place.indices(self._count)
             if step == 1:
