@@ -173,8 +173,8 @@ class _SPARQL:
         self, query: str, limit: int = 100, explain: bool = False, store_pattern: bool = True
     ) -> Ref | dict[str, Any]:
         """SELECT, CONSTRUCT and DESCRIBE return rows; ASK returns {'boolean': True}. It stops after
-        limit rows, 10,000 at most; then `r.more` is True: raise limit, or count in SPARQL. Printed, a
-        result without rows names the terms of the query that the graph does not have.
+        limit rows, 10,000 at most; then `r.more` is True: raise limit, or count in SPARQL. Printed,
+        a result without rows names the terms of the query that the graph does not have.
 
         With explain=True it returns {ref, rows, columns, more, changed, seconds, hints}."""
         text = self._text(query)
