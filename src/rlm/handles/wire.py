@@ -184,7 +184,8 @@ def reader(
 
     def page(key: Handle, start: int, stop: int | None) -> list[dict[str, Any]]:
         rows = store.rows(key, position(start, "start"), _end(stop), most_chars=READ_CHARS)
-        meter.note("rows.page", len(json.dumps(rows, ensure_ascii=False)), to_prompt=False)
+        text = json.dumps(rows, ensure_ascii=False)
+        meter.note("rows.page", len(text), to_prompt=False)
         if on_rows is not None:
             on_rows(store.ref(key).key, rows)
         return rows

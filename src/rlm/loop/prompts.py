@@ -109,12 +109,22 @@ found = llm_query_batched([f"Quote what is said on the budget, or NONE:\\n{p}" f
 print([(n, text) for n, text in enumerate(found) if text != "NONE"])
 ```"""
 
-ASKING = """\
-- `llm_query(prompt)`: a language model reads and judges {what}. It sees this prompt alone, \
-{sub_model_chars} characters at most. {handle}
+ASK_OVER_ONTOLOGY = f"""\
+- `llm_query(prompt)`: a language model reads and judges long texts, such as definitions. It sees \
+this prompt alone, {SUB_MODEL_CHARS:,} characters at most. Rows go in as text: `{{r[:50]}}`.
 - `llm_query_batched(prompts)`: the same for many at once, answers in order; one that failed \
 begins with `[error]`.
-- `rlm_query(question{part}"""
+- `rlm_query(question)`: a helper with its own REPL and these tools, for a sub-question of several \
+steps."""
+
+ASK_OVER_TEXT = f"""\
+- `llm_query(prompt)`: a language model reads and judges a passage. It sees this prompt alone, \
+{SUB_MODEL_CHARS:,} characters at most. A handle or slice in an f-string is a passage that it \
+reads and you need not.
+- `llm_query_batched(prompts)`: the same for many at once, answers in order; one that failed \
+begins with `[error]`.
+- `rlm_query(question, part)`: a helper with its own REPL over a part of the text, for several \
+steps."""
 
 RULES = """\
 You see only what you print, at most {output_chars} characters of a block. Print counts and short \
@@ -175,20 +185,12 @@ def system_prompt(
     has_text: bool = True,
 ) -> str:
     """The system message: the REPL, its tools, the rules, and then `guidance` as it is given."""
-    of_text = has_text or not has_ontology
-    asking = _fill(
-        ASKING,
-        sub_model_chars=f"{SUB_MODEL_CHARS:,}",
-        what="a passage" if of_text else "long texts, such as definitions",
-        handle="A handle or slice in an f-string is a passage that it reads and you need not."
-        if of_text
-        else "Rows go in as text: `{r[:50]}`.",
-        part=", part)`: a helper with its own REPL over a part of the text, for several steps."
-        if of_text
-        else ")`: a helper with its own REPL and these tools, for a sub-question of several steps.",
-    )
-    parts = [tools_text.strip(), asking] if has_ontology else [asking, tools_text.strip()]
-    tools = "\n".join(part for part in ([CONTEXT] * of_text + parts) if part)
+    if has_ontology:
+        context, asking = (CONTEXT, ASK_OVER_TEXT) if has_text else ("", ASK_OVER_ONTOLOGY)
+        parts = [context, tools_text.strip(), asking]
+    else:
+        parts = [CONTEXT, ASK_OVER_TEXT, tools_text.strip()]
+    tools = "\n".join(filter(None, parts))
     rules = _fill(
         RULES,
         output_chars=f"{limits.max_output_chars:,}",

@@ -2,8 +2,8 @@
 it answers.
 
 A run is a generator of turns (`rlm_steps`); `rlm_run` runs it to its end. Ctrl-C ends it too, and
-the result says so. The loop knows nothing of memory, stores or ontologies: it is given a prompt,
-tools and callbacks.
+the result says so. The loop knows nothing of memory or stores: it is given guidance, tools and
+callbacks. Of an ontology it knows whether its tools are there, which decides the prompt.
 
 Blame decides what happens to a fault: what the model does wrong (no code, code that fails, a
 variable that is not there) is reported to it, and the loop goes on; a limit or an unreachable model
