@@ -72,7 +72,7 @@ def test_the_prompt_over_a_text(prompts):
         "200,000 characters at most",
         "`llm_query_batched(prompts)`",
         "`rlm_query(question, part)`",
-        "are checked against what the REPL returned",
+        "Quotes, numbers and IRIs of the answer are checked",
         "FINAL(the answer) at the start of a line",
     ):
         assert told in system, told

@@ -62,11 +62,10 @@ def test_a_result_crosses_the_pipe_with_its_rows_and_columns():
 
 def test_pages_are_bounded_and_counted_but_are_no_leak():
     with Store() as store:
-        meter, told = Meter(), []
-        page = reader(store, meter, lambda key, rows: told.append((key, len(rows))))["rows.page"]
+        meter = Meter()
+        page = reader(store, meter)["rows.page"]
         ref = store.put([{"a": "x" * 100_000} for _ in range(5)], "results", columns=["a"])
         assert len(page(ref, 0, 5)) == 2, "a quarter of a million characters at most"
-        assert told == [(ref.key, 2)], "who keeps the trace is told what was read"
         report = meter.report()
         assert report["by_tool"]["rows.page"]["calls"] == 1
         assert report["total_chars_returned"] > 200_000 and report["max_single_return"] == 0

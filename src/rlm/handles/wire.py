@@ -32,7 +32,6 @@ READ_CHARS = 250_000
 NEEDLE_CHARS = 20_000
 
 Handle = Ref | View | str
-OnRows = Callable[[str, list[dict[str, Any]]], None]
 
 _OF_A_RESULT = {"rows", "columns"}
 _MARK = re.compile(
@@ -153,11 +152,8 @@ def _view(found: re.Match[str]) -> View:
 # -- what the worker may ask
 
 
-def reader(
-    store: Store, meter: Meter, on_rows: OnRows | None = None
-) -> dict[str, Callable[..., Any]]:
-    """The functions by the names that the worker knows them by. `on_rows` is told which rows of
-    which result the code was given."""
+def reader(store: Store, meter: Meter) -> dict[str, Callable[..., Any]]:
+    """The functions by the names that the worker knows them by."""
 
     def read(key: Handle, start: int, stop: int | None) -> str:
         begin, end, _ = slice(position(start, "start"), _end(stop)).indices(store.size(key))
@@ -186,8 +182,6 @@ def reader(
         rows = store.rows(key, position(start, "start"), _end(stop), most_chars=READ_CHARS)
         text = json.dumps(rows, ensure_ascii=False)
         meter.note("rows.page", len(text), to_prompt=False)
-        if on_rows is not None:
-            on_rows(store.ref(key).key, rows)
         return rows
 
     def about(key: Handle) -> dict[str, Any]:

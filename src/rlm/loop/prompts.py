@@ -144,8 +144,8 @@ CHECKED_QUERY = """\
 Every IRI and number of the answer is checked against what the REPL returned: give only what you \
 saw. Before you say that there is none, look up the names in your query."""
 CHECKED_TEXT = """\
-Numbers and IRIs of the answer are checked against what the REPL returned: give only what you saw, \
-and quote exactly."""
+Quotes, numbers and IRIs of the answer are checked against the text and what the REPL returned: \
+give only what you saw."""
 
 LOOK_FIRST = (
     "You have not seen the context yet. Look at it in the REPL first (its size, how it begins, how"
