@@ -187,7 +187,8 @@ class _SPARQL:
         checked = check_query(text)
         answer = self._engine.query(text, limit=limit)
         said: dict[str, Any] = {"boolean": answer.boolean} if answer.kind == "ask" else {}
-        ref = None if answer.kind == "ask" else self._keep(checked, answer)
+        rows = [] if answer.kind == "ask" else self._result_rows(checked, answer)
+        ref = None if answer.kind == "ask" else self._keep(rows, checked, answer)
         pattern = (
             self._patterns.keep(text, answer)
             if store_pattern and self._patterns is not None
@@ -213,7 +214,7 @@ class _SPARQL:
             query = self._handles.read(query, 0, MAX_CHARS + 1)
         return check_text(query, "query", MAX_CHARS)
 
-    def _keep(self, checked: Checked, answer: Answer) -> Ref:
+    def _result_rows(self, checked: Checked, answer: Answer) -> list[dict[str, Any]]:
         known: Mapping[str, str] = getattr(self._engine, "prefixes", {})
         own = {
             name: iri
@@ -221,10 +222,13 @@ class _SPARQL:
             if name not in known
         }
         prefixes = Prefixes({**known, **own})
-        rows = [
+        triples = [dict(zip("spo", triple, strict=True)) for triple in answer.triples]
+        return [
             {name: _cell(term, prefixes) for name, term in row.items()}
-            for row in (*answer.rows, *(dict(zip("spo", t, strict=True)) for t in answer.triples))
+            for row in (*answer.rows, *triples)
         ]
+
+    def _keep(self, rows: list[dict[str, Any]], checked: Checked, answer: Answer) -> Ref:
         about = {
             "query": checked.text,
             "source": self._name,
