@@ -535,6 +535,7 @@ def serving(folder: Path, data: Path) -> Iterator[str]:
             server.kill()
 
 
+@pytest.mark.req("UT-12")
 def test_an_endpoint_of_the_config_is_asked_like_a_file(
     rlm: Run, harbour: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
