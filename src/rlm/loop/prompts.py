@@ -212,15 +212,30 @@ def _fill(template: str, **values: str) -> str:
 def describe_tools(tools: Mapping[str, Callable[..., Any]]) -> str:
     """A line for each tool: its signature and the first paragraph of its docstring. Tools that have
     a `summary` are described by that, in one line for all, at the end; so is every tool that one
-    names."""
+    names. Of a summary, clauses (they end in `;`) whose tools are all missing are left out."""
     summaries = {name: str(getattr(tool, "summary", "")) for name, tool in tools.items()}
-    together = "\n".join(dict.fromkeys(filter(None, summaries.values())))
+    together = "\n".join(
+        _present_clauses(text, tools) for text in dict.fromkeys(filter(None, summaries.values()))
+    )
     own = [
         _tool_line(name, tool)
         for name, tool in tools.items()
         if not summaries[name] and f"`{name}(" not in together
     ]
     return "\n".join([*own, *(f"- {line}" for line in together.splitlines())])
+
+
+def _present_clauses(summary: str, tools: Mapping[str, Any]) -> str:
+    clauses = summary.rstrip(".").split("; ")
+    named = [re.findall(r"`(\w+)\(", clause) for clause in clauses]
+    return (
+        "; ".join(
+            clause
+            for clause, names in zip(clauses, named, strict=True)
+            if not names or any(name in tools for name in names)
+        )
+        + "."
+    )
 
 
 def _tool_line(name: str, tool: Callable[..., Any]) -> str:

@@ -458,7 +458,7 @@ class Rows:
             raise TypeError(f"rows have numbers: r[0][{place!r}], or r.distinct({place!r})")
         return self._held[place]
 
-    def where(self, test: Any = None, **wanted: Any) -> Any:
+    def where(self, test: Any = None, /, **wanted: Any) -> Any:
         """The rows for which test(row) is true and whose columns have these values; a text is
         found by its Turtle notation or by its plain characters."""
         for name in wanted:
@@ -557,8 +557,7 @@ class HostRows(Rows, SharedObject):
         if name not in ("query", "source", "time", "seconds", "more", "hints"):
             known = "where, group, distinct, sample, columns, query, source, time, more"
             raise AttributeError(f"a result has no attribute {name!r}; it has {known}")
-        for known, value in self._call("rows.about", self.key).items():
-            object.__setattr__(self, known, value)
+        self.__dict__.update(self._call("rows.about", self.key))
         return self.__dict__.get(name)
 
     def __str__(self) -> str:
