@@ -86,6 +86,9 @@ def test_tools_with_a_summary_are_described_by_it(meter):
     assert (
         own.startswith("- `shout(") and together == "- `whisper(text)` and `hum(text)` are quiet."
     )
+    some = "`whisper(text)` is quiet; `yell(text)` and `cry(text)` are not."
+    box = Toolbox.of(meter, whisper, summary=some)
+    assert box.describe() == "- `whisper(text)` is quiet.", "tools that are not there are not named"
 
 
 def test_every_tool_says_what_it_does_in_three_short_lines(meter):
