@@ -493,6 +493,7 @@ def test_what_takes_long_says_so_on_a_terminal(
     )
     monkeypatch.setattr(output, "PATIENCE_S", 0.0)
     outer, inner = pty.openpty()
+    os.set_blocking(outer, False)  # silence is a failure, not a wait
     with os.fdopen(inner, "w") as terminal:
         monkeypatch.setattr(sys, "stderr", terminal)
         monkeypatch.setenv("COLUMNS", "120")

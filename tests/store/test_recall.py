@@ -116,7 +116,7 @@ def english_like(rng):
     return write
 
 
-@pytest.mark.parametrize("rows, embedder", [(300, "static"), (300, "none"), (1_000, "static")])
+@pytest.mark.parametrize("rows, embedder", [(120, "static"), (250, "none"), (250, "static")])
 def test_sqlite_and_json_give_the_same_first_ten(tmp_path, rows, embedder):
     """For every query, with levels, edited and archived memories, and confidence of any kind."""
     rng = random.Random(rows)

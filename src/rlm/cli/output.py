@@ -118,7 +118,7 @@ def progress(
     total: int | Callable[[], int | None] | None = None,
     *,
     stream: TextIO | None = None,
-    patience_s: float = PATIENCE_S,
+    patience_s: float | None = None,
 ) -> Iterator[Callable[[int], None]]:
     """Yields a function to report how much is done; on a terminal a bar appears after a while.
 
@@ -131,7 +131,7 @@ def progress(
     import threading
 
     bar = _Bar(what, total, target)
-    timer = threading.Timer(patience_s, bar.start)
+    timer = threading.Timer(PATIENCE_S if patience_s is None else patience_s, bar.start)
     timer.daemon = True
     timer.start()
     try:

@@ -303,7 +303,10 @@ def _learning_lines(result: AgentResult) -> Iterator[str]:
         yield f"{how}: {output.one_line(used['title'])} ({used['memory_id']})"
     if result.judgment is not None:
         said = output.one_line(result.judgment["reason"])[:160]
-        yield f"judged a {_verdict(result.judgment)}: {said}"
+        if result.judgment["is_success"] is None:
+            yield f"not judged, so nothing is learnt from it: {said}"
+        else:
+            yield f"judged a {_verdict(result.judgment)}: {said}"
     for made in result.new_memories:
         title = output.one_line(made["title"])
         if made["action"] == "skip":

@@ -120,7 +120,7 @@ def signals_for(
     say which memories are never used.
     """
     said = uses is not None and uses.said
-    if judgment is None or not (said or reads):
+    if judgment is None or judgment.is_success is None or not (said or reads):
         return []
     found = []
     for number, memory in enumerate(injected, 1):

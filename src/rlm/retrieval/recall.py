@@ -30,8 +30,8 @@ CANDIDATES = 256
 """How many of each signal get an estimate."""
 READ = 64
 """How many of those are read; a caller that wants many hits gets more."""
-ALL_ROWS = 1_024
-ALL_CHARS = 2_000_000
+ALL_ROWS = 256
+ALL_CHARS = 500_000
 """A corpus of so few rows and characters is read whole: every store gives the same hits."""
 FAR = 1_024
 """Beyond so many nobody is looked for who might win by confidence alone."""

@@ -322,7 +322,8 @@ class Judgment:
     True
     """
 
-    is_success: bool
+    is_success: bool | None
+    """None when nobody could tell: the run is kept, and teaches nothing."""
     reason: str
     confidence: str = "low"
     missing: list[str] = field(default_factory=list)

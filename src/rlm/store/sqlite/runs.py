@@ -81,14 +81,14 @@ class Runs(Part):
                 connection.execute(
                     "INSERT INTO judgments(space_id, trajectory_id, is_success, reason, confidence,"
                     " missing_json) VALUES (?,?,?,?,?,?)",
-                    (space, given_to, int(judgment.is_success), judgment.reason,
+                    (space, given_to, int(bool(judgment.is_success)), judgment.reason,
                      judgment.confidence, missing),
                 )  # fmt: skip
             ids = self.add_many(memories)
             self._save_usage(connection, space, given_to, uses)
             if lessons is not None:
                 if judgment is not None:
-                    self._count_outcomes(lessons.followed, success=judgment.is_success)
+                    self._count_outcomes(lessons.followed, success=bool(judgment.is_success))
                 apply_lessons(cast("MemoryBackend", self), lessons)
         return ids
 
