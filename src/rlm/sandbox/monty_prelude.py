@@ -5,7 +5,7 @@ Monty has classes, but not all of what a text needs. Its `len()` asks no `__len_
 its characters: `context[:80]` and `"x" in context` work on these. A text that is too long for that
 has only methods, which ask the host. The functions of `re` take strings alone, so `import re` is
 followed by a stand-in that takes texts too. A result comes in with its rows; its class is the first
-engine's own (`texts.Rows`). What it cannot do here is in `MONTY_NOTE`.
+engine's own (`rows.Rows`). What it cannot do here is in `MONTY_NOTE`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,9 @@ import inspect
 import io
 import textwrap
 import tokenize
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from rlm.errors import SandboxError
-from rlm.frames import plain_text
-from rlm.sandbox.child.texts import Rows
-from rlm.sandbox.engine import TOOL_FAULTS, same, to_plain
+from rlm.sandbox.child.rows import Rows
 
 SLICE_CHARS = 20_000
 """As in the first engine: up to this a slice is a string, and a text is shown and formatted as its
@@ -369,96 +365,6 @@ def {name}(*args, **words):
 """
 GIVEN = ("SHOW_VARS", "ToolError", "len", "print")
 """What the prelude defines and the code may use: no variables of the code's."""
-
-
-class Handles:
-    """The handles that one sandbox is given, with their characters where these are few."""
-
-    def __init__(self, hidden: Mapping[str, Callable[..., Any]], held_chars: int) -> None:
-        self._hidden, self._held_chars = hidden, held_chars
-        self._keys: set[str] = set()
-        self._found = False
-        self._room = 0
-
-    def with_text(self, value: Any) -> tuple[Any, bool]:
-        """Plain data as the prelude's `made` takes it, and whether there is a handle in it."""
-        self._found, self._room = False, self._held_chars
-        value = self._walk(value)
-        return value, self._found
-
-    def serves(self, name: Any, args: Any) -> Callable[..., Any] | None:
-        """The function behind a text's own methods, for a key that the sandbox was given; else
-        None."""
-        if name in TEXT_TOOLS and isinstance(args, list) and args and isinstance(args[0], str):
-            return self._hidden.get(name) if args[0] in self._keys else None
-        return None
-
-    def _walk(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self._walk(part) for part in value]
-        if not isinstance(value, dict):
-            return value
-        ref = value.get("$ref")
-        if len(value) == 1 and isinstance(ref, dict) and isinstance(ref.get("key"), str):
-            start, stop = ref.get("start", 0), ref["stop"] if "stop" in ref else ref.get("sz")
-            if type(start) is int and type(stop) is int and 0 <= start <= stop:
-                self._found = True
-                return {"$ref": self._handle(ref, start, stop)}
-        return {key: self._walk(part) for key, part in value.items()}
-
-    def _handle(self, ref: dict[str, Any], start: int, stop: int) -> dict[str, Any]:
-        key = ref["key"]
-        if "rows" in ref:
-            return self._result(ref)
-        self._keys.add(key)
-        held = self._text(key, start, stop) if stop - start <= self._room else None
-        self._room -= len(held or "")
-        short = held is not None and len(held) <= SLICE_CHARS
-        mark = "" if short else self._ask("text.mark", key, start, stop)
-        return {
-            "key": key,
-            "start": start,
-            "stop": stop,
-            "dtype": str(ref.get("dtype", "text")),
-            "prev": str(ref.get("prev", "")),
-            "held": held,
-            "mark": mark if isinstance(mark, str) else "",
-        }
-
-    def _result(self, ref: dict[str, Any]) -> dict[str, Any]:
-        """A result with its rows, where these are few enough; else without."""
-        held: list[Any] = []
-        while len(held) < ref["rows"] and ref["sz"] <= self._room:
-            more = self._ask("rows.page", ref["key"], len(held), ref["rows"])
-            if not more:
-                break
-            held += to_plain(more, same)
-        self._room -= ref["sz"]
-        if len(held) < ref["rows"]:
-            raise SandboxError(
-                f"the {ref['rows']:,} rows of this result do not fit into the REPL: ask for fewer"
-                " columns, or with a lower limit"
-            )
-        long = ref["sz"] > SLICE_CHARS
-        mark = self._ask("text.mark", ref["key"], 0, ref["sz"]) if long else ""
-        return {**ref, "held": held, "mark": mark, "about": self._ask("rows.about", ref["key"])}
-
-    def _text(self, key: str, start: int, stop: int) -> str | None:
-        """The characters; None when the host does not give all of them."""
-        parts, at = [], start
-        while at < stop:
-            part = self._ask("text.read", key, at, stop)
-            if not isinstance(part, str) or not part:
-                return None
-            parts.append(plain_text(part))
-            at += len(parts[-1])
-        return "".join(parts) if at == stop else None
-
-    def _ask(self, name: str, *args: Any) -> Any:
-        try:
-            return self._hidden[name](*args) if name in self._hidden else None
-        except TOOL_FAULTS:  # a handle whose text is gone: using it raises
-            return None
 
 
 def prepare_block(code: str) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 
 from rlm.sandbox.child import guards, modules
 from rlm.sandbox.child.policy import words
-from rlm.sandbox.child.texts import HostText, Rows
+from rlm.sandbox.child.rows import Rows
+from rlm.sandbox.child.texts import HostText
 
 FLUSH_CHARS = 16_384
 FLUSH_S = 0.2

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from rlm.frames import plain_text
-from rlm.sandbox.child.texts import HostRows, HostText, Rows, TextParts, TextWords
+from rlm.sandbox.child.rows import HostRows, Rows
+from rlm.sandbox.child.texts import HostText, TextParts, TextWords
 
 _DICT_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _VIEWS: tuple[type, ...] = (*_DICT_VIEWS, range, TextParts, TextWords)

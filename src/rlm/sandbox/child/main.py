@@ -34,7 +34,8 @@ from rlm.sandbox.child.policy import (
     measure,
     private_name,
 )
-from rlm.sandbox.child.texts import HostRows, HostText, Rows, SharedObject
+from rlm.sandbox.child.rows import HostRows, Rows
+from rlm.sandbox.child.texts import HostText, SharedObject
 
 NAMES_SHOWN = 200
 _SHORT = 120

@@ -19,15 +19,8 @@ from importlib import import_module
 from typing import Any
 
 from rlm.sandbox.child import facades, guards
-from rlm.sandbox.child.texts import (
-    HostRows,
-    HostText,
-    Rows,
-    SharedObject,
-    TextMatch,
-    TextParts,
-    TextWords,
-)
+from rlm.sandbox.child.rows import HostRows, Rows
+from rlm.sandbox.child.texts import HostText, SharedObject, TextMatch, TextParts, TextWords
 
 
 class Facade(SharedObject):
