@@ -398,8 +398,9 @@ print(len(sparql_slice(found)["rows"]), len(sparql_schema()) > 1)
     lines = output.stdout.splitlines()
     assert (
         lines[0].endswith("prov#Activity")
-        and lines[2].startswith("Ref('results_0'")
-        and lines[3] == "3 True"
+        and lines[2] == "results_0: 3 rows × 1 column (?c)"
+        and "{'c': 'prov:Organization'}" in lines[3:6]
+        and lines[-1] == "3 True"
     )
     system = client.calls[0][0]["content"]
     assert (

@@ -66,7 +66,7 @@ def test_a_worker_that_was_killed_is_replaced_and_the_context_is_there_again():
     result, client = run([kill, code("print(len(context))"), code("x"), "FINAL(1)"])
     assert result.iterations[0].code_blocks[0].result.error == "timeout"
     assert "variables are lost" in told(client, 1)
-    assert "Output of block 1:\n6" in told(client, 2)
+    assert "Output of block 2:\n6" in told(client, 2)
     assert "NameError" in told(client, 3)
     assert result.converged
 

@@ -123,7 +123,7 @@ def test_output_is_cut_with_a_note_and_the_names_are_listed():
     shown = told(client)
     assert "[… 4003 characters cut …]" in shown and "END" in shown
     assert len(shown) < 1400
-    assert "Variables: abc, answer, context, question" in shown
+    assert "\nVariables: abc\nTurn 2 of 30." in shown
     assert result.iterations[0].code_blocks[0].result.stdout.count("x") == 5000
 
 

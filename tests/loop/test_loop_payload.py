@@ -102,10 +102,8 @@ def test_a_long_question_is_behind_a_handle():
 
 def test_the_prompt_that_a_run_begins_with_is_measured():
     result, client = run(["FINAL(x)"], guidance="## Relevant Prior Experience\nCount first.")
-    size = sum(len(message["content"]) for message in client.calls[0])
-    assert (
-        result.leakage["context_size"] == size < 2_200
-    )  # leaves room for the 1,800 characters of the agent's layers
+    told = "## Relevant Prior Experience\nCount first." + client.calls[0][1]["content"]
+    assert result.leakage["context_size"] == len(told), "our own instructions are no context"
     assert client.calls[0][0]["content"].endswith("Count first.")
     result, client = run(["FINAL(x)"], system_prompt="Only this.")
     assert client.calls[0][0]["content"] == "Only this."

@@ -229,9 +229,7 @@ def test_a_run_within_a_run_has_its_own_repl_and_answers():
     assert result.usage.calls == 3 and len(client.calls) == 1
     call = result.iterations[0].code_blocks[0].sub_calls[-1]
     assert (call.kind, call.response) == ("rlm_query", "10")
-    assert result.leakage["context_size"] == sum(
-        len(message["content"]) for message in client.calls[0]
-    )
+    assert result.leakage["context_size"] == len(client.calls[0][1]["content"])
 
 
 def test_without_a_context_the_helper_works_on_the_same_text():

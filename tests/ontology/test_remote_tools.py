@@ -170,12 +170,12 @@ def test_the_tools_work_in_the_repl(boats: RemoteEngine) -> None:
         " output_mode='count')['count_with_subclasses'])",
         "ref = sparql_query('SELECT ?x ?l { ?x a example:Sloop OPTIONAL { ?x rdfs:label ?l } }"
         " ORDER BY ?x')",
-        "print(ref)",
+        "print([ref])",
         "print(sparql_slice(ref)['rows'][1], search_entity('boat')[0]['curie'])",
         "print(describe_entity('Sloop')['superclasses'])",
         "print(find_path('example:gull', 'example:tern')['paths'][0]['text'])",
     )
-    assert "boats 3" in said and "Ref('results_0', results, " in said
+    assert "boats 3" in said and "[Ref('results_0', results, 2 rows × 2 columns)]" in said
     assert "{'x': 'example:tern'} example:Boat" in said
     assert (
         "['example:Boat']" in said

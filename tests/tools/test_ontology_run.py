@@ -1,4 +1,4 @@
-"""Runs over an ontology, every prompt of them read: handles are in them, rows are not."""
+"""Runs over an ontology, every prompt of them read: rows that nobody printed are in none."""
 
 from __future__ import annotations
 
@@ -70,12 +70,17 @@ def printed(client, call=-1):
 @pytest.mark.req("UT-01", "UT-13")
 def test_the_rows_of_a_query_never_reach_a_prompt(run, zoo):
     replies = [
-        code(f"r = sparql_query({LABELS!r}, limit=10000)", "print(r, len(r) > 40_000)", "r"),
-        code("print([r], {'r': r})", "e = sparql_query('DESCRIBE e:t7', explain=True)", "print(e)"),
+        code(f"r = sparql_query({LABELS!r}, limit=10000)", "print([r], len(r))", "r"),
+        code(
+            "print(repr(r), {'r': r})",
+            "e = sparql_query('DESCRIBE e:t7', explain=True)",
+            "print(e)",
+        ),
         code(
             "page = sparql_slice(r, limit=3)",
             "print(page['total'], page['has_more'], len(page['rows']))",
-            "SHOW_VARS()",
+            "print(sum(len(row['l']) for row in r), len(r.distinct('s')), r.columns)",
+            "print(SHOW_VARS())",
         ),
         code(
             "print(sparql_slice(e)['total'], sparql_schema())",
@@ -92,11 +97,11 @@ def test_the_rows_of_a_query_never_reach_a_prompt(run, zoo):
     for number, prompt in enumerate(client.calls, 1):
         assert CANARY not in str(prompt), f"the prompt of call {number} holds a row"
     assert CANARY not in log
-    assert "Ref('results_0', results, " in printed(client, 1) and "chars) True" in printed(
-        client, 1
-    )
-    assert "[Ref('results_0', results, " in printed(client, 2) and "results_1" in printed(client, 2)
-    assert "200 True 3" in printed(client, 3)
+    shown = "Ref('results_0', results, 200 rows × 2 columns)"
+    assert f"[{shown}] 200" in printed(client, 1)
+    assert shown in printed(client, 2) and "results_1" in printed(client, 2)
+    assert "200 True 3" in printed(client, 3) and " 200 ['s', 'l']" in printed(client, 3)
+    assert f"'r': \"{shown}\"" in printed(client, 3), "what SHOW_VARS says of it"
     assert "'count': 200" in printed(client, 4)
     assert "did you mean e:Thing" in printed(client, 5) and "is never closed" in printed(client, 5)
 
@@ -150,8 +155,17 @@ def test_a_run_asks_looks_and_answers(run, root, cache_dir, db, name):
     assert db.list_items() == [], "no query is stored before its run is judged"
 
 
-def test_a_short_result_is_printed_as_its_handle(run, zoo):
+@pytest.mark.parametrize("limit", [3, 1000])
+def test_a_printed_result_shows_its_size_and_its_first_rows(run, zoo, limit):
     _, client, _ = run(
-        zoo, [code(f"r = sparql_query({LABELS!r}, limit=3)", "print(r)"), "FINAL(done)"]
+        zoo, [code(f"r = sparql_query({LABELS!r}, limit={limit})", "print(r)"), "FINAL(done)"]
     )
-    assert CANARY not in str(client.calls)
+    shown = printed(client).partition("\nVariables: r\n")[0].splitlines()
+    rows = min(limit, 200)
+    assert shown[1].startswith(f"results_0: {rows} rows × 2 columns (?s ?l)")
+    assert shown[1].endswith("; the query has more rows: raise limit") is (limit == 3)
+    assert shown[2].startswith("{'s': 'e:t0', 'l': '\"zebra-7f3a 0 xxx")
+    assert shown[2].endswith("…'}")
+    assert shown[-1] == "… 195 more rows" if limit == 1000 else len(shown) == 5
+    assert str(client.calls).count(CANARY) == min(rows, 5)
+    assert len("\n".join(shown)) < 1100

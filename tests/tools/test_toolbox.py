@@ -17,10 +17,10 @@ from rlm.tools.toolbox import clip
 
 
 def shout(text, times=2, *rest, loud=True):
-    """Say it again.
+    """Say it again,
+    as often as times says.
 
-    Not shown: a third line is, a fourth is not.
-    fourth
+    Not shown: only the first paragraph is.
     """
     return text * times
 
@@ -46,13 +46,11 @@ def test_a_tool_that_fails_is_not_measured(meter):
     assert meter.report()["by_tool"] == {}
 
 
-def test_a_description_has_signature_and_first_lines(meter):
+def test_a_description_has_the_signature_and_the_first_paragraph_whole(meter):
     box = Toolbox()
     box.add(shout, meter, untimed=True)
     assert (
-        box.describe()
-        == "shout(text, times=2, *rest, loud=True)\n    Say it again.\n    Not shown: a third line"
-        " is, a fourth is not."
+        box.describe() == "- `shout(text, times=2, *rest)`: Say it again, as often as times says."
     )
     assert (set(box.functions), box.untimed) == ({"shout"}, {"shout"})
 
@@ -71,6 +69,26 @@ def test_boxes_are_joined_and_a_name_is_used_once(meter):
     for use in (lambda: both.add(shout, meter), lambda: both | one):
         with pytest.raises(ValidationError, match="there is a tool 'shout' already"):
             use()
+
+
+def test_tools_with_a_summary_are_described_by_it(meter):
+    def whisper(text, tone="low"):
+        """Say it low."""
+        return text
+
+    def hum(text):
+        """Say nothing."""
+        return text
+
+    box = Toolbox.of(meter, whisper, summary="`whisper(text)` and `hum(text)` are quiet.")
+    box = box | Toolbox.of(meter, hum, shout)
+    own, together = box.describe().splitlines()
+    assert (
+        own.startswith("- `shout(") and together == "- `whisper(text)` and `hum(text)` are quiet."
+    )
+    some = "`whisper(text)` is quiet; `yell(text)` and `cry(text)` are not."
+    box = Toolbox.of(meter, whisper, summary=some)
+    assert box.describe() == "- `whisper(text)` is quiet.", "tools that are not there are not named"
 
 
 def test_every_tool_says_what_it_does_in_three_short_lines(meter):
@@ -100,11 +118,11 @@ def test_every_tool_says_what_it_does_in_three_short_lines(meter):
         assert 1 <= len(lines) <= 3, name
         assert all(len(line.strip()) <= 110 for line in lines), name
     text = box.describe()
-    assert "mem_search(q, k=6, polarity=None, domain=None)\n    Procedures learnt before" in text
-    assert "mem_get(ids, max_n=3)\n" in text
-    assert "memory_add_fact(content, confidence=0.6)\n" in text
+    for name in box.functions:
+        assert f"`{name}(" in text, name
     assert "self" not in text
-    assert len(text) < 3000
+    memory = [line for line in text.splitlines() if "mem_" in line or "memory_" in line]
+    assert len("\n".join(memory)) <= 400
 
 
 @given(st.text(st.characters() | st.sampled_from('"\\\n\x00'), max_size=60), st.integers(1, 40))

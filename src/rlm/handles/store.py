@@ -16,7 +16,8 @@ what they need of it.
 
 Every payload is a text. Bytes are decoded at the door. Lists and objects are kept as JSON, one
 element a line, and `get` gives them back as a fresh copy, with JSON's types: a tuple comes back as
-a list, a key as text.
+a list, a key as text. A list that was put with its columns is a result: `rows` reads any of its
+rows without the others, and `about` says where it came from.
 
 Wherever a key is asked for, a `Ref` does too, and a `View`, whose positions then count from its own
 start. Positions mean what they mean for `str`. Any number of threads may share a store.
@@ -32,10 +33,12 @@ import shutil
 import tempfile
 import threading
 import weakref
+from array import array
+from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -58,12 +61,15 @@ _DTYPE = re.compile(rf"[A-Za-z][A-Za-z0-9_.+-]{{0,{DTYPE_CHARS - len(LOSSY) - 1}
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ref:
-    """A handle: its key, its kind, its size in characters, its first 80 on one line."""
+    """A handle: its key, its kind, its size in characters, its first 80 on one line; of a result
+    also how many rows it has, and its columns."""
 
     key: str
     dtype: str
     sz: int
     prev: str
+    rows: int | None = None
+    columns: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Ref({self.key!r}, {self.dtype}, {self.sz} chars)"
@@ -111,6 +117,7 @@ class _Entry(NamedTuple):
     ref: Ref
     body: bodies.Body
     structured: bool
+    about: Mapping[str, Any]
 
 
 class Store:
@@ -125,6 +132,7 @@ class Store:
         self._held = 0
         self._counts: dict[str, int] = {}
         self._seals: dict[str, str] = {}
+        self._row_starts: dict[str, array[int]] = {}
         self._files = 0
         self._folder: Path | None = None
         self._finalizer: Callable[[], object] | None = None
@@ -132,8 +140,18 @@ class Store:
 
     # -- in and out --------------------------------------------------------------------------------
 
-    def put(self, payload: Payload, dtype: str = "text", *, key: str | None = None) -> Ref:
+    def put(
+        self,
+        payload: Payload,
+        dtype: str = "text",
+        *,
+        key: str | None = None,
+        columns: Sequence[str] | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> Ref:
         """Keep a payload and return its handle. Without a key it is `dtype_0`, `dtype_1`, …
+        With `columns` it is a result, a list of rows; `about` is kept beside it. A function among
+        its values is called when the sandbox asks.
 
         HandleError when the key is taken or the payload is of another kind. HandleError too when
         there is no space to spill to: then every payload, this one too, is still in memory, and
@@ -147,8 +165,11 @@ class Store:
             self._check_open()
             name = self._new_key(dtype) if key is None else self._free_key(key)
             ref = Ref(name, kind, len(text), preview(text[: 4 * PREVIEW_CHARS]))
+            if columns is not None:
+                ref = replace(ref, rows=len(payload), columns=tuple(columns))
             resident = bodies.Resident(text)
-            self._entries[name] = _Entry(ref, resident, isinstance(payload, list | dict))
+            structured = isinstance(payload, list | dict)
+            self._entries[name] = _Entry(ref, resident, structured, dict(about or {}))
             self._resident[name] = resident.memory_bytes
             self._held += resident.memory_bytes
             self._make_room()
@@ -170,6 +191,37 @@ class Store:
     def text(self, target: Target) -> str:
         """The payload as text, all of it."""
         return self.read(target, 0, None)
+
+    def rows(
+        self,
+        target: Target,
+        start: int = 0,
+        stop: int | None = None,
+        *,
+        most_chars: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """`rows[start:stop]` of a result. With `most_chars` fewer may come, but at least one."""
+        entry = self._entry(target)
+        if entry.ref.rows is None:
+            raise HandleError(
+                f"{entry.ref} holds no rows: use ctx_slice for it, or the handle of a sparql_query"
+            )
+        first, end, _ = slice(start, stop).indices(entry.ref.rows)
+        if first >= end:
+            return []
+        starts = self._starts(entry)
+        if most_chars is not None:
+            fitting = bisect_right(starts, starts[first] + most_chars, first, end + 1) - 1
+            end = max(first + 1, fitting)
+        # behind every row are two characters: `,` and the end of the line, or that and `]`
+        found: list[dict[str, Any]] = json.loads(
+            f"[{self.read(entry.ref, starts[first], starts[end] - 2)}]"
+        )
+        return found
+
+    def about(self, target: Target) -> dict[str, Any]:
+        """What was said about a payload when it was put."""
+        return dict(self._entry(target).about)
 
     def size(self, target: Target) -> int:
         """How many characters there are."""
@@ -239,6 +291,7 @@ class Store:
             entry = self._entry(target)
             del self._entries[entry.ref.key]
             self._seals.pop(entry.ref.key, None)
+            self._row_starts.pop(entry.ref.key, None)
             self._held -= self._resident.pop(entry.ref.key, 0)
             if isinstance(entry.body, bodies.Spilled):
                 entry.body.remove()
@@ -311,6 +364,19 @@ class Store:
             if key in self._resident:
                 self._resident.move_to_end(key)
             return entry
+
+    def _starts(self, entry: _Entry) -> array[int]:
+        """Where each row of a result begins, and where its text ends: a row is a line."""
+        with self._lock:
+            found = self._row_starts.get(entry.ref.key)
+            if found is None:
+                found, at = array("Q"), self.find(entry.ref, "\n")
+                while 0 <= at < entry.ref.sz - 2:
+                    found.append(at + 1)
+                    at = self.find(entry.ref, "\n", at + 1)
+                found.append(entry.ref.sz)
+                self._row_starts[entry.ref.key] = found
+            return found
 
     def _window(self, target: Target) -> tuple[_Entry, int, int]:
         """An entry, and which of its characters are meant."""

@@ -1,21 +1,22 @@
 """How handles cross the pipe to the sandbox, and how they stand in a prompt.
 
-On the pipe a `Ref` is `{"$ref": {"key", "dtype", "sz", "prev"}}` and a `View` is `{"$ref": {"key",
-"start", "stop"}}`. What only looks similar is data and stays as it is: JSON Schema has a `$ref`
-too. A handle that was made up in the sandbox does no harm, because every use of it goes through the
-store, which knows its own keys.
+On the pipe a `Ref` is `{"$ref": {"key", "dtype", "sz", "prev"}}`, that of a result has its `rows`
+and `columns` too, and a `View` is `{"$ref": {"key", "start", "stop"}}`. What only looks similar is
+data and stays as it is: JSON Schema has a `$ref` too. A handle that was made up in the sandbox does
+no harm, because every use of it goes through the store, which knows its own keys.
 
 In a prompt a view is the mark `⟦key:start:stop:seal⟧`. The seal is a hash of the payload: a text
 that holds something like a mark cannot have a passage put in its place. A passage that was put in
 is not looked at for marks again.
 
-`reader` is what the sandbox's own text objects ask of the host. Model-written code cannot name
+`reader` is what the sandbox's own texts and results ask of the host. Model-written code cannot name
 those functions, but a worker that was taken over can, with any arguments: every one is checked, and
 an answer is bounded.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -32,6 +33,7 @@ NEEDLE_CHARS = 20_000
 
 Handle = Ref | View | str
 
+_OF_A_RESULT = {"rows", "columns"}
 _MARK = re.compile(
     rf"\u27e6([^\u27e6\u27e7\n]{{1,{KEY_CHARS}}}):(\d{{1,15}}):(\d{{1,15}}):([0-9a-f]{{12}})\u27e7",
     re.ASCII,
@@ -52,7 +54,10 @@ def to_wire(value: Any) -> Any:
 
 def _to_wire(value: Any) -> Any:
     if isinstance(value, Ref):
-        return {TAG: {"key": value.key, "dtype": value.dtype, "sz": value.sz, "prev": value.prev}}
+        made = {"key": value.key, "dtype": value.dtype, "sz": value.sz, "prev": value.prev}
+        if value.rows is not None:
+            made |= {"rows": value.rows, "columns": list(value.columns)}
+        return {TAG: made}
     if isinstance(value, View):
         return {TAG: {"key": value.key, "start": value.start, "stop": value.stop}}
     if isinstance(value, Mapping):
@@ -94,13 +99,18 @@ def _handle(inner: dict[str, Any]) -> Ref | View | None:
     ):
         return View(**inner)
     if (
-        inner.keys() == {"key", "dtype", "sz", "prev"}
-        and _is_line(inner["dtype"], DTYPE_CHARS)
-        and _is_count(inner["sz"])
-        and _is_line(inner["prev"], PREVIEW_CHARS)
+        inner.keys() - _OF_A_RESULT != {"key", "dtype", "sz", "prev"}
+        or not _is_line(inner["dtype"], DTYPE_CHARS)
+        or not _is_count(inner["sz"])
+        or not _is_line(inner["prev"], PREVIEW_CHARS)
     ):
+        return None
+    if not inner.keys() & _OF_A_RESULT:
         return Ref(**inner)
-    return None
+    columns = inner.get("columns")
+    if not isinstance(columns, list) or not all(_is_line(name, NEEDLE_CHARS) for name in columns):
+        return None
+    return Ref(**{**inner, "columns": tuple(columns)}) if _is_count(inner.get("rows")) else None
 
 
 def _is_count(value: Any) -> bool:
@@ -169,7 +179,24 @@ def reader(store: Store, meter: Meter) -> dict[str, Callable[..., Any]]:
             store, View(store.ref(key).key, position(start, "start"), position(stop, "stop"))
         )
 
-    return {"text.read": read, "text.find": find, "text.count": count, "text.mark": stand_in}
+    def page(key: Handle, start: int, stop: int | None) -> list[dict[str, Any]]:
+        rows = store.rows(key, position(start, "start"), _end(stop), most_chars=READ_CHARS)
+        text = json.dumps(rows, ensure_ascii=False)
+        meter.note("rows.page", len(text), to_prompt=False, text=text)
+        return rows
+
+    def about(key: Handle) -> dict[str, Any]:
+        said = store.about(key)
+        return {name: value() if callable(value) else value for name, value in said.items()}
+
+    return {
+        "text.read": read,
+        "text.find": find,
+        "text.count": count,
+        "text.mark": stand_in,
+        "rows.page": page,
+        "rows.about": about,
+    }
 
 
 def position(value: Any, name: str) -> int:

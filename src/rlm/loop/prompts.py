@@ -5,23 +5,26 @@ only what the model's own code printed. Lines that other programs read (the `off
 from its prompt alone) keep their form:
 
     Question: <the question; further lines of it are indented by two spaces>
+    Context: the ontology above                           no text beside it
     Context: <key> (<n> characters, <m> lines)            one text
     Context: context (<n> characters, <m> lines) in <k> texts, a list|dict     several; then some of
     - context[<index or key>]: <key> (<n> characters)
     Output of block <i>:              then what it printed, cut; `(nothing)` when it is empty
     Error in block <i> (<kind>):      then the message
     Note: <what was odd>
-    Variables: <name>, <name>, …
+    Variables: <name>, <name>, …      those that the code made; the newest where they are many
     Turn <i> of <n>.
     This is the last turn.            in the message that asks for the answer at the end
 
-A message of outputs holds one `Output of block` part per block that was run, in order. Cut output
-has a line `[… <n> characters cut …]` where something is missing.
+A message of outputs holds one `Output of block` part per block that was run, in order; blocks are
+numbered through the run, as in tracebacks. Cut output has a line `[… <n> characters cut …]` where
+something is missing.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,10 +37,13 @@ from rlm.sandbox import REPLResult
 QUESTION_CHARS = 4_000
 """What a prompt shows of a question; a longer one is behind a handle, as `question`."""
 LISTED_TEXTS = 5
-LISTED_NAMES = 60
+VARIABLES_CHARS = 60
+"""What the names of variables may take in a turn's message."""
 TURN_BLOCKS = 3
 """The outputs of one turn together have at most this many times the limit of one block."""
 LEAST_OUTPUT_CHARS = 400
+LINE_CHARS = 200
+"""How far a cut may move to keep a line whole: half of a name is another name."""
 HISTORY_CHARS = 400_000
 """About 100,000 tokens: what models with a usual window still take, with room for the reply."""
 REPLY_CHARS = 40_000
@@ -46,48 +52,106 @@ NEWEST = 4
 """Messages at the end that are never dropped: two turns."""
 DROPPED = "[dropped to save room: the message"
 
-SYSTEM = """\
+SUB_MODEL_CHARS = 200_000
+"""What a prompt to a sub-model had better not exceed: half of a window of 100,000 tokens."""
+
+OVER_ONTOLOGY = """\
+You answer a question about an ontology, an RDF graph, by querying it. You work in turns: write \
+Python in ```repl blocks, read what it printed, go on, and answer once you know.
+
+The REPL keeps its variables from block to block. `question` is the question. The prefixes of the \
+ontology and rdf, rdfs, owl, xsd and skos are bound: queries need no PREFIX lines.
+{tools}
+
+`r = sparql_query(...)` is a sequence of rows: `len(r)`, `for row in r`, `r[0]`, `r[10:20]`, \
+`r.where(col=value)`, `r.where(lambda row: ...)`, `r.group(col)` (rows for each value), \
+`r.distinct(col)`, `r.sample(5)`, `r.columns`. A row is a dict, as in the example. IRIs and texts \
+are in Turtle notation and fit into the next query as they are; numbers are Python numbers; a \
+variable that is unbound in a row has no key, so use `row.get("label")`."""
+
+EXAMPLE_QUERY = """\
+For example,
+```repl
+r = sparql_query('''SELECT ?c ?label (COUNT(?x) AS ?n) WHERE {
+  ?x a ?c . OPTIONAL { ?c rdfs:label ?label } } GROUP BY ?c ?label ORDER BY DESC(?n)''')
+print(r)
+```
+prints its size and the first rows:
+results_0: 14 rows × 3 columns (?c ?label ?n)
+{'c': 'ex:Ship', 'label': '"ship"@en', 'n': 12}
+...
+and the next reply is FINAL(ex:Ship has the most instances, 12.)"""
+
+OVER_TEXT = """\
 You answer a question about a text that may be far too long to read. It is a variable in a Python \
-REPL. You work in turns: write code in ```repl blocks, see what it printed, go on, and give the \
-answer once you know it.
+REPL. You work in turns: write code in ```repl blocks, read what it printed, go on, and answer \
+once you know.
 
-In the REPL, variables stay from block to block:
-- `context`: the text, behind a handle. `len(context)`, `context[a:b]`, `.find`, `.count`, `in`, \
-`.split`, `.splitlines()` and `re.finditer(p, context)` work as on a str. A slice of up to 20,000 \
-characters is a str, a longer one a view (again a handle). Printed, a handle shows its name and \
-size only. `question` is the question.
-- `llm_query(prompt)`: asks a language model, which sees the prompt alone. A handle or view in an \
-f-string is a passage that it reads and you need not.
-- `llm_query_batched(prompts)`: many at once, answers in order; one that failed begins with \
-`[error]`.
-- `rlm_query(question, context)`: a helper with a REPL of its own, over a part of the text; for \
-work of several steps.
-- `SHOW_VARS()`: your variables."""
+The REPL keeps its variables from block to block. `question` is the question.
+{tools}"""
 
-RULES = """\
-You see only what you print, at most {output_chars} characters of a block. Print counts and short \
-excerpts; keep what is long in variables. Count, search and compute in code; let llm_query read \
-and judge. There are no files, no network.
+CONTEXT = """\
+- `context`: the text, behind a handle; several texts are a list or a dict of handles. \
+`len(context)`, `context[a:b]`, `.find`, `.count`, `in`, `.split`, `.splitlines()` and \
+`re.finditer(p, context)` work as on a str. A slice of up to 20,000 characters is a str, a longer \
+one again a handle. Printed, a handle shows its name and size only."""
 
+EXAMPLE_TEXT = """\
+For example, words are searched in code, and what they mean is left to a model:
 ```repl
 import re
 hits = [m.start() for m in re.finditer("budget", context)]
 print(len(context), len(hits))
 for i in hits[:3]:
     print(i, context[max(0, i - 80):i + 80])
-```
+parts = [context[i:i + 50_000] for i in range(0, len(context), 50_000)]
+found = llm_query_batched([f"Quote what is said on the budget, or NONE:\\n{p}" for p in parts])
+print([(n, text) for n, text in enumerate(found) if text != "NONE"])
+```"""
 
-To finish, do one of these, and only when what you saw in the REPL supports the answer:
-- FINAL(the answer) at the start of a line, outside of code
-- FINAL_VAR(name) for the value of a variable
-- in code: `answer["content"] = text; answer["ready"] = True`, or `SUBMIT(answer=text, ...)` with \
-named fields"""
+ASK_OVER_ONTOLOGY = f"""\
+- `llm_query(prompt)`: a language model reads and judges long texts, such as definitions. It sees \
+this prompt alone, {SUB_MODEL_CHARS:,} characters at most. Rows go in as text: `{{r[:50]}}`.
+- `llm_query_batched(prompts)`: the same for many at once, answers in order; one that failed \
+begins with `[error]`.
+- `rlm_query(question)`: a helper with its own REPL and these tools, for a sub-question of several \
+steps."""
+
+ASK_OVER_TEXT = f"""\
+- `llm_query(prompt)`: a language model reads and judges a passage. It sees this prompt alone, \
+{SUB_MODEL_CHARS:,} characters at most. A handle or slice in an f-string is a passage that it \
+reads and you need not.
+- `llm_query_batched(prompts)`: the same for many at once, answers in order; one that failed \
+begins with `[error]`.
+- `rlm_query(question, part)`: a helper with its own REPL over a part of the text, for several \
+steps."""
+
+RULES = """\
+You see only what you print, at most {output_chars} characters of a block. Print counts and short \
+excerpts; keep what is long in variables; count, search and compute in code. You can import re, \
+json, math, statistics, collections, itertools, functools, datetime, decimal, random, string, \
+textwrap, difflib, csv, unicodedata and a few more. There are no files and no network.
+
+{example}
+
+To finish, once you have seen what supports the answer, write in a reply without code
+- FINAL(the answer) at the start of a line, or
+- FINAL_VAR(name) for the value of a variable.
+In code, `SUBMIT(answer=text, ...)` or `answer["content"] = text; answer["ready"] = True` does the \
+same. {checked}"""
+
+CHECKED_QUERY = """\
+Every IRI and number of the answer is checked against what the REPL returned: give only what you \
+saw. Before you say that there is none, look up the names in your query."""
+CHECKED_TEXT = """\
+Quotes, numbers and IRIs of the answer are checked against the text and what the REPL returned: \
+give only what you saw."""
 
 LOOK_FIRST = (
     "You have not seen the context yet. Look at it in the REPL first (its size, how it begins, how"
     " it is laid out); do not answer in this turn."
 )
-GO_ON = "Go on in ```repl blocks, or finish with FINAL(...), FINAL_VAR(name) or answer."
+GO_ON = "Go on, or finish with FINAL(...)."
 NO_CODE = (
     "Note: the reply had no code and no final answer, so nothing was run. Write code in a block"
     " that begins with ```repl and ends with ```, or finish with FINAL(the answer) at the start of"
@@ -112,34 +176,97 @@ class ContextCard:
     """Of several texts: index or key as code, the handle's key, its characters."""
 
 
-def system_prompt(limits: Limits, *, tools_text: str = "", guidance: str = "") -> str:
+def system_prompt(
+    limits: Limits,
+    *,
+    tools_text: str = "",
+    guidance: str = "",
+    has_ontology: bool = False,
+    has_text: bool = True,
+) -> str:
     """The system message: the REPL, its tools, the rules, and then `guidance` as it is given."""
-    tools = f"\n{tools_text.strip()}" if tools_text.strip() else ""
-    rules = RULES.replace("{output_chars}", f"{limits.max_output_chars:,}")
+    if has_ontology:
+        context, asking = (CONTEXT, ASK_OVER_TEXT) if has_text else ("", ASK_OVER_ONTOLOGY)
+        parts = [context, tools_text.strip(), asking]
+    else:
+        parts = [CONTEXT, ASK_OVER_TEXT, tools_text.strip()]
+    tools = "\n".join(filter(None, parts))
+    rules = _fill(
+        RULES,
+        output_chars=f"{limits.max_output_chars:,}",
+        example=EXAMPLE_QUERY if has_ontology else EXAMPLE_TEXT,
+        checked=CHECKED_QUERY if has_ontology else CHECKED_TEXT,
+    )
+    head = _fill(OVER_ONTOLOGY if has_ontology else OVER_TEXT, tools=tools)
     extra = f"\n\n{guidance.strip()}" if guidance.strip() else ""
-    return clean(f"{SYSTEM}{tools}\n\n{rules}{extra}")
+    return clean(f"{head}\n\n{rules}{extra}")
+
+
+def _fill(template: str, **values: str) -> str:
+    """The template with its `{name}`s filled in; other braces stay."""
+    for name, value in values.items():
+        template = template.replace(f"{{{name}}}", value)
+    return template
 
 
 def describe_tools(tools: Mapping[str, Callable[..., Any]]) -> str:
-    """One line a tool: its signature and the first line of its docstring."""
-    return "\n".join(_tool_line(name, tool) for name, tool in tools.items())
+    """A line for each tool: its signature and the first paragraph of its docstring. Tools that have
+    a `summary` are described by that, in one line for all, at the end; so is every tool that one
+    names. Of a summary, clauses (they end in `;`) whose tools are all missing are left out."""
+    summaries = {name: str(getattr(tool, "summary", "")) for name, tool in tools.items()}
+    together = "\n".join(
+        _present_clauses(text, tools) for text in dict.fromkeys(filter(None, summaries.values()))
+    )
+    own = [
+        _tool_line(name, tool)
+        for name, tool in tools.items()
+        if not summaries[name] and f"`{name}(" not in together
+    ]
+    return "\n".join([*own, *(f"- {line}" for line in together.splitlines())])
+
+
+def _present_clauses(summary: str, tools: Mapping[str, Any]) -> str:
+    clauses = summary.rstrip(".").split("; ")
+    named = [re.findall(r"`(\w+)\(", clause) for clause in clauses]
+    return (
+        "; ".join(
+            clause
+            for clause, names in zip(clauses, named, strict=True)
+            if not names or any(name in tools for name in names)
+        )
+        + "."
+    )
 
 
 def _tool_line(name: str, tool: Callable[..., Any]) -> str:
+    doc = " ".join((inspect.getdoc(tool) or "").strip().split("\n\n")[0].split())
     try:
-        signature = inspect.signature(tool)
-        shown = ", ".join(
-            str(parameter.replace(annotation=inspect.Parameter.empty))
-            for parameter in signature.parameters.values()
-        )
+        parameters = inspect.signature(tool).parameters.values()
     except (TypeError, ValueError):  # a callable that does not tell
-        shown = "..."
-    lines = (inspect.getdoc(tool) or "").strip().splitlines()
-    return f"- `{name}({shown})`" + (f": {lines[0]}" if lines else "")
+        return f"- `{name}(...)`" + (f": {doc}" if doc else "")
+    named = [each for each in parameters if _is_optional(each) and _names(doc, each.name)]
+    shown = ", ".join(
+        str(each.replace(annotation=inspect.Parameter.empty))
+        for each in parameters
+        if each in named or not (named and _is_optional(each))
+    )
+    return f"- `{name}({shown})`" + (f": {doc}" if doc else "")
 
 
-def first_message(question: str, card: ContextCard) -> str:
-    """The first user turn: the question, what the context is, and that it should be looked at."""
+def _is_optional(parameter: inspect.Parameter) -> bool:
+    return parameter.default is not inspect.Parameter.empty
+
+
+def _names(doc: str, parameter: str) -> bool:
+    """Whether a docstring says what a parameter is for; if it names some, the rest is not shown."""
+    return re.search(rf"\b{parameter}\b", doc) is not None
+
+
+def first_message(question: str, card: ContextCard, *, has_text: bool = True) -> str:
+    """The first user turn: the question, what the context is, and that it should be looked at.
+    Without a text beside an ontology there is nothing to look at: the card is in the prompt."""
+    if not has_text:
+        return "\n".join([*_question_lines(question), "Context: the ontology above"])
     return "\n".join([*_question_lines(question), *_context_lines(card), "", LOOK_FIRST])
 
 
@@ -183,15 +310,27 @@ def turn_message(
         limits.max_output_chars, limits.max_output_chars * TURN_BLOCKS // max(1, len(blocks))
     )
     share = max(share, min(LEAST_OUTPUT_CHARS, limits.max_output_chars))
-    parts = [_block_text(number, block.result, share) for number, block in enumerate(blocks, 1)]
+    parts = [
+        _block_text(block.result.block or number, block.result, share)
+        for number, block in enumerate(blocks, 1)
+    ]
     parts += [note if note.startswith("Note: ") else f"Note: {note}" for note in notes]
-    listed = ", ".join(variables[:LISTED_NAMES])
-    if len(variables) > LISTED_NAMES:
-        listed += f" and {len(variables) - LISTED_NAMES} more"
-    parts.append(f"Variables: {listed or '(none)'}")
+    if variables:
+        parts.append(_variables_line(variables))
     if turn <= limits.max_iters:
         parts.append(f"Turn {turn} of {limits.max_iters}. {GO_ON}")
     return clean("\n".join(parts))
+
+
+def _variables_line(names: Sequence[str]) -> str:
+    """As many names as fit, from the newest back."""
+    shown = list[str]()
+    for name in reversed(names):
+        if len(", ".join([name, *shown])) > VARIABLES_CHARS and shown:
+            break
+        shown.insert(0, name[:VARIABLES_CHARS])
+    left = len(names) - len(shown)
+    return "Variables: " + ", ".join(shown) + (f" and {left} more" if left else "")
 
 
 def _block_text(number: int, result: REPLResult, share: int) -> str:
@@ -214,12 +353,16 @@ def _block_text(number: int, result: REPLResult, share: int) -> str:
 
 def cut(text: str, limit: int, *, already: int = 0) -> str:
     """At most `limit` characters, three quarters of them from the start, and a line that says what
-    is missing. `already` characters had been dropped at the end before."""
-    if len(text) <= limit:
+    is missing; a tenth more is not worth cutting. Where lines end near, whole ones are kept.
+    `already` characters had been dropped at the end before."""
+    if len(text) <= limit + limit // 10:
         return text + (f"\n[… {already} characters cut …]" if already else "")
-    head, tail = limit - limit // 4, limit // 4
-    missing = len(text) - head - tail + already
-    return f"{text[:head]}\n[… {missing} characters cut …]\n{text[len(text) - tail :]}"
+    head, tail = limit - limit // 4, len(text) - limit // 4
+    line = text.rfind("\n", max(0, head - LINE_CHARS), head)
+    head = line if line > 0 else head
+    line = text.find("\n", tail, tail + LINE_CHARS)
+    tail = line + 1 if line > 0 else tail
+    return f"{text[:head]}\n[… {tail - head + already} characters cut …]\n{text[tail:]}"
 
 
 class History:

@@ -2,8 +2,8 @@
 it answers.
 
 A run is a generator of turns (`rlm_steps`); `rlm_run` runs it to its end. Ctrl-C ends it too, and
-the result says so. The loop knows nothing of memory, stores or ontologies: it is given a prompt,
-tools and callbacks.
+the result says so. The loop knows nothing of memory or stores: it is given guidance, tools and
+callbacks. Of an ontology it knows whether its tools are there, which decides the prompt.
 
 Blame decides what happens to a fault: what the model does wrong (no code, code that fails, a
 variable that is not there) is reported to it, and the loop goes on; a limit or an unreachable model
@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rlm.errors import ConfigError, LimitExceeded, ModelAuthError, ModelError, RLMError
-from rlm.handles import Meter, Store
+from rlm.handles import Meter, Ref, Store, View
 from rlm.llm import Client
 from rlm.loop.parse import Final, Parsed, clean, parse_reply
 from rlm.loop.prompts import (
@@ -124,8 +124,9 @@ class LoopRun:
         self.client = self.helper if depth else root
         self.budget = budget or Budget(self.limits, cache_queries=spec.cache_queries)
         self.context, self.card = place_context(handles, context)
-        tools_text = describe_tools(spec.tools) if spec.tools_text is None else spec.tools_text
-        self.history = History(self._system(tools_text), first_message(self.query, self.card))
+        has_text = "sparql_query" not in spec.tools or self._has_text()
+        system = self._system(has_text=has_text)
+        self.history = History(system, first_message(self.query, self.card, has_text=has_text))
         self.result = RLMResult("", usage=self.budget.usage)
         self.session: ReplSession | None = None
         self._current: RLMIteration | None = None
@@ -134,11 +135,19 @@ class LoopRun:
         self._checked = False
         self._finished = False
         if depth == 0 and meter.context_size is None:
-            # What the run was told beforehand, where nobody has counted it. The list of tools is no
-            # context.
-            meter.context_size = self.history.head_chars - len(tools_text)
+            # What the run was told beforehand, where nobody has counted it. Our own instructions,
+            # the same for every question, are no context.
+            standing = 0 if spec.system_prompt is not None else len(system) - len(spec.guidance)
+            meter.context_size = self.history.head_chars - standing
 
-    def _system(self, tools_text: str) -> str:
+    def _has_text(self) -> bool:
+        """Whether there is a text beside an ontology: its card, which the prompt has, is none."""
+        if not isinstance(self.context, Ref | View):
+            return True
+        fits = self.handles.size(self.context) <= len(self.spec.guidance)
+        return not fits or self.handles.text(self.context) not in self.spec.guidance
+
+    def _system(self, *, has_text: bool) -> str:
         spec, guidance = self.spec, self.spec.guidance
         if spec.system_prompt is not None:
             return clean(spec.system_prompt)
@@ -146,7 +155,13 @@ class LoopRun:
             from rlm.sandbox.monty_prelude import MONTY_NOTE
 
             guidance = "\n\n".join(part for part in (MONTY_NOTE, guidance) if part)
-        return system_prompt(self.limits, tools_text=tools_text, guidance=guidance)
+        return system_prompt(
+            self.limits,
+            tools_text=describe_tools(spec.tools) if spec.tools_text is None else spec.tools_text,
+            guidance=guidance,
+            has_ontology="sparql_query" in spec.tools,
+            has_text=has_text,
+        )
 
     # -- the turns
 
@@ -307,7 +322,7 @@ class LoopRun:
         worked = any(block.result.error is None for block in blocks)
         self._errors = 0 if worked else self._errors + 1
         message = turn_message(
-            blocks, iteration.notes, session.names, turn=iteration.number + 1, limits=self.limits
+            blocks, iteration.notes, session.made, turn=iteration.number + 1, limits=self.limits
         )
         self.history.add(iteration.response, message)
         if self._errors >= self.limits.max_errors:

@@ -15,7 +15,7 @@ from rlm.errors import ConfigError, HandleError, RLMError, SandboxError
 from rlm.handles import Ref, Store, View, from_wire, reader, to_wire
 from rlm.loop.queries import Queries
 from rlm.loop.types import LoopSpec
-from rlm.loop.values import as_text, namespace, resolve
+from rlm.loop.values import NO_DATA, as_text, namespace, resolve
 from rlm.sandbox import Repl, REPLResult, open_repl
 
 UNTIMED = ("llm_query", "llm_query_batched", "rlm_query")
@@ -79,6 +79,15 @@ class ReplSession:
         if self._repl is None:
             raise SandboxError("the session is not open: use it in a with block")
         return self._repl
+
+    @property
+    def made(self) -> list[str]:
+        """The variables that the code made, oldest first: no functions, no modules, not ours."""
+        return [
+            name
+            for name, what in self.descriptions.items()
+            if name not in self._variables and what not in (*NO_DATA, "module")
+        ]
 
     @property
     def engine(self) -> str:

@@ -64,6 +64,8 @@ class REPLResult:
     """How many printed characters were dropped."""
     restarted: bool = False
     """The worker was killed: what the code had defined is lost, what the host had set is not."""
+    block: int = 0
+    """Which block of its REPL it was, from 1, as tracebacks call it; 0 where nobody counted."""
 
     def __post_init__(self) -> None:
         if self.stderr is None:  # as seed 001 writes a block without errors
@@ -100,6 +102,7 @@ class RunningBlock:
     ends: float
     deadline: float | None
     room: int
+    number: int = 0
     output: list[str] = field(default_factory=list)
     cut: int = 0
     calls: int = 0
@@ -121,6 +124,7 @@ class Repl(ABC):
         self._set: dict[str, Any] = {}
         self._known: dict[str, str] = {}
         self._lost = False
+        self._blocks = 0
 
     @abstractmethod
     def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
@@ -164,8 +168,8 @@ class Repl(ABC):
             self._kill()
 
     def _new_block(self, deadline: float | None) -> RunningBlock:
-        now = time.monotonic()
-        return RunningBlock(now, now + self.limits.block_s, deadline, self.limits.output_chars)
+        now, ends = time.monotonic(), time.monotonic() + self.limits.block_s
+        return RunningBlock(now, ends, deadline, self.limits.output_chars, self._blocks)
 
     def _result(self, block: RunningBlock, error: str | None, said: str, lost: bool) -> REPLResult:
         return REPLResult(
@@ -177,6 +181,7 @@ class Repl(ABC):
             calls=block.calls,
             cut_chars=block.cut,
             restarted=self._lost or lost,
+            block=block.number,
         )
 
     def _call(

@@ -27,7 +27,7 @@ import importlib
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
@@ -37,6 +37,7 @@ from rlm.sandbox.engine import (
     INSTALL_MONTY,
     LOST,
     MAX_LOCALS,
+    TOOL_FAULTS,
     Repl,
     REPLResult,
     RunningBlock,
@@ -48,7 +49,7 @@ from rlm.sandbox.engine import (
     same,
     to_plain,
 )
-from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, TOOL, Handles, prepare_block
+from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, SLICE_CHARS, TEXT_TOOLS, TOOL, prepare_block
 
 ASIDE_S = 20.0
 """How long a question outside of any block may take."""
@@ -199,6 +200,7 @@ class MontyRepl(Repl):
     def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
         lost, self._lost = self._lost, False
         self._alive()
+        self._blocks += 1
         block = self._new_block(deadline)
         if len(code) > self.limits.code_chars:
             most = self.limits.code_chars
@@ -366,6 +368,93 @@ class MontyRepl(Repl):
             plain_text(str(name))[:200]: plain_text(str(text))[:300]
             for name, text in list(found.items())[:MAX_LOCALS]
         }
+
+
+class Handles:
+    """The handles that one sandbox is given, with their characters where these are few."""
+
+    def __init__(self, hidden: Mapping[str, Callable[..., Any]], held_chars: int) -> None:
+        self._hidden, self._held_chars = hidden, held_chars
+        self._keys: set[str] = set()
+        self._found = False
+        self._room = 0
+
+    def with_text(self, value: Any) -> tuple[Any, bool]:
+        """Plain data as the prelude's `made` takes it, and whether there is a handle in it."""
+        self._found, self._room = False, self._held_chars
+        value = self._walk(value)
+        return value, self._found
+
+    def serves(self, name: Any, args: Any) -> Callable[..., Any] | None:
+        """The function behind a text's own methods, for a key that the sandbox was given; else
+        None."""
+        if name in TEXT_TOOLS and isinstance(args, list) and args and isinstance(args[0], str):
+            return self._hidden.get(name) if args[0] in self._keys else None
+        return None
+
+    def _walk(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._walk(part) for part in value]
+        if not isinstance(value, dict):
+            return value
+        ref = value.get("$ref")
+        if len(value) == 1 and isinstance(ref, dict) and isinstance(ref.get("key"), str):
+            start, stop = ref.get("start", 0), ref["stop"] if "stop" in ref else ref.get("sz")
+            if type(start) is int and type(stop) is int and 0 <= start <= stop:
+                self._found = True
+                return {"$ref": self._handle(ref, start, stop)}
+        return {key: self._walk(part) for key, part in value.items()}
+
+    def _handle(self, ref: dict[str, Any], start: int, stop: int) -> dict[str, Any]:
+        key = ref["key"]
+        if "rows" in ref:
+            return self._result(ref)
+        self._keys.add(key)
+        held = self._text(key, start, stop) if stop - start <= self._room else None
+        self._room -= len(held or "")
+        short = held is not None and len(held) <= SLICE_CHARS
+        mark = "" if short else self._ask("text.mark", key, start, stop)
+        return {
+            "key": key,
+            "start": start,
+            "stop": stop,
+            "dtype": str(ref.get("dtype", "text")),
+            "prev": str(ref.get("prev", "")),
+            "held": held,
+            "mark": mark if isinstance(mark, str) else "",
+        }
+
+    def _result(self, ref: dict[str, Any]) -> dict[str, Any]:
+        """A result with its rows, where these are few enough; else without."""
+        held: list[Any] = []
+        while len(held) < ref["rows"] and ref["sz"] <= self._room:
+            more = self._ask("rows.page", ref["key"], len(held), ref["rows"])
+            if not more:
+                break
+            held += to_plain(more, same)
+        self._room -= ref["sz"]
+        if len(held) < ref["rows"]:
+            raise SandboxError(f"{ref['rows']:,} rows do not fit into the REPL: ask for fewer")
+        is_long = ref["sz"] > SLICE_CHARS
+        mark = self._ask("text.mark", ref["key"], 0, ref["sz"]) if is_long else ""
+        return {**ref, "held": held, "mark": mark, "about": self._ask("rows.about", ref["key"])}
+
+    def _text(self, key: str, start: int, stop: int) -> str | None:
+        """The characters; None when the host does not give all of them."""
+        parts, at = [], start
+        while at < stop:
+            part = self._ask("text.read", key, at, stop)
+            if not isinstance(part, str) or not part:
+                return None
+            parts.append(plain_text(part))
+            at += len(parts[-1])
+        return "".join(parts) if at == stop else None
+
+    def _ask(self, name: str, *args: Any) -> Any:
+        try:
+            return self._hidden[name](*args) if name in self._hidden else None
+        except TOOL_FAULTS:  # a handle whose text is gone: using it raises
+            return None
 
 
 def _import_monty() -> Any:

@@ -4,18 +4,19 @@ Monty has classes, but not all of what a text needs. Its `len()` asks no `__len_
 `len` of ours. None of its operators can wait for the host, so a text comes into the sandbox with
 its characters: `context[:80]` and `"x" in context` work on these. A text that is too long for that
 has only methods, which ask the host. The functions of `re` take strings alone, so `import re` is
-followed by a stand-in that takes texts too.
+followed by a stand-in that takes texts too. A result comes in with its rows; its class is the first
+engine's own (`rows.Rows`). What it cannot do here is in `MONTY_NOTE`.
 """
 
 from __future__ import annotations
 
+import inspect
 import io
+import textwrap
 import tokenize
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from rlm.frames import plain_text
-from rlm.sandbox.engine import TOOL_FAULTS
+from rlm.sandbox.child.rows import Rows
 
 SLICE_CHARS = 20_000
 """As in the first engine: up to this a slice is a string, and a text is shown and formatted as its
@@ -28,6 +29,7 @@ inheritance, and few modules (`re`, `json`, `math`, `datetime`, `collections` an
 `context[a:b]`, `x in context`, `.find`, `.count`, `.lower()`, `.split`, `.splitlines`, loops, \
 f-strings, and the functions of `re`. Where a real `str` is needed (`json.loads`, `"".join`) use \
 `context.read()` or `context.read(a, b)`.
+A result without rows counts as true: write `if len(r):`.
 A text of very many characters is not held in the REPL, and an error says so: use only \
 `context.read(a, b)`, `context.find(x, a, b)` and `context.count(x)` on it. Call these and the \
 tools in plain loops, not inside a function that is given to `map`, `filter` or `sorted`.
@@ -161,7 +163,10 @@ def _rlm_make_texts(type, len, str, slice, iter, hash, list, range, dict, int):
         def rstrip(self, characters=None):
             return self[: len(self._whole().rstrip(characters))]
 DELEGATED
+ROWS
     def shown(text):
+        if type(text) is Rows:
+            return repr(text)
         where = "" if text._start == 0 else f" from {text._start}"
         return f"Ref({text.key!r}, {text.dtype}, {text.sz} chars{where})"
     def plain_needle(needle):
@@ -181,6 +186,8 @@ DELEGATED
         if type(value) is not dict:
             return value
         ref = value.get("$ref")
+        if len(value) == 1 and type(ref) is dict and "held" in ref and "rows" in ref:
+            return Rows(ref, ref["held"])
         if len(value) == 1 and type(ref) is dict and "held" in ref:
             if ref["start"] == ref["stop"]:
                 return ""
@@ -188,12 +195,16 @@ DELEGATED
             return Text(key, start, stop, dtype, ref["prev"], ref["held"], ref["mark"])
         return {key: made(part) for key, part in value.items()}
     def length(value, /):
+        if type(value) is Rows:
+            return value._count
         return value.sz if type(value) is Text else len(value)
     def brief(value):
+        if type(value) is Rows:
+            return value._shown()
         is_shut = type(value) is Text and (value.sz > most or value.dtype == "results")
         return shown(value) if is_shut else value
-    return Text, shown, made, length, brief
-_rlm_Text, _rlm_shown, _rlm_made, len, _rlm_brief = _rlm_make_texts(
+    return Text, Rows, shown, made, length, brief
+_rlm_Text, _rlm_Rows, _rlm_shown, _rlm_made, len, _rlm_brief = _rlm_make_texts(
     type, len, str, slice, iter, hash, list, range, dict, int
 )
 def _rlm_make_print(write, brief):
@@ -253,7 +264,7 @@ ToolError = RuntimeError
 _rlm_locals = locals
 def _rlm_make(
     type, len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool,
-    Text, shown, made, re
+    Text, Rows, shown, made, re
 ):
     plain_kinds = (str, int, float, bool, type(None))
     views = ("dict_keys", "dict_values", "dict_items", "range", "deque")
@@ -266,6 +277,8 @@ def _rlm_make(
             if value._fold:
                 return str(value)
             return {"$ref": {"key": value.key, "start": value._start, "stop": value._stop}}
+        if kind is Rows and value.key:
+            return {"$ref": {"key": value.key, "start": 0, "stop": value.sz}}
         if depth > 50:
             raise ValueError("a value for a tool is nested too deep")
         if kind is dict or kind.__name__ in ("Counter", "defaultdict", "OrderedDict"):
@@ -275,7 +288,7 @@ def _rlm_make(
                     "a dictionary that looks like a handle cannot be given: give the handle itself"
                 )
             return named
-        if kind in (list, tuple, set, frozenset) or kind.__name__ in views:
+        if kind in (list, tuple, set, frozenset, Rows) or kind.__name__ in views:
             return [plain(part, depth + 1) for part in value]
         if kind is bytes:
             return value.decode("utf-8", "replace")
@@ -289,7 +302,7 @@ def _rlm_make(
             return repr(value) if -(1 << 200) < value < 1 << 200 else "int of more than 200 bits"
         if kind is str:
             return repr(value) if len(value) <= 120 else f"str of {len(value)} characters"
-        if kind is Text:
+        if kind in (Text, Rows):
             return shown(value)
         if kind in (list, tuple, set, frozenset, dict, bytes):
             return f"{kind.__name__} of {len(value)}"
@@ -316,7 +329,7 @@ def _rlm_make(
     return describe, get, use_tool
 _rlm_describe, _rlm_get, _rlm_use_tool = _rlm_make(
     type, _rlm_len, str, repr, list, dict, tuple, set, frozenset, bytes, int, float, bool,
-    _rlm_Text, _rlm_shown, _rlm_made, _rlm_re
+    _rlm_Text, _rlm_Rows, _rlm_shown, _rlm_made, _rlm_re
 )
 def SHOW_VARS(space=None):
     found = _rlm_call("SHOW_VARS", [], {})
@@ -333,6 +346,7 @@ def _methods(names: Sequence[str], takes: str, does: str) -> str:
 
 
 _PARTS = {
+    "ROWS\n": textwrap.indent(inspect.getsource(Rows), "    "),
     "DELEGATED\n": _methods(
         _DELEGATED.split(), "*args, **words", "self._whole().{}(*args, **words)"
     ),
@@ -351,76 +365,6 @@ def {name}(*args, **words):
 """
 GIVEN = ("SHOW_VARS", "ToolError", "len", "print")
 """What the prelude defines and the code may use: no variables of the code's."""
-
-
-class Handles:
-    """The handles that one sandbox is given, with their characters where these are few."""
-
-    def __init__(self, hidden: Mapping[str, Callable[..., Any]], held_chars: int) -> None:
-        self._hidden, self._held_chars = hidden, held_chars
-        self._keys: set[str] = set()
-        self._found = False
-        self._room = 0
-
-    def with_text(self, value: Any) -> tuple[Any, bool]:
-        """Plain data as the prelude's `made` takes it, and whether there is a handle in it."""
-        self._found, self._room = False, self._held_chars
-        value = self._walk(value)
-        return value, self._found
-
-    def serves(self, name: Any, args: Any) -> Callable[..., Any] | None:
-        """The function behind a text's own methods, for a key that the sandbox was given; else
-        None."""
-        if name in TEXT_TOOLS and isinstance(args, list) and args and isinstance(args[0], str):
-            return self._hidden.get(name) if args[0] in self._keys else None
-        return None
-
-    def _walk(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self._walk(part) for part in value]
-        if not isinstance(value, dict):
-            return value
-        ref = value.get("$ref")
-        if len(value) == 1 and isinstance(ref, dict) and isinstance(ref.get("key"), str):
-            start, stop = ref.get("start", 0), ref["stop"] if "stop" in ref else ref.get("sz")
-            if type(start) is int and type(stop) is int and 0 <= start <= stop:
-                self._found = True
-                return {"$ref": self._handle(ref, start, stop)}
-        return {key: self._walk(part) for key, part in value.items()}
-
-    def _handle(self, ref: dict[str, Any], start: int, stop: int) -> dict[str, Any]:
-        key = ref["key"]
-        self._keys.add(key)
-        held = self._text(key, start, stop) if stop - start <= self._room else None
-        self._room -= len(held or "")
-        short = held is not None and len(held) <= SLICE_CHARS
-        mark = "" if short else self._ask("text.mark", key, start, stop)
-        return {
-            "key": key,
-            "start": start,
-            "stop": stop,
-            "dtype": str(ref.get("dtype", "text")),
-            "prev": str(ref.get("prev", "")),
-            "held": held,
-            "mark": mark if isinstance(mark, str) else "",
-        }
-
-    def _text(self, key: str, start: int, stop: int) -> str | None:
-        """The characters; None when the host does not give all of them."""
-        parts, at = [], start
-        while at < stop:
-            part = self._ask("text.read", key, at, stop)
-            if not isinstance(part, str) or not part:
-                return None
-            parts.append(plain_text(part))
-            at += len(parts[-1])
-        return "".join(parts) if at == stop else None
-
-    def _ask(self, name: str, *args: Any) -> Any:
-        try:
-            return self._hidden[name](*args) if name in self._hidden else None
-        except TOOL_FAULTS:  # a handle whose text is gone: using it raises
-            return None
 
 
 def prepare_block(code: str) -> str:

@@ -157,11 +157,12 @@ class ProcessRepl(Repl):
     def run(self, code: str, *, deadline: float | None = None) -> REPLResult:
         lost, self._lost = self._lost, False
         worker = self._alive()
+        self._blocks += 1
         block = self._new_block(deadline)
         self._raise_cpu_limit(worker.pid)
         try:
             try:
-                _send(worker, {"op": "run", "code": plain_text(code)})
+                _send(worker, {"op": "run", "code": plain_text(code), "block": block.number})
                 done = self._serve(worker, block)
             except Gone as exc:
                 raise _reason_to_stop(exc) from exc

@@ -41,7 +41,16 @@ _HEADING = re.compile(r"#{1,6}[ \t]+\S")
 def ctx_tools(store: Store, meter: Meter) -> Toolbox:
     """The tools that look at payloads of one store."""
     tools = _Context(store)
-    return Toolbox.of(meter, tools.ctx_peek, tools.ctx_slice, tools.ctx_find, tools.ctx_stats)
+    return Toolbox.of(
+        meter,
+        tools.ctx_peek,
+        tools.ctx_slice,
+        tools.ctx_find,
+        tools.ctx_stats,
+        summary="`ctx_stats(ref)`, `ctx_peek(ref)`, `ctx_find(ref, pattern)` and `ctx_slice(ref,"
+        " start, end)` show sizes and headings, both ends, hits of a literal text, or a passage of"
+        " a handle: 500 characters at most.",
+    )
 
 
 class _Context:
@@ -51,7 +60,7 @@ class _Context:
     # -- for the model -----------------------------------------------------------------------------
 
     def ctx_peek(self, ref: Handle, n: int = 200) -> str:
-        """The first and the last n characters of a handle (n up to 500)."""
+        """The first and the last n characters of a handle, n up to 500."""
         check_count(n, "n", PART_CHARS)
         chars = self._store.size(ref)
         start = self._store.read(ref, 0, n)
@@ -60,8 +69,8 @@ class _Context:
         return f"{start}\n[… {between:,} characters …]\n{end}" if between else start + end
 
     def ctx_slice(self, ref: Handle, start: int, end: int) -> str:
-        """The characters start to end of a handle, as in Python; at most 500 a call.
-        For longer passages slice the text in Python and let llm_query read it."""
+        """The characters start to end of a handle, as in Python, at most 500 a call. For longer
+        passages slice the text in Python and let llm_query read it."""
         begin, stop, _ = slice(position(start, "start"), position(end, "end")).indices(
             self._store.size(ref)
         )
@@ -75,9 +84,8 @@ class _Context:
     def ctx_find(
         self, ref: Handle, pattern: str, limit: int = 10, ignore_case: bool = True, start: int = 0
     ) -> list[dict[str, Any]]:
-        """Literal search (no regex): [{at, line, text}], text being what is around the hit; limit
-        up to 20. Returns the first hits from start; for more, call again with start = last at + 1.
-        """
+        """Literal search, no regex: the first hits from start as [{at, line, text}], text being
+        what is around the hit; limit up to 20. For more, call again with start = last at + 1."""
         check_text(pattern, "pattern", PATTERN_CHARS, blank=True)
         check_count(limit, "limit", FIND_HITS)
         at, places = max(0, position(start, "start")), list[int]()

@@ -26,6 +26,10 @@ LABEL_CHARS = 200
 ID_CHARS = 64
 WRITES_PER_RUN = 200
 
+NOTES_SUMMARY = (
+    "Notes: `memory_query(q)`, `memory_get_context()`, `memory_add_fact(text)`,"
+    " `memory_add_experience(text, outcome, success)`, `memory_relate(label, a, b)`."
+)
 PROVENANCE = "repl"
 EXPERIENCE_CONFIDENCE = {True: 0.6, False: 0.5}
 """What went well is trusted a little more than what did not, as with memories (seed 003)."""
@@ -43,6 +47,7 @@ def graph_tools(
         tools.memory_add_experience,
         tools.memory_get_context,
         tools.memory_relate,
+        summary=NOTES_SUMMARY,
     )
 
 

@@ -44,6 +44,13 @@ DOMAIN_CHARS = 200
 ADD_CHARS = 4000
 ADDS_PER_RUN = 20
 
+MEMORY_SUMMARY = (
+    "Earlier procedures: `mem_search(q)` finds them, `mem_get(ids)` shows up to 3,"
+    " `mem_quote(id)` a part; `mem_add(title, description, content)`, `mem_extract(result, task,"
+    " judgment)`, `mem_learn_from_failure(result, task, error)` store one."
+)
+"""What a prompt says of these tools and those of `learned.py`; with `graph.NOTES_SUMMARY` at most
+400 characters."""
 POLARITIES = ("success", "failure")
 ORIGIN = "repl"
 WINDOW_CHARS = 40
@@ -70,7 +77,14 @@ def memory_tools(
     meter.seen.extend(foreign)
     gate = Gate(foreign=meter.seen, question=question)
     tools = _Memory(backend, session, recalled or RecalledTexts(), gate)
-    return Toolbox.of(meter, tools.mem_search, tools.mem_get, tools.mem_quote, tools.mem_add)
+    return Toolbox.of(
+        meter,
+        tools.mem_search,
+        tools.mem_get,
+        tools.mem_quote,
+        tools.mem_add,
+        summary=MEMORY_SUMMARY,
+    )
 
 
 class _Memory:
@@ -87,8 +101,8 @@ class _Memory:
     def mem_search(
         self, q: str, k: int = 6, polarity: str | None = None, domain: str | None = None
     ) -> list[dict[str, Any]]:
-        """Procedures learnt before, best first: [{id, title, desc, src}]; k up to 20.
-        polarity: 'success' (do this) or 'failure' (avoid this). domain: an ontology's name."""
+        """Procedures learnt before, best first: [{id, title, desc, src}]; k up to 20. polarity is
+        'success' (do this) or 'failure' (avoid this), domain an ontology's name."""
         check_text(q, "q", QUERY_CHARS)
         check_count(k, "k", SEARCH_HITS)
         if polarity is not None and polarity not in POLARITIES:

@@ -1,22 +1,26 @@
 """`sparql_*`: queries whose rows stay behind a handle (seed 002).
 
-`sparql_query` returns a handle, never rows; `sparql_slice` shows a page of them, bounded in rows
-and in characters. An ASK is the exception: its answer is smaller than a handle, so it comes at
-once, as `{"boolean": True}`. Values stand in Turtle's notation (`prov:Entity`, `"text"@en`, `12`),
-so that they can be put into the next query as they are; a variable that is not bound in a row is
-not in it. The triples of a CONSTRUCT or DESCRIBE are rows of s, p and o.
+`sparql_query` returns a handle, never rows; code loops over it, and `sparql_slice` gives a page. An
+ASK is the exception: its answer is smaller than a handle, so it comes at once, as `{"boolean":
+True}`. Values stand in Turtle's notation (`prov:Entity`, `"text"@en`), so that they can be put into
+the next query as they are, but numbers are numbers and booleans are booleans, so that code can add
+and compare them; a variable that is not bound in a row is not in it. The triples of a CONSTRUCT or
+DESCRIBE are rows of s, p and o.
 
 A query that found something is noted (`Patterns`). Nothing is stored before the run is judged.
 """
 
 from __future__ import annotations
 
+import math
+import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from rlm import clock
 from rlm.errors import HandleError
 from rlm.handles import Meter, Ref, Store, View
 from rlm.learning.calls import plain
@@ -27,21 +31,24 @@ from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query, enforce_limit
 from rlm.ontology.query.shape import declared_prefixes, names_of
 from rlm.ontology.remote.sample import sample_meta
-from rlm.ontology.terms import Prefixes, local_name
+from rlm.ontology.terms import Prefixes, Term, local_name, term_text
+from rlm.ontology.vocabulary import XSD
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Scope
 from rlm.tools.sparql_peek import find_misnamed, peek
 from rlm.tools.sparql_schema import LABEL_CHARS, SCHEMA_MODES, check_mode, describe_schema
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, result_handle
-from rlm.tools.views import take
 
 QUERY_ROWS = 10_000
 """The most rows behind one handle."""
 SLICE_ROWS = 100
-SLICE_CHARS = 8000
-"""What the rows of one page share, as JSON: a hundred rows of eighty characters."""
+ROW_CHARS = 8000
+"""The most of one row in a page, as JSON. A page has every row that was asked for: who steps by a
+hundred must not miss any."""
 VALUE_CHARS = 500
 """The most of one value in a page, as of any part of a payload (DESIGN §4)."""
+NUMBER_CHARS = 15
+"""A longer number stays text: a float could not hold it."""
 LEAST_VALUE_CHARS = 20
 COLUMNS = 30
 COLUMN_CHARS = 60
@@ -51,6 +58,14 @@ CHECKED_NAMES = 20
 """Names of a query that are looked up when it found nothing."""
 
 DTYPE = "results"
+_SIGNS = ("", "nonNegative", "positive", "nonPositive", "negative")
+_SIZES = ("decimal", "double", "float", "long", "int", "short", "byte")
+NUMBERS = frozenset(
+    {XSD + name for name in _SIZES}
+    | {f"{XSD}unsigned{name.title()}" for name in _SIZES[3:]}
+    | {f"{XSD}{sign}{'Integer' if sign else 'integer'}" for sign in _SIGNS}
+)
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 
 Handle = Ref | View | str | Mapping[str, Any]
 MOST_CANDIDATES = 50
@@ -78,9 +93,9 @@ def sparql_tools(
     tools = _SPARQL(engine, handles, memory, patterns, name)
     return Toolbox.of(
         meter,
+        tools.sparql_query,
         tools.sparql_schema,
         tools.sparql_peek,
-        tools.sparql_query,
         tools.sparql_slice,
         untimed=True,
     )
@@ -100,7 +115,6 @@ class _SPARQL:
         self._memory = memory
         self._patterns = patterns
         self._name = name
-        self._cut: set[str] = set()
         self._sampled: GraphMeta | None = None
 
     @property
@@ -116,9 +130,8 @@ class _SPARQL:
         limit: int = 50,
         use_cache: bool = True,
     ) -> dict[str, Any]:
-        """What the graph holds. output_mode: 'overview' (counts), 'classes', 'properties' or
-        'namespaces'. filter_prefix: only names that begin so, as 'prov:'. limit up to 50; total and
-        has_more say what is left."""
+        """What the graph holds: output_mode 'overview' gives counts, 'classes', 'properties' and
+        'namespaces' list them. filter_prefix='prov:' keeps names that begin so."""
         check_mode(output_mode, SCHEMA_MODES)
         if not use_cache and not hasattr(self._engine, "content_hash"):
             self._sampled = sample_meta(self._engine)  # an endpoint's data may be other data by now
@@ -132,9 +145,9 @@ class _SPARQL:
         output_mode: str = "sample",
         related_memories: bool = True,
     ) -> dict[str, Any]:
-        """What one class, property or thing is like, with procedures learnt about it
-        (related_procedures). output_mode: 'sample' (rows, limit up to 50), 'schema' (what it joins)
-        or 'count'."""
+        """One class, property or thing: output_mode 'sample' gives some instances or statements,
+        'schema' what it joins and which properties its instances have, 'count' how many there
+        are."""
         found = peek(self._engine, self._meta, resource, limit, output_mode)
         if related_memories:
             found["related_procedures"] = self._related_procedures(
@@ -156,16 +169,18 @@ class _SPARQL:
     def sparql_query(
         self, query: str, limit: int = 100, explain: bool = False, store_pattern: bool = True
     ) -> Ref | dict[str, Any]:
-        """Run SELECT, CONSTRUCT or DESCRIBE: a handle to the rows (read them with sparql_slice).
-        ASK: {'boolean': …}. At most limit rows, up to 10,000. explain=True gives {ref, rows,
-        columns, more, changed, seconds}, and hints when nothing was found."""
+        """SELECT, CONSTRUCT and DESCRIBE return rows; ASK returns {'boolean': True}. It stops after
+        limit rows, 10,000 at most; then `r.more` is True: raise limit, or count in SPARQL. Printed,
+        a result without rows names the terms of the query that the graph does not have.
+
+        With explain=True it returns {ref, rows, columns, more, changed, seconds, hints}."""
         text = self._text(query)
         check_count(limit, "limit", QUERY_ROWS)
         checked = check_query(text)
         answer = self._engine.query(text, limit=limit)
         said: dict[str, Any] = {"boolean": answer.boolean} if answer.kind == "ask" else {}
-        rows = [] if answer.kind == "ask" else self._text_rows(checked, answer)
-        ref = None if answer.kind == "ask" else self._keep(rows, truncated=answer.truncated)
+        rows = [] if answer.kind == "ask" else self._result_rows(checked, answer)
+        ref = None if answer.kind == "ask" else self._keep(rows, checked, answer)
         if store_pattern and self._patterns is not None:
             self._patterns.note(text, answer, rows)
         if not explain:
@@ -186,20 +201,30 @@ class _SPARQL:
             query = self._handles.read(query, 0, MAX_CHARS + 1)
         return check_text(query, "query", MAX_CHARS)
 
-    def _text_rows(self, checked: Checked, answer: Answer) -> list[dict[str, str]]:
+    def _result_rows(self, checked: Checked, answer: Answer) -> list[dict[str, Any]]:
         known: Mapping[str, str] = getattr(self._engine, "prefixes", {})
         own = {
             name: iri
             for name, iri in declared_prefixes(checked.tokens).items()
             if name not in known
         }
-        return answer.text_rows(Prefixes({**known, **own}))
+        prefixes = Prefixes({**known, **own})
+        triples = [dict(zip("spo", triple, strict=True)) for triple in answer.triples]
+        return [
+            {name: _cell(term, prefixes) for name, term in row.items()}
+            for row in (*answer.rows, *triples)
+        ]
 
-    def _keep(self, rows: list[dict[str, str]], *, truncated: bool) -> Ref:
-        ref = self._handles.put(rows, DTYPE)
-        if truncated:
-            self._cut.add(ref.key)
-        return ref
+    def _keep(self, rows: list[dict[str, Any]], checked: Checked, answer: Answer) -> Ref:
+        about = {
+            "query": checked.text,
+            "source": self._name,
+            "time": clock.now_iso(),
+            "seconds": round(answer.seconds, 3),
+            "more": answer.truncated,
+            "hints": lambda: [] if answer else self._hints(checked),
+        }
+        return self._handles.put(rows, DTYPE, columns=_columns(answer), about=about)
 
     def _hints(self, checked: Checked) -> list[str]:
         """Names of the query that the graph does not have."""
@@ -210,34 +235,47 @@ class _SPARQL:
     # -- its rows ----------------------------------------------------------------------------------
 
     def sparql_slice(self, ref_or_key: Handle, limit: int = 50, offset: int = 0) -> dict[str, Any]:
-        """Rows of a result: {rows, total, has_more}; limit up to 100. Long values are cut at 500
-        characters, and fewer rows come when they are long: go on with offset=next_offset while
-        has_more. limit_reached: the query itself had more rows than its limit."""
+        """A page of up to 100 rows, values cut at 500 characters: {total, has_more, next_offset,
+        rows}, and a note where it is not the last."""
         check_count(limit, "limit", SLICE_ROWS)
         check_count(offset, "offset", 2**53, least=0)
-        key, rows = self._rows(ref_or_key)
-        shown = take(_fit_rows(rows[offset : offset + limit]), SLICE_CHARS - 200)
-        end = offset + len(shown)
-        page: dict[str, Any] = {"rows": shown, "total": len(rows), "has_more": end < len(rows)}
+        ref = self._result(ref_or_key)
+        rows = self._handles.rows(ref, offset, offset + limit)
+        total, end = ref.rows or 0, offset + len(rows)
+        page: dict[str, Any] = {"total": total, "has_more": end < total}
         if page["has_more"]:
             page["next_offset"] = end
-        return page | ({"limit_reached": True} if key in self._cut else {})
+            note = f"rows {offset} to {end - 1} of {total}: go on with offset={end}"
+            page = {"note": note, **page}
+        if self._handles.about(ref).get("more"):
+            page["limit_reached"] = True
+        return {**page, "rows": [_fit_row(row) for row in rows]}
 
-    def _rows(self, handle: Any) -> tuple[str, list[dict[str, str]]]:
+    def _result(self, handle: Any) -> Ref:
         handle = result_handle(handle)
         ref = self._handles.ref(handle)
         if isinstance(handle, View) and self._handles.size(handle) != ref.sz:
             raise HandleError(f"this is a part of {ref}: give the handle itself")
-        rows = self._handles.get(ref) if ref.dtype == DTYPE else None
-        if not isinstance(rows, list):
-            raise HandleError(
-                f"{ref} holds no rows: use ctx_slice for it, or the handle of a sparql_query"
-            )
-        return ref.key, rows
+        return ref
+
+
+def _cell(term: Term, prefixes: Prefixes) -> Any:
+    """A value as a row has it: numbers and booleans as such, all else in Turtle's notation."""
+    value, datatype = term["v"], term.get("dt", "")
+    if datatype in NUMBERS and len(value) <= NUMBER_CHARS and _NUMBER.fullmatch(value):
+        number = float(value) if set(value) & set(".eE") else int(value)
+        return number if math.isfinite(number) else term_text(term, prefixes)
+    if datatype == XSD + "boolean" and value in ("true", "false"):
+        return value == "true"
+    return term_text(term, prefixes)
+
+
+def _columns(answer: Answer) -> list[str]:
+    return ["s", "p", "o"] if answer.kind == "graph" else answer.variables
 
 
 def _rows_said(answer: Answer) -> dict[str, Any]:
-    names = ["s", "p", "o"] if answer.kind == "graph" else answer.variables
+    names = _columns(answer)
     said: dict[str, Any] = {"rows": len(answer), "more": answer.truncated}
     said["columns"] = [clip(name, COLUMN_CHARS) for name in names[:COLUMNS]]
     return said | ({"more_columns": len(names) - COLUMNS} if len(names) > COLUMNS else {})
@@ -256,20 +294,19 @@ def _describe_change(checked: Checked, limit: int) -> str:
     return f"LIMIT {limit} was added" if added else f"its LIMIT was lowered to {limit}"
 
 
-def _fit_rows(rows: list[dict[str, str]]) -> Iterator[dict[str, str]]:
-    """The rows with values cut; one that would fill a page has shorter ones, or loses columns."""
-    for row in rows:
-        made = {name: clip(value, VALUE_CHARS) for name, value in row.items()}
-        if len(render_value(made)) > SLICE_CHARS - 200:
-            room = (SLICE_CHARS - 200) // len(row) - COLUMN_CHARS - 6
-            made = {
-                clip(name, COLUMN_CHARS): clip(value, max(room, LEAST_VALUE_CHARS))
-                for name, value in row.items()
-            }
-            made = dict(
-                islice(made.items(), SLICE_CHARS // (COLUMN_CHARS + LEAST_VALUE_CHARS + 10))
-            )
-        yield made
+def _fit_row(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with values cut; one that is still too long has shorter ones, or loses columns."""
+    made = {name: _clip(value, VALUE_CHARS) for name, value in row.items()}
+    if len(render_value(made)) > ROW_CHARS:
+        room = max(LEAST_VALUE_CHARS, ROW_CHARS // len(row) - COLUMN_CHARS - 6)
+        made = {clip(name, COLUMN_CHARS): _clip(value, room) for name, value in row.items()}
+        most = ROW_CHARS // (COLUMN_CHARS + LEAST_VALUE_CHARS + 10)
+        made = dict(islice(made.items(), most))
+    return made
+
+
+def _clip(value: Any, room: int) -> Any:
+    return clip(value, room) if isinstance(value, str) else value
 
 
 # -- what may become a lesson
@@ -295,12 +332,12 @@ class Patterns:
         self.candidates: list[AnsweredQuery] = []
         self._lock = threading.Lock()
 
-    def note(self, query: str, answer: Answer, rows: Sequence[Mapping[str, str]] = ()) -> None:
+    def note(self, query: str, answer: Answer, rows: Sequence[Mapping[str, Any]] = ()) -> None:
         """A query that found something, or asked whether something is so."""
         if not answer and answer.boolean is None:
             return
         own = f" {plain(query)} "
-        values = {_spoken(value) for row in rows[:READ_ROWS] for value in row.values()}
+        values = {_spoken(str(value)) for row in rows[:READ_ROWS] for value in row.values()}
         found = frozenset(value for value in values if value and f" {value} " not in own)
         with self._lock:
             self.candidates.append(AnsweredQuery(query, len(answer), found, answer.boolean))

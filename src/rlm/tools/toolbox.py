@@ -1,13 +1,13 @@
 """A set of tools for one REPL, each measured on its way out.
 
 The sandbox gets `functions` by name, and the names in `untimed`, whose time does not count against
-a block. The prompt gets `describe()`.
+a block. The prompt gets a line for each tool, from its docstring, or one line for several that are
+seldom used: their `summary` (`rlm.loop.prompts.describe_tools`).
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ from typing import Any
 
 from rlm.errors import HandleError, ValidationError
 from rlm.handles import Meter, from_wire
+from rlm.loop.prompts import describe_tools
 from rlm.loop.trace import render_value
 
 Tool = Callable[..., Any]
 
-DOC_LINES = 3
 MEMORY_TOOLS = ("mem_", "memory_")
 """What these return is memory already, and no text of the data."""
 
@@ -32,17 +32,24 @@ class Toolbox:
     untimed: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, meter: Meter, *functions: Tool, untimed: bool = False) -> Toolbox:
+    def of(
+        cls, meter: Meter, *functions: Tool, untimed: bool = False, summary: str = ""
+    ) -> Toolbox:
         box = cls()
         for function in functions:
-            box.add(function, meter, untimed=untimed)
+            box.add(function, meter, untimed=untimed, summary=summary)
         return box
 
-    def add(self, function: Tool, meter: Meter, *, untimed: bool = False) -> None:
-        """Show a function to the model under its own name; the meter counts what it returns."""
+    def add(
+        self, function: Tool, meter: Meter, *, untimed: bool = False, summary: str = ""
+    ) -> None:
+        """Show a function to the model under its own name; the meter counts what it returns.
+        Functions with the same `summary` are described by it, together."""
         name = function.__name__
         self._check_new(name)
-        self.functions[name] = _meter_calls(function, name, meter)
+        self.functions[name] = metered = _meter_calls(function, name, meter)
+        if summary:
+            metered.summary = summary  # type: ignore[attr-defined]
         if untimed:
             self.untimed.add(name)
 
@@ -58,8 +65,8 @@ class Toolbox:
         return Toolbox(self.functions | other.functions, self.untimed | other.untimed)
 
     def describe(self) -> str:
-        """The signature and the docstring of each tool, for the system prompt."""
-        return "\n".join(_describe(name, function) for name, function in self.functions.items())
+        """What the system prompt says about the tools."""
+        return describe_tools(self.functions)
 
 
 def _meter_calls(function: Tool, name: str, meter: Meter) -> Tool:
@@ -83,18 +90,6 @@ def keep_results(function: Tool, meter: Meter) -> Tool:
         return value
 
     return call_and_keep
-
-
-def _describe(name: str, function: Tool) -> str:
-    parts = []
-    for parameter in inspect.signature(function).parameters.values():
-        stars = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
-        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
-        parts.append(f"{stars}{parameter.name}{default}")
-    lines = (inspect.getdoc(function) or "").splitlines()[:DOC_LINES]
-    return "\n".join(
-        [f"{name}({', '.join(parts)})", *(f"    {line.strip()}" for line in lines if line.strip())]
-    )
 
 
 # -- how much a value says

@@ -26,6 +26,12 @@ LONG_CHARS = 300
 """A text in an answer that has to be shortened has no more than this."""
 SHORTER_CHARS = (120, 60, 30)
 
+SELDOM = ("search_by_label", "predicate_frequency", "graph_stats")
+SELDOM_SUMMARY = (
+    "`search_by_label(text)`, `predicate_frequency()` and `graph_stats()` list labels, predicates"
+    " by use, and sizes."
+)
+
 T = TypeVar("T")
 FACT_CHARS = 2_000
 QUERY_CHARS = 20_000
@@ -34,7 +40,10 @@ QUERY_ROWS = 25
 
 def view_tools(views: Views, meter: Meter) -> Toolbox:
     """The views of one graph. Their time is the engine's, which has limits of its own."""
-    return Toolbox.of(meter, *(_fitted(getattr(views, name)) for name in VIEWS), untimed=True)
+    tools = {name: _fitted(getattr(views, name)) for name in VIEWS}
+    seldom = [tools.pop(name) for name in SELDOM]
+    often = Toolbox.of(meter, *tools.values(), untimed=True)
+    return often | Toolbox.of(meter, *seldom, untimed=True, summary=SELDOM_SUMMARY)
 
 
 def _fitted(view: Tool) -> Tool:

@@ -32,7 +32,8 @@ __all__ = ["OFFLINE_UNANSWERED", "OfflineClient", "least", "next_reply", "questi
 MAX_DEPTH = 8
 
 _CONTEXT = re.compile(
-    r"Context: .* \(\d+ characters, \d+ lines\)(?: in \d+ texts, a (?:list|dict))?$"
+    r"Context: (?:.* \(\d+ characters, \d+ lines\)(?: in \d+ texts, a (?:list|dict))?"
+    r"|the ontology above)$"
 )
 
 

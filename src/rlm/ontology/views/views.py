@@ -43,9 +43,11 @@ class Views:
     def search_entity(
         self, query: str, limit: int = 10, search_in: str = "all"
     ) -> list[dict[str, Any]]:
-        """Terms and things by a piece of their name: [{uri, curie, label, kind, match_type}]; limit
-        up to 25, fewer if long. search_in: 'all', 'label', 'localname' or 'iri'. match_type 'fuzzy'
-        means that the spelling differs."""
+        """Terms and things by a piece of their name or label: [{uri, curie, label, kind,
+        match_type}]; limit up to 25, fewer come where they are long. match_type 'fuzzy' means that
+        the spelling differs.
+
+        search_in is 'all', 'label', 'localname' or 'iri'."""
         return search.search_entity(self.engine, self._index, query, limit, search_in, self.lang)
 
     def search_by_label(self, text: str, limit: int = 10) -> list[dict[str, Any]]:
@@ -53,15 +55,15 @@ class Views:
         return self.search_entity(text, limit, "label")
 
     def describe_entity(self, uri: str, limit: int = 20) -> dict[str, Any]:
-        """What a class, property or thing is: label, types, comment, place in the schema,
-        outgoing_sample. uri: prefix:name, IRI, or a name that only one term has."""
+        """What a class, property or thing is: label, types, comment, place in the schema, some
+        statements. uri is prefix:name, an IRI, or a name that only one term has."""
         return describe.describe_entity(self.engine, self.meta, uri, limit=limit, lang=self.lang)
 
     def probe_relationships(
         self, uri: str, predicate: str | None = None, direction: str = "both", limit: int = 20
     ) -> dict[str, Any]:
-        """What it points to and what points to it: lists of up to 25, and true counts by predicate.
-        direction: 'both', 'out' or 'in'."""
+        """What it points to and what points to it, up to 25 each, with counts by predicate.
+        direction is 'both', 'out' or 'in'."""
         asked = describe.LinkOptions(predicate, direction, limit, self.lang)
         return describe.probe_relationships(self.engine, self.meta, uri, asked)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rlm.sandbox.child import guards, modules
 from rlm.sandbox.child.policy import words
+from rlm.sandbox.child.rows import Rows
 from rlm.sandbox.child.texts import HostText
 
 FLUSH_CHARS = 16_384
@@ -73,17 +74,20 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
         file: Any = None,
         flush: bool = False,
     ) -> None:
-        """`print`: a text on the host shows itself as a handle, not as its characters."""
+        """`print`: a text on the host shows itself as a handle, rows as the first of them."""
         if not all(each is None or type(each) is str for each in (sep, end)):
             raise TypeError("sep and end are text")
-        text = (" " if sep is None else sep).join(
-            repr(value) if isinstance(value, HostText) and value.is_shut else str(value)
-            for value in values
-        ) + ("\n" if end is None else end)
+        text = (" " if sep is None else sep).join(map(shown, values))
+        text += "\n" if end is None else end
         if file is None:
             out.write(text)
         else:
             guards.guarded_getattr(file, "write")(text)
+
+    def shown(value: Any) -> str:
+        if isinstance(value, Rows):
+            return value._shown()
+        return repr(value) if isinstance(value, HostText) and value.is_shut else str(value)
 
     def kind(value: Any, *more: Any) -> Any:
         if more:

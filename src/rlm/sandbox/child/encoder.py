@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from rlm.frames import plain_text
+from rlm.sandbox.child.rows import HostRows, Rows
 from rlm.sandbox.child.texts import HostText, TextParts, TextWords
 
 _DICT_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -48,6 +49,8 @@ class ValueEncoder:
             return number if finite else float.__repr__(number)
         if kind is HostText:
             return self._text(value)
+        if kind is HostRows:
+            return {"$ref": {"key": value.key, "start": 0, "stop": value.sz}}
         if depth > _DEEPEST:
             raise ValueError("a value for a tool is nested too deep")
         if isinstance(value, dict):
@@ -63,7 +66,7 @@ class ValueEncoder:
             if isinstance(value, base):
                 each = vars(base)["__iter__"]  # the type's own, whatever its subclass says
                 return [self.encode(part, depth + 1) for part in each(value)]
-        if kind in _VIEWS:
+        if kind in _VIEWS or kind is Rows:
             return [self.encode(part, depth + 1) for part in value]
         if isinstance(value, bytes):
             self._take(bytes.__len__(value))

@@ -34,6 +34,7 @@ from rlm.sandbox.child.policy import (
     measure,
     private_name,
 )
+from rlm.sandbox.child.rows import HostRows, Rows
 from rlm.sandbox.child.texts import HostText, SharedObject
 
 NAMES_SHOWN = 200
@@ -90,7 +91,6 @@ class CodeWorker:
         self._language = bool(first["language"])
         self._code_chars = int(first["code_chars"])
         self._interrupted = self._running = False
-        self._block = 0
         self._sources: dict[str, list[str]] = {}
         self._out = Out(int(first["output_chars"]), self._send_output)
         self._space: dict[str, Any] = {}
@@ -156,7 +156,7 @@ class CodeWorker:
             message = self._receive()
             op = message["op"]
             if op == "run":
-                self._run(message["code"])
+                self._run(message["code"], message["block"])
             elif op == "set":
                 self._space[message["name"]] = self._from_wire(message["value"])
                 self._given.pop(message["name"], None)
@@ -203,6 +203,8 @@ class CodeWorker:
         if isinstance(value, dict):
             if set(value) == {"$ref"} and isinstance(value["$ref"], dict):
                 ref = value["$ref"]
+                if "rows" in ref:
+                    return HostRows(self._hidden, ref)
                 start = int(ref.get("start", 0))
                 stop = int(ref["stop"] if "stop" in ref else ref["sz"])
                 dtype, prev = ref.get("dtype", "text"), ref.get("prev", "")
@@ -212,9 +214,8 @@ class CodeWorker:
 
     # -- running -----------------------------------------------------------------------------------
 
-    def _run(self, code: str) -> None:
-        self._block += 1
-        name = _BLOCK.format(self._block)
+    def _run(self, code: str, number: int) -> None:
+        name = _BLOCK.format(number)
         self._sources[name] = code.splitlines()
         if len(self._sources) > 100:
             del self._sources[next(iter(self._sources))]
@@ -342,7 +343,7 @@ def _short(value: Any) -> str:
         return repr(value) if value.bit_length() < 200 else f"int of {value.bit_length()} bits"
     if kind is str:
         return repr(value) if len(value) <= _SHORT else f"str of {len(value)} characters"
-    if kind is HostText:
+    if kind in (HostText, HostRows, Rows):
         return repr(value)
     if kind in (list, tuple, set, frozenset, dict, bytes, bytearray):
         return f"{kind.__name__} of {len(value)}"

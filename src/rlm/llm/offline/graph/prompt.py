@@ -30,10 +30,12 @@ RULES = "\n\nYou see only what you print"
 
 _ENTRY = re.compile(r"### (\d{1,2})\. (.*\S)")
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*\S)")
-_TOOL = re.compile(r"^(?:- `)?([A-Za-z_]\w*)\(", re.MULTILINE)
+_TOOL = re.compile(r"(?:^|`)([A-Za-z_]\w*)\(", re.MULTILINE)
 _STEP = re.compile(r"^# plan: graph ([a-z]+)(?: (\d+))?$", re.MULTILINE)
-_ERROR = re.compile(r"^Error in block 1 \((\w+)\):\n(?:Traceback:\n(?: .*\n)*)?(.*)", re.MULTILINE)
-_CONTEXT = re.compile(r"^Context: \S+ \((\d+) characters, \d+ lines\)$", re.MULTILINE)
+_ERROR = re.compile(
+    r"^Error in block \d+ \((\w+)\):\n(?:Traceback:\n(?: .*\n)*)?(.*)", re.MULTILINE
+)
+_OUTPUT = re.compile(r"Output of block \d+:")
 _KEY_CLASSES = re.compile(r"^Key classes: (.+)$", re.MULTILINE)
 _KEY_CLASS = re.compile(r'([^\s,"]+)(?: "([^"]+)")?')
 _VARIABLES = re.compile(r"^Variables: (.*)$", re.MULTILINE)
@@ -138,7 +140,7 @@ def _turn(reply: Message, told: Message) -> Turn | None:
         return None
     entry, text = int(mark[2] or 0), told["content"]
     lines = text.split("\n", 2)
-    if len(lines) > 1 and lines[0] == "Output of block 1:" and lines[1].startswith(FOUND):
+    if len(lines) > 1 and _OUTPUT.fullmatch(lines[0]) and lines[1].startswith(FOUND):
         try:
             found = json.loads(lines[1].removeprefix(FOUND))
         except ValueError:
@@ -155,19 +157,9 @@ def _turn(reply: Message, told: Message) -> Turn | None:
 
 
 def is_bare(messages: Sequence[Message]) -> bool:
-    """Whether there is no text beside the ontology: the context is a part of the system message
-    itself."""
-    system = next((message["content"] for message in messages if message["role"] == "system"), "")
+    """Whether there is no text beside the ontology."""
     first = next((message["content"] for message in messages if message["role"] == "user"), "")
-    size = _CONTEXT.search(first)
-    if size is None:
-        return False
-    chars = int(size[1])
-    starts = [match.end() for match in re.finditer(r"\n\n", system)]
-    return chars == 0 or any(
-        start + chars == len(system) or system[start + chars : start + chars + 2] == "\n\n"
-        for start in starts
-    )
+    return re.search(r"^Context: the ontology above$", first, re.MULTILINE) is not None
 
 
 def key_classes(messages: Sequence[Message]) -> list[str]:

@@ -194,7 +194,10 @@ def rows(query: str, most: int = 10000) -> tuple[list[dict[str, Any]], bool]:
     size, longest = 3, 1
     text = longest_text(query) if page["has_more"] else 0
     while True:
-        found += page["rows"]
+        found += [
+            {name: v if isinstance(v, str) else json.dumps(v) for name, v in row.items()}
+            for row in page["rows"]
+        ]
         if not page["has_more"] or not page["rows"] or len(found) >= most:
             return found, not page["has_more"] and not page.get("limit_reached")
         longest = max(
