@@ -543,7 +543,7 @@ def _uncut(item):
     """Every call of the item stands whole in a prompt with two entries, and the queries in it can
     run."""
     text = "\n".join(
-        line for line in pack_memories([item, item]).splitlines() if line.startswith("- ")
+        line for line in pack_memories([item, item], 2_400).splitlines() if line.startswith("- ")
     )
     calls = re.findall(r"`([^`]*\([^`]*\))`", text)
     for found in re.findall(r'sparql_query\("(.*?)"', text):

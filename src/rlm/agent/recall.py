@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.agent.parts import Graph
-from rlm.context import AT_MOST, BuiltContext, build_context
+from rlm.context import AT_MOST, MEMORY_CHARS, BuiltContext, build_context
 from rlm.learning.confidence import RECALL_FLOOR
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Hit, MemoryItem, Scope
@@ -69,6 +69,8 @@ def recall(
     skip: int = 0,
     text: bool = False,
     task_types: Sequence[str] = (),
+    memory_chars: int = MEMORY_CHARS,
+    can_get: bool = True,
 ) -> RecalledContext:
     """The memories for a question and the context that holds the best of them. `k` 0 recalls
     nothing.
@@ -91,7 +93,9 @@ def recall(
     injected = _choose([hit.item for hit in hits])
     meta = None if graph is None else graph.meta
     guide = None if graph is None else graph.guide
-    built = build_context(query, meta, injected, guide=guide, lang=lang)
+    built = build_context(
+        query, meta, injected, guide=guide, lang=lang, memory_chars=memory_chars, can_get=can_get
+    )
     kept = [item for item in injected if item.memory_id in built.memory_ids]
     return RecalledContext(built, hits, kept, scope)
 
