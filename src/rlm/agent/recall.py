@@ -10,13 +10,21 @@ from typing import Any
 from rlm.agent.parts import Graph
 from rlm.context import AT_MOST, MEMORY_CHARS, BuiltContext, build_context
 from rlm.learning.confidence import RECALL_FLOOR
+from rlm.retrieval.tokens import STOPWORDS, tokens
 from rlm.store.backend import MemoryBackend
+from rlm.store.document import kind_words
 from rlm.store.types import Hit, MemoryItem, Scope
 
 SPARE = 7
 """Memories that are fetched beyond those wanted, for those that are no longer believed."""
 SPARE_OF_KIND = 57
 """The same where most of what is found may be for another kind of task."""
+SIMILARITY_FLOOR = 0.16
+"""A memory that is less like the question is not injected (docs/experiments.md)."""
+KIND_FLOOR = 0.08
+"""The same for a lesson of this very ontology that the words of its kind have found."""
+SECOND_SHARE = 0.6
+"""Nor is one that is so much less like it than the best."""
 PREVIEW_CHARS = 1_000
 TEXT_TOOLS = frozenset(("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats"))
 """Tools that read a text. A run over an ontology has them too, for what else is behind a handle."""
@@ -28,7 +36,7 @@ class RecalledContext:
 
     built: BuiltContext
     hits: Sequence[Hit] = ()
-    """The best `memory_k`, best first."""
+    """The best `memory_k`, best first, whether or not they are like enough to be injected."""
     injected: Sequence[MemoryItem] = ()
     """Those of which something stands in the prompt, in the prompt's order."""
     scope: Scope = field(default_factory=Scope)
@@ -84,13 +92,14 @@ def recall(
     hits: list[Hit] = []
     if k:
         spare = SPARE_OF_KIND if task_types else SPARE
-        found = store.retrieve(" ".join((*task_types, query)), k + spare + skip, scope=scope)
+        asked = " ".join((*task_types, query))
+        found = store.retrieve(asked, k + spare + skip, scope=scope, explain=True)
         over_text = text or graph is None
         fit = [hit for hit in found if _is_fit(hit.item, task_types, text=over_text)]
         fit.sort(key=lambda hit: -len(_kinds_shared(hit.item, task_types)))
         believed = [hit for hit in fit if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
         hits = believed[min(skip, len(believed)) :][:k]
-    injected = _choose([hit.item for hit in hits])
+    injected = _choose([hit.item for hit in _near(hits, scope, task_types)])
     meta = None if graph is None else graph.meta
     guide = None if graph is None else graph.guide
     built = build_context(
@@ -111,6 +120,28 @@ def _is_fit(item: MemoryItem, task_types: Sequence[str], *, text: bool) -> bool:
 
 def _kinds_shared(item: MemoryItem, task_types: Sequence[str]) -> set[str]:
     return set(task_types).intersection((*item.scope.task_types, *item.tags))
+
+
+def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[Hit]:
+    """Those that are like the question: nothing fits is an answer. What a caller said of the kind
+    of task is no guess, so what is for it needs no likeness."""
+    likeness = [hit.why.similarity for hit in hits]
+    best = max(likeness, default=0.0)
+    return [
+        hit
+        for hit, like in zip(hits, likeness, strict=True)
+        if _kinds_shared(hit.item, task_types)
+        or (like >= _floor(hit, scope) and like >= SECOND_SHARE * best)
+    ]
+
+
+def _floor(hit: Hit, scope: Scope) -> float:
+    """A lesson of this ontology may share nothing with a question but the words of its kind."""
+    own = hit.item.scope
+    if not own.ontology or own.ontology != scope.ontology:
+        return SIMILARITY_FLOOR
+    shared = set(tokens(kind_words(own.task_types))).intersection(tokens(" ".join(hit.why.matched)))
+    return SIMILARITY_FLOOR if shared <= STOPWORDS else KIND_FLOOR
 
 
 def _choose(items: list[MemoryItem]) -> list[MemoryItem]:
