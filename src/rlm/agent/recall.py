@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import log2
 from typing import Any
 
 from rlm.agent.parts import Graph
@@ -19,12 +20,14 @@ SPARE = 7
 """Memories that are fetched beyond those wanted, for those that are no longer believed."""
 SPARE_OF_KIND = 57
 """The same where most of what is found may be for another kind of task."""
-SIMILARITY_FLOOR = 0.16
-"""A memory that is less like the question is not injected (docs/experiments.md)."""
+LEAST_LIKE, LIKE_BY_DOUBLING, COUNTED = 0.09, 0.012, 64
+"""A memory that is less like the question is not injected. The more memories there are, the more a
+rare word weighs, so the floor rises with each doubling, up to 64 memories: from 0.09 to 0.16
+(docs/experiments.md)."""
 KIND_FLOOR = 0.08
 """The same for a lesson of this very ontology that the words of its kind have found."""
 SECOND_SHARE = 0.6
-"""Nor is one that is so much less like it than the best."""
+"""Nor is one that scores less than this share of the best."""
 PREVIEW_CHARS = 1_000
 TEXT_TOOLS = frozenset(("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats"))
 """Tools that read a text. A run over an ontology has them too, for what else is behind a handle."""
@@ -99,7 +102,7 @@ def recall(
         fit.sort(key=lambda hit: -len(_kinds_shared(hit.item, task_types)))
         believed = [hit for hit in fit if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
         hits = believed[min(skip, len(believed)) :][:k]
-    injected = _choose([hit.item for hit in _near(hits, scope, task_types)])
+    injected = _choose([hit.item for hit in _near(hits, store, scope, task_types)])
     meta = None if graph is None else graph.meta
     guide = None if graph is None else graph.guide
     built = build_context(
@@ -122,26 +125,35 @@ def _kinds_shared(item: MemoryItem, task_types: Sequence[str]) -> set[str]:
     return set(task_types).intersection((*item.scope.task_types, *item.tags))
 
 
-def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[Hit]:
+def _near(
+    hits: Sequence[Hit], store: MemoryBackend, scope: Scope, task_types: Sequence[str]
+) -> list[Hit]:
     """Those that are like the question: nothing fits is an answer. What a caller said of the kind
     of task is no guess, so what is for it needs no likeness."""
-    likeness = [hit.why.similarity for hit in hits]
-    best = max(likeness, default=0.0)
+    if not hits:
+        return []
+    count = max(1, len(store.list_items(limit=COUNTED)))
+    floor = LEAST_LIKE + LIKE_BY_DOUBLING * log2(count)
+    least = SECOND_SHARE * max(hit.score for hit in hits)
     return [
         hit
-        for hit, like in zip(hits, likeness, strict=True)
+        for hit in hits
         if _kinds_shared(hit.item, task_types)
-        or (like >= _floor(hit, scope) and like >= SECOND_SHARE * best)
+        or (
+            hit.score >= least
+            and hit.why.similarity >= (KIND_FLOOR if _is_of_kind(hit, scope) else floor)
+        )
     ]
 
 
-def _floor(hit: Hit, scope: Scope) -> float:
-    """A lesson of this ontology may share nothing with a question but the words of its kind."""
+def _is_of_kind(hit: Hit, scope: Scope) -> bool:
+    """Whether it is a lesson of this ontology that the words of its kind have found. It may share
+    nothing else with the question."""
     own = hit.item.scope
     if not own.ontology or own.ontology != scope.ontology:
-        return SIMILARITY_FLOOR
+        return False
     shared = set(tokens(kind_words(own.task_types))).intersection(tokens(" ".join(hit.why.matched)))
-    return SIMILARITY_FLOOR if shared <= STOPWORDS else KIND_FLOOR
+    return not shared <= STOPWORDS
 
 
 def _choose(items: list[MemoryItem]) -> list[MemoryItem]:
