@@ -543,7 +543,7 @@ def _uncut(item):
     """Every call of the item stands whole in a prompt with two entries, and the queries in it can
     run."""
     shown = pack_memories([item, item], 2_400)
-    if "### 1. " + item.title + ":" in shown:  # it did not fit, and is one `mem_get` away
+    if "Whole with mem_get(" in shown.split("\n### 2.")[0]:  # it did not fit
         return "- " not in shown
     text = "\n".join(line for line in shown.splitlines() if line.startswith("- "))
     calls = re.findall(r"`([^`]*\([^`]*\))`", text)
