@@ -11,6 +11,7 @@ from small_graphs import EX, meta_of, meta_of_file
 
 from rlm.ontology.meta.graph_meta import GraphMeta, Individuals, IRISet
 from rlm.ontology.views.summary import schema_constraints, sense_card
+from rlm.ontology.views.views import graph_stats
 
 _WORDS = st.text(alphabet="abcdefXYZ_019-é ", min_size=1, max_size=40)
 _IRIS = st.builds(
@@ -98,7 +99,7 @@ ex:note a owl:AnnotationProperty ; rdfs:label "note"@en . ex:leo a ex:Lion ; rdf
 def test_the_whole_card() -> None:
     assert sense_card(meta_of(ZOO)).split("\n") == [
         "Zoo: Animals and where they live.",
-        "22 triples, 4 classes, 4 properties (1 object, 2 datatype, 1 annotation), 1 individuals",
+        "22 triples, 4 classes, 4 properties (1 object, 1 annotation), 1 individuals",
         'Key classes: ex:Animal, ex:Lion, ex:ZOO_000776 "enclosure"',
         "Key properties: ex:livesIn",
         f"Prefixes: ex: <{EX}>",
@@ -153,3 +154,52 @@ def test_use_and_position_decide_what_is_key() -> None:
     """
     )
     assert "Key classes: ex:Used, ex:Linked, ex:Top, ex:A, ex:B, ex:Lonely" in sense_card(meta)
+
+
+COMPANY = """
+ex:Employee a owl:Class . ex:Manager a owl:Class ; rdfs:subClassOf ex:Employee . ex:Supplier a owl:Class .
+ex:Note a owl:Class . ex:worksIn a owl:ObjectProperty ; rdfs:range ex:Department . ex:Department a owl:Class .
+""" + "".join(
+    f"""
+data:e{n} a ex:{"Manager" if n < 3 else "Employee"} ; rdfs:label "e{n}" ; ex:hired "2020-01-0{n % 9 + 1}"^^xsd:date ;
+    ex:worksIn data:d{n % 2} {f'; ex:phone "1{n}"' if n % 2 else ""} .
+data:s{n} a ex:Supplier ; rdfs:label "s{n}" ; ex:country "{n}" ; ex:rating {n} .
+data:d{n % 2} a ex:Department ; rdfs:label "d{n % 2}" ; ex:floor {n % 2} .
+"""
+    for n in range(12)
+)
+
+
+@pytest.mark.req("UT-08")
+def test_the_card_of_a_graph_with_instances_says_what_they_have() -> None:
+    prefix = "@prefix data: <http://example.org/data/> .\n"
+    bound = {"ex": EX, "data": "http://example.org/data/"}
+    card = sense_card(meta_of(prefix + COMPANY, bound)).split("\n")
+    assert card[2] == f"Prefixes: ex: <{EX}>, data: <http://example.org/data/>"
+    assert card[3] == "Labels: all have rdfs:label, in no language"
+    start = card.index("Instances have (no prefix: ex:; a number: only so many do; plain: text):")
+    assert card[start + 1 :] == [
+        "Employee 12 (Manager 3): hired date, worksIn → Department, phone 6",
+        "Supplier 12: country, rating integer",
+        "Department 2: floor integer",
+    ]
+
+
+def test_a_large_class_is_sampled_and_says_a_share() -> None:
+    many = "".join(
+        f"ex:i{n} a ex:Thing {'; ex:p ex:j' if n % 4 == 0 else '; ex:q 1'} ." for n in range(2_000)
+    )
+    assert "Thing 2,000: q integer 75 %, p 25 %" in sense_card(
+        meta_of("ex:Thing a owl:Class ." + many)
+    )
+
+
+def test_a_vocabulary_with_a_few_individuals_stays_one(shared_dir: Path) -> None:
+    card = sense_card(meta_of_file(shared_dir / "ontologies" / "void.ttl"))
+    assert "Key properties: " in card and "Instances have" not in card
+
+
+def test_the_card_and_stats_agree_on_the_kinds_of_properties(shared_dir: Path) -> None:
+    meta = meta_of_file(shared_dir / "ontologies" / "prov.ttl")
+    kinds = graph_stats(meta)["property_kinds"]
+    assert f"({kinds['object']} object, {kinds['datatype']} datatype" in sense_card(meta)

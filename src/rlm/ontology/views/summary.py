@@ -60,8 +60,11 @@ def sense_card(meta: GraphMeta, budget: int = BUDGET, lang: str | None = None) -
 
 
 def has_instances(meta: GraphMeta) -> bool:
-    """Whether a graph is about its instances: a vocabulary may have one or two."""
-    return bool(meta.class_use) and meta.individuals.count >= _LEAST_INSTANCES
+    """Whether a graph is about its instances. A vocabulary may hold its editors and examples."""
+    terms = len(meta.classes) + len(meta.properties)
+    own = sum(use.instances for iri, use in meta.class_use.items() if iri in meta.declared)
+    many = meta.individuals.count > 2 * terms
+    return bool(meta.class_use) and (many or own >= _LEAST_INSTANCES)
 
 
 class _Uses:
@@ -295,11 +298,13 @@ def own_namespace(meta: GraphMeta) -> str:
 def schema_constraints(meta: GraphMeta, budget: int = SCHEMA_CHARS) -> str:
     """The lines, never longer than `budget` characters; empty when the schema says nothing."""
     names = _Names(meta)
-    if has_instances(meta) and (uses := _Uses(meta)).lines(budget):
+    if has_instances(meta):
+        uses = _Uses(meta)
         shown = sense_card(meta).partition(uses.heading)[2].count("\n")
         mistakes = [line for line in list(_avoid(meta, names))[:2] if len(line) <= budget // 3]
         room = budget - sum(len(line) + 1 for line in mistakes)
-        return join_lines([*uses.lines(room, shown, "More instances:"), *mistakes], budget)
+        if more := uses.lines(room, shown, "More instances:"):
+            return join_lines([*more, *mistakes], budget)
     disjoint = list_line("Disjoint: ", _disjoint(meta, names), budget * 30 // 100, "; ")
     avoid = join_lines(list(_avoid(meta, names))[:2], budget * 45 // 100)
     tail = [line for line in (disjoint, *avoid.split("\n")) if line]
