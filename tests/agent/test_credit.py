@@ -40,21 +40,32 @@ def test_what_stood_in_the_prompt_of_a_text_run_and_was_not_followed_stays_as_it
     ("says", "answer", "confidence", "counts"),
     [
         ("Uses: 1\n", "FINAL(3)", 0.7, (1, 0)),
-        ("", "FINAL(3)", 0.62, (0, 0)),
+        ("", "FINAL(3)", 0.6, (0, 0)),
         ("Uses: none\n", "FINAL(3)", 0.6, (0, 0)),
     ],
 )
-def test_a_model_that_does_not_say_gives_little_and_counts_follow_use(
-    store, says, answer, confidence, counts
-):
+def test_only_what_a_model_says_that_it_followed_moves(store, says, answer, confidence, counts):
     memory_id = kept(store, "How many lines are there")
     judged = '{"reason": "r", "missing": [], "confidence": "high", "is_success": true}'
     turns = [f"{says}```repl\nprint(context.count('line'))\n```", answer, judged]
     client = ScriptedClient(turns, is_language_model=True)
-    agent.run(ASKS, context=TEXT, store=store, client=client, enable_extraction=False)
+    agent.run(ASKS, context=TEXT, store=store, client=client)
     item = store.get(memory_id)
     assert item.confidence == pytest.approx(confidence)
     assert (item.success_count, item.failure_count) == counts
+
+
+def test_a_run_that_learns_nothing_leaves_every_memory_as_it_was(store):
+    memory_id = kept(store, "How many lines are there")
+    before = store.get(memory_id)
+    judged = '{"reason": "r", "missing": [], "confidence": "high", "is_success": true}'
+    turns = ["Uses: 1\n```repl\nprint(context.count('line'))\n```", "FINAL(3)", judged]
+    client = ScriptedClient(turns, is_language_model=True)
+    result = agent.run(ASKS, context=TEXT, store=store, client=client, enable_extraction=False)
+    assert result.memories_used[0]["followed"] and result.success
+    after = store.get(memory_id)
+    assert (after.confidence, after.success_count) == (before.confidence, before.success_count)
+    assert store.signals(memory_id) == [] and len(store.list_items()) == 1
 
 
 @pytest.mark.req("RB-07")

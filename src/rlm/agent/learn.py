@@ -32,10 +32,13 @@ def learn(
     attempts: Sequence[Attempt], store: MemoryBackend, *, extract: bool, lineage: Mapping[str, Any]
 ) -> Learned:
     """What the attempts at one question teach, the chosen attempt first. Writes nothing. A run that
-    a person, a limit or a dead model ended says nothing of its memories, and teaches nothing."""
+    a person, a limit or a dead model ended says nothing of its memories, and teaches nothing.
+    Without `extract` nothing in the store changes: no memory, no confidence."""
+    if not extract:
+        return Learned(lessons=[Lessons()] * len(attempts))
     lessons = [_credit(attempt) if _own_end(attempt) else Lessons() for attempt in attempts]
     judged = [attempt for attempt in attempts if attempt.judgment is not None and _own_end(attempt)]
-    if not extract or not judged or not _own_end(attempts[0]):
+    if not judged or not _own_end(attempts[0]):
         return Learned(lessons=lessons)
     used = {hit.item.memory_id for attempt in attempts for hit in attempt.recalled.hits}
     plan = dedup.apply(store, _extract(judged, lineage), used)
@@ -49,7 +52,14 @@ def learn(
 def _credit(attempt: Attempt) -> Lessons:
     """What an attempt says of the memories in its prompt. An offline one says what it follows."""
     recalled = attempt.recalled
-    signals = signals_for(recalled.injected, attempt.uses, attempt.judgment, reads=attempt.speaks)
+    queries = [str(call.args.get("query", "")) for call in attempt.trace.calls if call.ok]
+    signals = signals_for(
+        recalled.injected,
+        attempt.uses,
+        attempt.judgment,
+        reads=attempt.speaks,
+        queries=queries,
+    )
     return Lessons(tuple(signals), followed=tuple(followed_of(recalled.ids, attempt.uses)))
 
 
