@@ -16,7 +16,7 @@ recipe, a way to do one kind of task. A recipe is authored; what is learnt lives
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -156,13 +156,15 @@ def build_context(
     lang: str | None = None,
     ont_path: str | Path | None = None,
     mem: MemoryBackend | None = None,
+    learnt: Mapping[str, int] | None = None,
     memory_chars: int = MEMORY_CHARS,
     can_get: bool = True,
 ) -> BuiltContext:
     """Every layer that there is something for. Never longer than the four budgets, of which
     `memory_chars` is that of L2, with its two lines above and three separators. In place of a
     GraphMeta and of memories, `ont_path` names the ontology's file, whose guide is read too, and
-    `mem` is the store that the memories are retrieved from (seed 002)."""
+    `mem` is the store that the memories are retrieved from (seed 002). `learnt` says how many
+    successful runs needed a class or a property: those come first."""
     if ont_path is not None:
         with closing(open_engine(ont_path)) as engine:
             meta = engine.meta()
@@ -171,8 +173,8 @@ def build_context(
         memories = [hit.item for hit in mem.retrieve(task, AT_MOST)]
     entries = _entries(memories, memory_chars, can_get=can_get)
     layers = {
-        "l0": "" if meta is None else sense_card(meta, budget=SENSE_CHARS, lang=lang),
-        "l1": "" if meta is None else schema_constraints(meta, budget=SCHEMA_CHARS),
+        "l0": "" if meta is None else sense_card(meta, SENSE_CHARS, lang, learnt),
+        "l1": "" if meta is None else schema_constraints(meta, SCHEMA_CHARS, learnt),
         "l2": _below_heading(entries),
         "l3": pack_guide(guide, task),
     }

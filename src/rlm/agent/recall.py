@@ -3,6 +3,7 @@ within bounds."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log2
@@ -11,6 +12,7 @@ from typing import Any
 from rlm.agent.parts import Graph
 from rlm.context import AT_MOST, MEMORY_CHARS, BuiltContext, build_context
 from rlm.learning.confidence import RECALL_FLOOR
+from rlm.learning.schema import learnt_terms
 from rlm.retrieval.tokens import STOPWORDS, tokens
 from rlm.store.backend import MemoryBackend
 from rlm.store.document import kind_words
@@ -103,10 +105,19 @@ def recall(
         believed = [hit for hit in fit if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
         hits = believed[min(skip, len(believed)) :][:k]
     injected = _choose([hit.item for hit in _near(hits, store, scope, task_types)])
-    meta = None if graph is None else graph.meta
-    guide = None if graph is None else graph.guide
+    meta, guide, learnt = None, None, Counter[str]()
+    if graph is not None:
+        meta, guide = graph.meta, graph.guide
+        learnt = learnt_terms(store, graph.name, meta) if k else learnt
     built = build_context(
-        query, meta, injected, guide=guide, lang=lang, memory_chars=memory_chars, can_get=can_get
+        query,
+        meta,
+        injected,
+        guide=guide,
+        lang=lang,
+        learnt=learnt,
+        memory_chars=memory_chars,
+        can_get=can_get,
     )
     kept = [item for item in injected if item.memory_id in built.memory_ids]
     return RecalledContext(built, hits, kept, scope)

@@ -13,7 +13,7 @@ the constraints. Lists are cut between names, never inside one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from heapq import nsmallest
 from math import log1p
@@ -36,14 +36,20 @@ SCHEMA_CHARS = 400
 _MEMBERS = 4
 
 
-def sense_card(meta: GraphMeta, budget: int = BUDGET, lang: str | None = None) -> str:
-    """The card, never longer than `budget` characters."""
+def sense_card(
+    meta: GraphMeta,
+    budget: int = BUDGET,
+    lang: str | None = None,
+    learnt: Mapping[str, int] | None = None,
+) -> str:
+    """The card, never longer than `budget` characters. `learnt`: how many runs needed a term; what
+    instances have is told in that order."""
     most = _SHORT_TITLE_CHARS if has_instances(meta) else _TITLE_CHARS
     title, counts = cut(_title(meta), min(most, max(budget, 0))), meta.counts()
     prefixes, labels = _prefixes(meta), _labels(meta, lang)
     fixed = [line for line in (title, counts, labels, prefixes) if line]
     room = budget - sum(len(line) + 1 for line in fixed)
-    if has_instances(meta) and (uses := _Uses(meta, lang).lines(room)):
+    if has_instances(meta) and (uses := _Uses(meta, lang, learnt).lines(room)):
         room -= sum(len(line) + 1 for line in uses)
         others = (iri for iri in key_classes(meta, 30) if iri not in meta.class_use)
         key = list_line("Key classes: ", (_name_term(meta, iri, lang) for iri in others), room - 1)
@@ -70,8 +76,15 @@ def has_instances(meta: GraphMeta) -> bool:
 class _Uses:
     """The lines about the main classes."""
 
-    def __init__(self, meta: GraphMeta, lang: str | None = None) -> None:
+    def __init__(
+        self,
+        meta: GraphMeta,
+        lang: str | None = None,
+        learnt: Mapping[str, int] | None = None,
+    ) -> None:
         self._meta, self._names, self._lang = meta, _Names(meta), lang
+        self._learnt = learnt or {}
+        self._classes = sorted(meta.class_use, key=lambda iri: -self._needed(iri))
         self._named_alike = _is_named_alike(meta)
         bare = f"no prefix: {self._names.prefix}:; " if self._names.prefix else ""
         self.heading = f"Instances have ({bare}a number: only so many do; plain: text):"
@@ -80,13 +93,18 @@ class _Uses:
         """As many as fit below the heading, from one class on; [] where not one does."""
         found = [self.heading if heading is None else heading]
         room -= len(found[0])
-        for iri in list(self._meta.class_use)[start:]:
+        for iri in self._classes[start:]:
             line = self._line(iri, min(_USE_CHARS, room - 1))
             if not line:
                 break
             found.append(line)
             room -= len(line) + 1
         return found if len(found) > 1 else []
+
+    def _needed(self, iri: str) -> int:
+        """By how many runs, a class or one of its kinds."""
+        below = (iri, *self._meta.closure(iri, self._meta.subs))
+        return sum(self._learnt.get(each, 0) for each in below)
 
     def _line(self, iri: str, room: int) -> str:
         meta, use = self._meta, self._meta.class_use[iri]
@@ -96,6 +114,7 @@ class _Uses:
         if some := list_line("", (f"{self._name(k)} {meta.classes[k]:,}" for k in kinds), _KINDS):
             head += f" ({some}{', …' if some.count(',') + 1 < len(kinds) else ''})"
         props = [prop for prop in use.properties if not (self._named_alike and prop == v.LABELS[0])]
+        props.sort(key=lambda prop: -self._learnt.get(prop, 0))
         if not props:
             return head if len(head) <= room else ""
         return list_line(f"{head}: ", (self._property(prop, use) for prop in props), room)
@@ -295,12 +314,14 @@ def own_namespace(meta: GraphMeta) -> str:
 # -- schema constraints
 
 
-def schema_constraints(meta: GraphMeta, budget: int = SCHEMA_CHARS) -> str:
+def schema_constraints(
+    meta: GraphMeta, budget: int = SCHEMA_CHARS, learnt: Mapping[str, int] | None = None
+) -> str:
     """The lines, never longer than `budget` characters; empty when the schema says nothing."""
     names = _Names(meta)
     if has_instances(meta):
-        uses = _Uses(meta)
-        shown = sense_card(meta).partition(uses.heading)[2].count("\n")
+        uses = _Uses(meta, None, learnt)
+        shown = sense_card(meta, learnt=learnt).partition(uses.heading)[2].count("\n")
         mistakes = [line for line in list(_avoid(meta, names))[:2] if len(line) <= budget // 3]
         room = budget - sum(len(line) + 1 for line in mistakes)
         if more := uses.lines(room, shown, "More instances:"):
