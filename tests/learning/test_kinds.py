@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from corpus_kinds import LESSONS, QUESTIONS
 
 from rlm.learning.kinds import FORMS, form_of, kind_of
 from rlm.store.document import KIND_WORDS
+from rlm.store.open import open_store
+from rlm.store.types import MemoryItem, Scope
 
 CLASS = "?x a pv:Part ; pv:price ?p"
 QUERIES = [
@@ -44,3 +47,28 @@ def test_what_has_a_name_of_its_own_keeps_it():
 
 def test_every_form_has_words_that_questions_of_it_use():
     assert set(FORMS) <= KIND_WORDS.keys()
+
+
+def right_first(store, *, told):
+    """Questions whose first hit is a lesson of their kind. `told`: the lessons say their kind."""
+    kinds = {}
+    for kind, title, description, content, task in LESSONS:
+        scope = Scope("x", (kind,) if told else ())
+        item = MemoryItem(
+            title, description, content, "success", task_query=task, scope=scope, confidence=0.6
+        )
+        kinds[store.add(item)] = kind
+    hits = ((kind, store.retrieve(question, 1)) for kind, question in QUESTIONS)
+    return sum(bool(found) and kinds[found[0].item.memory_id] == kind for kind, found in hits)
+
+
+@pytest.mark.parametrize("name", ["m.db", "m.json"])
+def test_a_lesson_is_found_by_the_words_of_its_kind(tmp_path, name):
+    where = str(tmp_path / name)
+    with open_store(f"json:{where}" if name.endswith("json") else where) as store:
+        assert right_first(store, told=True) >= 24 and len(QUESTIONS) == 34
+
+
+def test_without_a_kind_few_are_found(tmp_path):
+    with open_store(str(tmp_path / "m.db")) as store:
+        assert right_first(store, told=False) <= 8
