@@ -104,7 +104,7 @@ def recall(
         fit.sort(key=lambda hit: -len(_kinds_shared(hit.item, task_types)))
         believed = [hit for hit in fit if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
         hits = believed[min(skip, len(believed)) :][:k]
-    injected = _choose([hit.item for hit in _near(hits, store, scope, task_types)])
+    injected = _choose([hit.item for hit in _near(hits, scope, task_types)])
     meta, guide, learnt = None, None, Counter[str]()
     if graph is not None:
         meta, guide = graph.meta, graph.guide
@@ -136,14 +136,12 @@ def _kinds_shared(item: MemoryItem, task_types: Sequence[str]) -> set[str]:
     return set(task_types).intersection((*item.scope.task_types, *item.tags))
 
 
-def _near(
-    hits: Sequence[Hit], store: MemoryBackend, scope: Scope, task_types: Sequence[str]
-) -> list[Hit]:
+def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[Hit]:
     """Those that are like the question: nothing fits is an answer. What a caller said of the kind
     of task is no guess, so what is for it needs no likeness."""
     if not hits:
         return []
-    count = max(1, len(store.list_items(limit=COUNTED)))
+    count = min(max(1, hits[0].why.documents), COUNTED)
     floor = LEAST_LIKE + LIKE_BY_DOUBLING * log2(count)
     least = SECOND_SHARE * max(hit.score for hit in hits)
     return [
