@@ -24,6 +24,7 @@ from pathlib import Path
 from rlm.errors import OntologyError
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.open import open_engine
+from rlm.ontology.terms import local_name
 from rlm.ontology.views.summary import schema_constraints, sense_card
 from rlm.retrieval.tokens import parse_query
 from rlm.store.backend import MemoryBackend
@@ -164,7 +165,8 @@ def build_context(
     `memory_chars` is that of L2, with its two lines above and three separators. In place of a
     GraphMeta and of memories, `ont_path` names the ontology's file, whose guide is read too, and
     `mem` is the store that the memories are retrieved from (seed 002). `learnt` says how many
-    successful runs needed a class or a property: those come first."""
+    successful runs needed a class or a property: of what instances have, that is told first, after
+    what the task has words of."""
     if ont_path is not None:
         with closing(open_engine(ont_path)) as engine:
             meta = engine.meta()
@@ -172,9 +174,10 @@ def build_context(
     if mem is not None:
         memories = [hit.item for hit in mem.retrieve(task, AT_MOST)]
     entries = _entries(memories, memory_chars, can_get=can_get)
+    first = {} if meta is None else _terms_first(meta, task, learnt or {})
     layers = {
-        "l0": "" if meta is None else sense_card(meta, SENSE_CHARS, lang, learnt),
-        "l1": "" if meta is None else schema_constraints(meta, SCHEMA_CHARS, learnt),
+        "l0": "" if meta is None else sense_card(meta, SENSE_CHARS, lang, first),
+        "l1": "" if meta is None else schema_constraints(meta, SCHEMA_CHARS, first),
         "l2": _below_heading(entries),
         "l3": pack_guide(guide, task),
     }
@@ -183,6 +186,21 @@ def build_context(
     return BuiltContext(
         SEPARATOR.join(there.values()), {name: len(text) for name, text in there.items()}, used
     )
+
+
+def _terms_first(meta: GraphMeta, task: str, learnt: Mapping[str, int]) -> dict[str, int]:
+    """Classes and properties of instances, weighed by the runs that needed them; one whose name or
+    label shares a telling word with the task goes before all of those."""
+    found, wanted = dict(learnt), _telling_words(task)
+    most = max(found.values(), default=0) + 1
+    terms = {iri for use in meta.class_use.values() for iri in use.properties}
+    for iri in meta.class_use:
+        terms.update((iri, *(sub for sub in meta.closure(iri, meta.subs) if meta.classes.get(sub))))
+    for iri in terms:
+        named = f"{local_name(iri)} {meta.label(iri)}"
+        if wanted and not wanted.isdisjoint(_telling_words(named)):
+            found[iri] = found.get(iri, 0) + most
+    return found
 
 
 def pack_guide(guide: Guide | None, task: str, budget: int = GUIDE_CHARS) -> str:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_graphs import EX, meta_of, meta_of_file
 
+from rlm.context import build_context
 from rlm.ontology.meta.graph_meta import GraphMeta, Individuals, IRISet
 from rlm.ontology.views.summary import schema_constraints, sense_card
 from rlm.ontology.views.views import graph_stats
@@ -177,7 +178,7 @@ def test_the_card_of_a_graph_with_instances_says_what_they_have() -> None:
     card = sense_card(meta_of(prefix + COMPANY, bound)).split("\n")
     assert card[2] == f"Prefixes: ex: <{EX}>, data: <http://example.org/data/>"
     assert card[3] == "Labels: all have rdfs:label, in no language"
-    start = card.index("Instances have (no prefix: ex:; a number: only so many do; plain: text):")
+    start = card.index("Instances have (no prefix: ex:; n: only n do; plain: text):")
     assert card[start + 1 :] == [
         "Employee 12 (Manager 3): hired date, worksIn → Department, phone 6",
         "Supplier 12: country, rating integer",
@@ -203,3 +204,17 @@ def test_the_card_and_stats_agree_on_the_kinds_of_properties(shared_dir: Path) -
     meta = meta_of_file(shared_dir / "ontologies" / "prov.ttl")
     kinds = graph_stats(meta)["property_kinds"]
     assert f"({kinds['object']} object, {kinds['datatype']} datatype" in sense_card(meta)
+
+
+def test_what_the_task_has_words_of_comes_first(root: Path) -> None:
+    meta = meta_of_file(root / "ontology" / "harbour.ttl")
+    for task, begins in (
+        (
+            "Which tug has the greatest draught?",
+            "WaterCraft 15 (Tug 2, BulkCarrier 2, …): draught decimal 4",
+        ),
+        ("When did the voyages end?", "Voyage 4: endTime dateTime 2"),
+    ):
+        lines = build_context(task, meta).text.split("\n")
+        place = next(n for n, line in enumerate(lines) if line.startswith("Instances have"))
+        assert lines[place + 1].startswith(begins), lines[place + 1]

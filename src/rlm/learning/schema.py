@@ -20,7 +20,7 @@ from rlm.ontology.terms import is_machinery
 from rlm.store.backend import MemoryBackend
 
 MOST_TERMS = 40
-RUNS = 300
+RUNS = 200
 """So many of the newest runs are counted."""
 
 

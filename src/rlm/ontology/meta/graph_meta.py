@@ -244,7 +244,7 @@ class GraphMeta:
         said = telling_sentence(self.description)
         return f"{name}: {said}" if name and said else name or said
 
-    def counts(self) -> str:
+    def counts(self, *, by_kind: bool = True) -> str:
         """How many triples, classes, properties by the kind that is stated, and individuals, in one
         line."""
         kinds = Counter(kind for iri, kind in self.kinds.items() if iri not in self.guessed)
@@ -253,7 +253,7 @@ class GraphMeta:
         return (
             f"{self.triple_count:,} triples{' (sampled)' if self.sampled else ''},"
             f" {len(self.classes):,} classes, {len(self.properties):,} properties"
-            f"{f' ({split})' if split else ''}, {self.individuals.count:,} individuals"
+            f"{f' ({split})' if split and by_kind else ''}, {self.individuals.count:,} individuals"
         )
 
     def summary(self) -> str:

@@ -27,7 +27,7 @@ from rlm.ontology.terms import WELL_KNOWN, is_machinery, local_name, namespace
 BUDGET = 600
 _TITLE_CHARS, _SHORT_TITLE_CHARS = 170, 110
 _LEAST_INSTANCES = 10
-_USE_CHARS, _KINDS = 150, 36
+_USE_CHARS, _KINDS = 180, 30
 """Of one main class, and of the kinds of it."""
 T = TypeVar("T")
 _STEP_BACK = 1.5
@@ -40,16 +40,17 @@ def sense_card(
     meta: GraphMeta,
     budget: int = BUDGET,
     lang: str | None = None,
-    learnt: Mapping[str, int] | None = None,
+    needs: Mapping[str, int] | None = None,
 ) -> str:
-    """The card, never longer than `budget` characters. `learnt`: how many runs needed a term; what
+    """The card, never longer than `budget` characters. `needs`: how much a term is needed; what
     instances have is told in that order."""
     most = _SHORT_TITLE_CHARS if has_instances(meta) else _TITLE_CHARS
-    title, counts = cut(_title(meta), min(most, max(budget, 0))), meta.counts()
+    title = cut(_title(meta), min(most, max(budget, 0)))
+    counts = meta.counts(by_kind=not has_instances(meta))
     prefixes, labels = _prefixes(meta), _labels(meta, lang)
     fixed = [line for line in (title, counts, labels, prefixes) if line]
     room = budget - sum(len(line) + 1 for line in fixed)
-    if has_instances(meta) and (uses := _Uses(meta, lang, learnt).lines(room)):
+    if has_instances(meta) and (uses := _Uses(meta, lang, needs).lines(room)):
         room -= sum(len(line) + 1 for line in uses)
         others = (iri for iri in key_classes(meta, 30) if iri not in meta.class_use)
         key = list_line("Key classes: ", (_name_term(meta, iri, lang) for iri in others), room - 1)
@@ -80,14 +81,14 @@ class _Uses:
         self,
         meta: GraphMeta,
         lang: str | None = None,
-        learnt: Mapping[str, int] | None = None,
+        needs: Mapping[str, int] | None = None,
     ) -> None:
         self._meta, self._names, self._lang = meta, _Names(meta), lang
-        self._learnt = learnt or {}
+        self._needs = needs or {}
         self._classes = sorted(meta.class_use, key=lambda iri: -self._needed(iri))
         self._named_alike = _is_named_alike(meta)
         bare = f"no prefix: {self._names.prefix}:; " if self._names.prefix else ""
-        self.heading = f"Instances have ({bare}a number: only so many do; plain: text):"
+        self.heading = f"Instances have ({bare}n: only n do; plain: text):"
 
     def lines(self, room: int, start: int = 0, heading: str | None = None) -> list[str]:
         """As many as fit below the heading, from one class on; [] where not one does."""
@@ -104,17 +105,17 @@ class _Uses:
     def _needed(self, iri: str) -> int:
         """By how many runs, a class or one of its kinds."""
         below = (iri, *self._meta.closure(iri, self._meta.subs))
-        return sum(self._learnt.get(each, 0) for each in below)
+        return sum(self._needs.get(each, 0) for each in below)
 
     def _line(self, iri: str, room: int) -> str:
         meta, use = self._meta, self._meta.class_use[iri]
         kinds = [sub for sub in meta.closure(iri, meta.subs) if meta.classes.get(sub)]
-        kinds.sort(key=lambda sub: (-meta.classes[sub], sub))
+        kinds.sort(key=lambda sub: (-self._needs.get(sub, 0), -meta.classes[sub], sub))
         head = f"{self._name(iri)} {use.instances:,}"
         if some := list_line("", (f"{self._name(k)} {meta.classes[k]:,}" for k in kinds), _KINDS):
             head += f" ({some}{', …' if some.count(',') + 1 < len(kinds) else ''})"
         props = [prop for prop in use.properties if not (self._named_alike and prop == v.LABELS[0])]
-        props.sort(key=lambda prop: -self._learnt.get(prop, 0))
+        props.sort(key=lambda prop: -self._needs.get(prop, 0))
         if not props:
             return head if len(head) <= room else ""
         return list_line(f"{head}: ", (self._property(prop, use) for prop in props), room)
@@ -315,13 +316,13 @@ def own_namespace(meta: GraphMeta) -> str:
 
 
 def schema_constraints(
-    meta: GraphMeta, budget: int = SCHEMA_CHARS, learnt: Mapping[str, int] | None = None
+    meta: GraphMeta, budget: int = SCHEMA_CHARS, needs: Mapping[str, int] | None = None
 ) -> str:
     """The lines, never longer than `budget` characters; empty when the schema says nothing."""
     names = _Names(meta)
     if has_instances(meta):
-        uses = _Uses(meta, None, learnt)
-        shown = sense_card(meta, learnt=learnt).partition(uses.heading)[2].count("\n")
+        uses = _Uses(meta, None, needs)
+        shown = sense_card(meta, needs=needs).partition(uses.heading)[2].count("\n")
         mistakes = [line for line in list(_avoid(meta, names))[:2] if len(line) <= budget // 3]
         room = budget - sum(len(line) + 1 for line in mistakes)
         if more := uses.lines(room, shown, "More instances:"):
