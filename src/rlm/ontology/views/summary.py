@@ -103,9 +103,10 @@ class _Uses:
         return found if len(found) > 1 else []
 
     def _needed(self, iri: str) -> int:
-        """By how many runs, a class or one of its kinds."""
+        """How much a class is needed, for itself, its kinds and what it has."""
         below = (iri, *self._meta.closure(iri, self._meta.subs))
-        return sum(self._needs.get(each, 0) for each in below)
+        has = (self._needs.get(prop, 0) for prop in self._meta.class_use[iri].properties)
+        return sum(self._needs.get(each, 0) for each in below) + max(has, default=0)
 
     def _line(self, iri: str, room: int) -> str:
         meta, use = self._meta, self._meta.class_use[iri]
