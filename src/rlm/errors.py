@@ -35,6 +35,9 @@ one place per adapter; nothing from apsw reaches a caller.
 
 from __future__ import annotations
 
+REINSTALL = "run `pip install .` in an up-to-date checkout of rlm"
+"""How to repair or upgrade rlm, for messages: no package index has it yet."""
+
 
 class RLMError(Exception):
     """The root: catch this to catch everything that rlm raises on purpose."""

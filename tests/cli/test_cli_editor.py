@@ -31,6 +31,13 @@ def test_a_form_that_nobody_touched_changes_nothing(
     assert read_form(write_form(item), item) == {}
 
 
+def test_a_form_keeps_the_indentation_of_the_first_line() -> None:
+    item = MemoryItem(title="T", description="d", content="    if x:\n        y()")
+    assert read_form(write_form(item).replace("y()", "z()"), item) == {
+        "content": "    if x:\n        z()"
+    }
+
+
 def test_a_form_gives_back_what_was_changed() -> None:
     item = MemoryItem("Old", "How", "Do.\n+++\nMore.", tags=["a"], confidence=0.8)
     text = write_form(item).replace('"Old"', '"New"').replace('ontology = ""', 'ontology = "prov"')

@@ -11,6 +11,8 @@ from cli_running import Run, on_a_pty
 
 from rlm import open_store
 
+PROV = str(Path(__file__).resolve().parents[2] / "ontology" / "prov.ttl")
+
 
 @pytest.fixture
 def empty(db: str) -> str:
@@ -107,6 +109,44 @@ def test_no_folder_is_made_that_db_misspells(
     assert not folder.exists()
 
 
+def test_no_folder_is_made_that_a_setting_misspells(
+    rlm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "typo"
+    monkeypatch.setenv("RLM_MEMORY_DB", f"{folder}/x.db")
+    failed = rlm("memory", "add", "--title", "T", "--content", "c")
+    assert (failed.code, failed.out) == (2, "") and not folder.exists()
+    assert "RLM_MEMORY_DB" in failed.err and f"mkdir -p {folder}" in failed.err
+    assert rlm("memory", "list").code == 1 and rlm("doctor").code == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("backup", "copy.db"),
+        ("graph", "copy", "copy.db"),
+        ("graph", "copy", "json:copy.json"),
+        ("pack", "export", "team.jsonl"),
+        ("pack", "candidates", "review.jsonl"),
+        ("pack", "keygen", "team.pem"),
+        ("ontology", "query", PROV, "ASK { ?s ?p ?o }", "--out", "answer.json"),
+        ("eval", "--curriculum", "c.yaml", "--html", "report.html"),
+    ],
+)
+def test_no_folder_is_made_that_a_file_to_write_misspells(
+    rlm: Run, add: Callable[..., str], db: str, tmp_path: Path, line: tuple[str, ...]
+) -> None:
+    add()
+    folder = tmp_path / "typo"
+    *first, last = line
+    scheme, _, name = last.rpartition(":")
+    target = f"{scheme}{':' if scheme else ''}{folder}/{name}"
+    failed = rlm(*first, target, "--db", db)
+    assert (failed.code, failed.out) == (2, "") and not folder.exists()
+    hint = f"{target}: there is no folder {folder}: `mkdir -p {folder}`, or check the spelling"
+    assert hint in failed.err
+
+
 def test_a_dot_folder_of_the_home_is_made(rlm: Run, home: Path) -> None:
     """As programs keep such files, and as the specification's own example names one."""
     done = rlm("memory", "add", "--title", "T", "--content", "c", "--db", "~/.rlm/memory.db")
@@ -170,11 +210,10 @@ def test_an_empty_task_finds_nothing_and_says_why(
 
 def test_an_empty_pack_says_so(rlm: Run, empty: str, tmp_path: Path) -> None:
     out = rlm("pack", "export", str(tmp_path / "out.jsonl"), "--db", empty)
-    why = "no memory is fit to share: there is none but what is archived or in quarantine"
+    why = "no memory is fit to share: the store has none outside the archive and the quarantine"
     assert (out.code, out.err) == (2, f"error: {tmp_path / 'out.jsonl'}: not written, for {why}\n")
     assert not list(tmp_path.glob("out*"))
     candidates = rlm("pack", "candidates", str(tmp_path / "c.jsonl"), "--db", empty)
     assert (
-        candidates.code == 0
-        and candidates.err == "the file is empty: no memory comes into question\n"
+        candidates.code == 0 and candidates.err == "the file is empty: no memory is a candidate\n"
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from cli_running import Run
 
+pytestmark = pytest.mark.req("SPEC-02.35")
+
 
 @pytest.fixture
 def pair(rlm: Run, db: str) -> tuple[str, str]:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from cli_running import Run
 
+pytestmark = pytest.mark.req("SPEC-02.35")
+
 
 @pytest.fixture
 def pair(rlm: Run, db: str) -> tuple[str, str]:

@@ -34,6 +34,7 @@ def graph(rlm: Run, db: str):
     return run
 
 
+@pytest.mark.req("SPEC-02.35")
 def test_edges_are_listed_and_changed(rlm: Run, db: str, add_node, graph) -> None:
     heat, steam = add_node("heat"), add_node("steam")
     one = graph("link", "causation", "boils", f"{heat}:cause", f"{steam}:effect")["id"]

@@ -493,6 +493,7 @@ def test_what_takes_long_says_so_on_a_terminal(
     )
     monkeypatch.setattr(output, "PATIENCE_S", 0.0)
     outer, inner = pty.openpty()
+    os.set_blocking(outer, False)  # silence is a failure, not a wait
     with os.fdopen(inner, "w") as terminal:
         monkeypatch.setattr(sys, "stderr", terminal)
         monkeypatch.setenv("COLUMNS", "120")
@@ -535,6 +536,7 @@ def serving(folder: Path, data: Path) -> Iterator[str]:
             server.kill()
 
 
+@pytest.mark.req("UT-12")
 def test_an_endpoint_of_the_config_is_asked_like_a_file(
     rlm: Run, harbour: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -343,3 +343,11 @@ def test_what_came_from_a_pack_is_not_exported_as_ones_own(
         rlm("pack", "export", file, "--db", db, "--all", "--force", "--json").json["count"]
         == 1 + shipped
     )
+
+
+def test_a_key_may_be_in_the_home(rlm: Run, add: Callable[..., str], db: str, home: Path) -> None:
+    """A shell leaves `--key=~/team.pem` as it is."""
+    add()
+    assert rlm("pack", "keygen", "~/team.pem").code == 0 and (home / "team.pem").is_file()
+    line = ("pack", "export", "team.jsonl", "--threshold=0", "--key=~/team.pem", "--db", db)
+    assert rlm(*line, "--json").json["signed"] is True

@@ -211,7 +211,7 @@ ASKED = "What is Activity?"
         ("what " * 20_000, PROV, (), "has 100,000 characters, at most 50,000"),
         ("Was ist Activity?", PROV, (), "in German, and offline"),
         ("Активность это что такое?", PROV, ("--scaling", "parallel:2"), "in Cyrillic letters"),
-        (ASKED, PROV, ("--model", "magic/one"), "no provider that rlm knows"),
+        (ASKED, PROV, ("--model", "magic/one"), "is not a known provider"),
         (ASKED, PROV, ("--log-dir", "/dev/full"), "logs cannot be written to /dev/full (it is no folder)"),
         (ASKED, PROV, ("--scaling", "parallel:17"), "parallel:K or sequential:K, K from 1 to 16"),
         (ASKED, PROV, ("--lang", "xx$$"), "lang is 'xx$$': write a language tag"),
@@ -265,7 +265,7 @@ def test_the_question_is_an_argument_and_the_text_is_piped(rlm, db, script):
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [(b"Caf\xe9", "was read as windows-1252"), (b"\x00\xff", "is no text in an encoding")],
+    [(b"Caf\xe9", "was read as windows-1252"), (b"\x00\xff", "is not text in a known encoding")],
 )
 def test_a_text_that_is_not_utf8_is_told(rlm, db, script, data, said):
     result = rlm("run", "--db", db, "?", "--model", script(LOOK, "FINAL(x)"), stdin=data)

@@ -7,7 +7,6 @@ import json
 import os
 import pty
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -142,27 +141,17 @@ def test_a_bar_appears_only_on_a_terminal_and_only_after_a_while() -> None:
 
 
 @pytest.mark.usefixtures("able")
-def test_a_bar_without_threads_appears_when_it_is_told_something() -> None:
+def test_a_total_is_asked_for_when_a_bar_appears() -> None:
     outer, inner = pty.openpty()
-    asked: list[int] = []
+    asked: list[str] = []
     with os.fdopen(inner, "w") as stream:
-        before = threading.active_count()
-        for patience, calls in ((60.0, 1), (0.0, 2)):
-            with output.progress(
-                f"after {patience}",
-                lambda: asked.append(1) or 4,
-                stream=stream,
-                patience_s=patience,
-                threads=False,
-            ) as advance:
-                for done in range(calls):
-                    advance(done + 1)
-                    assert threading.active_count() <= before
-        stream.write("end\n")
-        stream.flush()
         seen = ""
-        while "end" not in seen:
-            seen += os.read(outer, 1 << 16).decode()
+        for patience, name in ((60.0, "patient"), (0.0, "working")):
+            with output.progress(
+                name, lambda name=name: asked.append(name) or 4, stream=stream, patience_s=patience
+            ) as advance:
+                advance(2)
+                while name == "working" and "50%" not in seen:
+                    seen += os.read(outer, 1 << 16).decode()
     os.close(outer)
-    assert "after 60" not in seen and "after 0" in seen and "50%" in seen
-    assert asked == [1], "the total is asked for once, when a bar appears"
+    assert "patient" not in seen and asked == ["working"]

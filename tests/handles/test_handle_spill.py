@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rlm.errors import HandleError
 from rlm.handles import Store
-from rlm.handles.payload import PIECE_CHARS, Resident, Spilled, count, find, find_folded, fold
+from rlm.handles.payload import PIECE_CHARS, Resident, Spilled, count, find, fold
 
 FEW = st.sampled_from("aAΣςİß\n😀\ud800")
 """Few letters, so that hits are many and lie across every boundary."""
@@ -73,7 +73,7 @@ def test_no_chunk_or_piece_boundary_shows(spilled_path, text, needle, size, ends
         assert find(body, needle, start, stop, piece_chars=size) == text.find(needle, start, stop)
         assert count(body, needle, start, stop, piece_chars=size) == text.count(needle, start, stop)
         for either in (body, Resident(text)):
-            found = find_folded(either, needle, start, stop, piece_chars=size)
+            found = find(either, needle, start, stop, folded=True, piece_chars=size)
             assert found == fold(text).find(fold(needle), start, stop)
     finally:
         body.remove()
@@ -92,7 +92,7 @@ def test_a_hit_is_found_wherever_a_boundary_falls(spilled_path):
                 assert count(body, needle, start, len(text), piece_chars=size) == text.count(
                     needle, start
                 )
-                found = find_folded(body, needle.upper(), start, len(text), piece_chars=size)
+                found = find(body, needle.upper(), start, len(text), folded=True, piece_chars=size)
                 assert found == fold(text).find(fold(needle), start)
         body.remove()
 

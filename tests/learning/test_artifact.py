@@ -241,9 +241,9 @@ def test_a_block_of_the_offline_planner_tells_its_step():
 def test_the_calls_that_the_host_saw_are_the_action():
     trace = Trace(
         calls=[
-            ToolCall("search_entity", {"query": "Activity"}),
-            ToolCall("describe_entity", {"uri": "prov:Activity", "limit": 3}),
-            ToolCall("graph_stats", {}),
+            ToolCall("search_entity", {"query": "Activity"}, block=1),
+            ToolCall("describe_entity", {"uri": "prov:Activity", "limit": 3}, block=1),
+            ToolCall("graph_stats", {}, block=2),
         ]
     )
     turns = [
@@ -258,33 +258,13 @@ def test_the_calls_that_the_host_saw_are_the_action():
     assert made["tools_used"] == ["describe_entity", "graph_stats", "search_entity"]
 
 
-def test_calls_that_cannot_be_told_apart_are_not_guessed():
-    trace = Trace(
-        calls=[
-            ToolCall("search_entity", {"query": "a"}),
-            ToolCall("find_path", {"source": "a", "target": "b"}),
-        ]
-    )
-    turns = [
-        turn(1, block("llm_query('x')", calls=1)),
-        turn(2, block("search_entity('a')", calls=2)),
-    ]
-    assert [step["action"] for step in of(*turns, trace=trace)["key_steps"]] == [
-        "llm_query('x')",
-        "search_entity('a')",
-    ]
-    turns = [
-        turn(1, block("llm_query(search_entity('a'))", calls=2)),
-        turn(2, block("find_path('a','b')", calls=1)),
-    ]
-    actions = [step["action"] for step in of(*turns, trace=trace)["key_steps"]]
-    assert actions == ['search_entity("a")', 'find_path("a", "b")']
-
-
 def test_long_calls_are_cut_and_the_rest_counted():
     query = "SELECT ?x WHERE { " + "?x a owl:Class . " * 30 + "}"
     trace = Trace(
-        calls=[ToolCall(f"sparql_query_{n}", {"query": query, "limit": 10_000}) for n in range(7)]
+        calls=[
+            ToolCall(f"sparql_query_{n}", {"query": query, "limit": 10_000}, block=1)
+            for n in range(7)
+        ]
     )
     (step,) = of(turn(1, block("q()", calls=7)), trace=trace)["key_steps"]
     assert (
@@ -298,9 +278,13 @@ def test_pages_give_way_to_the_query_and_iris_to_their_ends():
     query = ToolCall(
         "sparql_query",
         {"query": "SELECT ?x WHERE { ?x rdfs:subClassOf harbour:Vessel }", "limit": 10_000},
+        block=1,
     )
     trace = Trace(
-        calls=[query, *[ToolCall("sparql_slice", {"ref_or_key": "results_0", "limit": 8})] * 5]
+        calls=[
+            query,
+            *[ToolCall("sparql_slice", {"ref_or_key": "results_0", "limit": 8}, block=1)] * 5,
+        ]
     )
     (step,) = of(turn(1, block("q()", calls=6)), trace=trace)["key_steps"]
     assert (
@@ -310,6 +294,7 @@ def test_pages_give_way_to_the_query_and_iris_to_their_ends():
     path = ToolCall(
         "find_path",
         {"source": "http://a.example/" + "x" * 90 + "#One", "target": AGENT, "max_depth": 3},
+        block=1,
     )
     (step,) = of(turn(1, block("q()", calls=1)), trace=Trace(calls=[path]))["key_steps"]
     assert step["action"].endswith('x#One", "prov:Agent")') and len(step["action"]) <= 80

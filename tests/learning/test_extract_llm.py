@@ -118,7 +118,7 @@ def test_the_run_is_data_between_marks(learn):
     assert "Agent" not in system and user.count("</run-") == 1
     data = data_in(body)
     assert data["task"] == QUESTION and data["final_answer"] == ANSWER
-    assert [made["tool"] for made in data["calls"]] == [
+    assert [made["tool"] for made in data["steps"][-1]["calls"]] == [
         "search_entity",
         "sparql_query",
         "sparql_slice",

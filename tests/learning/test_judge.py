@@ -1,5 +1,5 @@
-"""The judge: rules before opinions, one repair, in doubt a failure, never an exception that loses a
-run."""
+"""The judge: rules before opinions, one repair, no verdict out of a guess, never an exception that
+loses a run."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import json
 import pytest
 
 from rlm.errors import ModelBadReply, ModelRateLimited, ModelUnavailable
+from rlm.learning.evidence import CHARS, Evidence
 from rlm.learning.grounding import NO_EVIDENCE
 from rlm.learning.judge import judge_trajectory, read_judgment
-from rlm.learning.prompts import CHECKED, DATA_CHARS, judge_messages
+from rlm.learning.prompts import CHECKED, judge_messages
 from rlm.learning.verify import Verdict
 from rlm.llm import ScriptedClient, Usage
 from rlm.llm.offline.client import OfflineClient
@@ -49,6 +50,10 @@ def said(is_success=True, confidence="high", reason="It is shown.", missing=(), 
             **more,
         }
     )
+
+
+def prompt(artifact, ns=None):
+    return judge_messages(Evidence.of_artifact(artifact, ns).show())
 
 
 def model(*replies):
@@ -113,7 +118,7 @@ def test_without_a_model_the_rules_alone_decide(client):
     found = judge_trajectory(GOOD, client=client, grounding=[])
     assert (found.is_success, found.confidence, found.missing) == (True, "medium", [])
     doubt = judge_trajectory(GOOD, client=client)
-    assert (doubt.is_success, doubt.confidence) == (False, "low")  # nobody looked
+    assert (doubt.is_success, doubt.confidence) == (None, "low")  # nobody looked
 
 
 # -- the model
@@ -135,20 +140,18 @@ def test_a_model_judges_what_the_rules_leave_open():
     assert (found.is_success, found.missing) == (False, ["a source"])
 
 
-def test_success_in_doubt_is_a_failure():
-    found = judge_trajectory(GOOD, client=model(said(True, "low")), grounding=[])
-    assert (found.is_success, found.confidence) == (False, "low") and "doubt" in found.reason
-
-
 @pytest.mark.parametrize(
-    ("lacking", "kept"), [(["a step that shows it"], True), (["none", " N/A", "Nothing."], False)]
+    ("verdict", "confidence", "is_success"),
+    [
+        (True, "low", None),
+        (None, "high", None),
+        (False, "low", False),
+        (True, "medium", True),
+    ],
 )
-def test_a_success_from_which_something_is_missing_is_a_failure(lacking, kept):
-    found = judge_trajectory(
-        GOOD, client=model(said(True, "high", "It is shown.", lacking)), grounding=[]
-    )
-    assert found.is_success is not kept
-    assert (found.confidence, found.missing) == (("low", lacking) if kept else ("high", []))
+def test_a_guess_is_no_verdict(verdict, confidence, is_success):
+    found = judge_trajectory(GOOD, client=model(said(verdict, confidence)), grounding=[])
+    assert (found.is_success, found.confidence) == (is_success, confidence)
 
 
 def test_the_judge_is_told_what_a_program_has_checked_and_only_then():
@@ -161,7 +164,7 @@ def test_the_judge_is_told_what_a_program_has_checked_and_only_then():
 
 BROKEN = [
     "", "I think it went well.", "{", '{"is_success": tru', "[true]", "null", "3", "{}", '"yes"', "```\nno\n```",
-    said("true"), said(1), said(None), said(reason=""), said(reason=3), said(confidence="very"), said(confidence=0.9),
+    said("true"), said(1), said(["success"]), said(reason=""), said(reason=3), said(confidence="very"), said(confidence=0.9),
     said(missing=[1]), '{"is_success": true, "reason": "r", "confidence": "high", "missing": "all"}',
     "Here you are: " + said(), said() + said(), "[" * 100_000,
 ]  # fmt: skip
@@ -182,11 +185,7 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more(reply):
 
     client = model(reply, reply, said(True))
     found = judge_trajectory(GOOD, client=client, grounding=[])
-    assert (found.is_success, found.confidence, len(client.calls)) == (
-        False,
-        "low",
-        2,
-    ) and "twice" in found.reason
+    assert (found.is_success, len(client.calls)) == (None, 2) and "twice" in found.reason
 
 
 def test_a_fence_around_the_json_is_no_fault():
@@ -202,7 +201,7 @@ def test_a_fence_around_the_json_is_no_fault():
 def test_a_model_that_cannot_be_asked_loses_no_run(error):
     for replies in ([error], ["no JSON", error]):
         found = judge_trajectory(GOOD, client=model(*replies), grounding=[])
-        assert (found.is_success, found.confidence) == (False, "low") and str(error) in found.reason
+        assert found.is_success is None and str(error) in found.reason
 
 
 def test_what_a_model_says_is_bounded_and_clean():
@@ -221,7 +220,8 @@ def test_what_a_model_says_is_bounded_and_clean():
 
 
 def test_the_same_run_gives_the_same_prompt_so_that_it_can_be_replayed():
-    assert judge_messages(GOOD) == judge_messages(json.loads(json.dumps(GOOD)))
+    again = json.loads(json.dumps(GOOD))
+    assert prompt(GOOD) == prompt(again)
 
 
 def test_a_prompt_is_bounded_whatever_the_run_holds():
@@ -236,15 +236,16 @@ def test_a_prompt_is_bounded_whatever_the_run_holds():
         "variables_created": ["\u202e" + "n" * 99] * 999,
         "preview": "never shown " * 1000,
     }
-    system, user = judge_messages(long, {f"{n}{chr(120) * 99}": "<" * 9999 for n in range(50)})
-    assert len(judge_messages(long, share=0.3)[1]["content"]) <= 0.3 * DATA_CHARS + 300
-    assert len(user["content"]) <= DATA_CHARS + 300 and "never shown" not in user["content"]
+    system, user = prompt(long, {f"{n}{chr(120) * 99}": "<" * 9999 for n in range(50)})
+    assert len(user["content"]) <= CHARS + 300 and "never shown" not in user["content"]
     assert len(system["content"]) < 2600
+    little = judge_messages(Evidence.of_artifact(long).show(2_000))
+    assert len(little[1]["content"]) <= 2_600
 
 
 def test_secrets_do_not_reach_the_judge():
     key = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
-    messages = judge_messages({**GOOD, "final_answer": f"the key is {key}"}, {"k": key})
+    messages = prompt({**GOOD, "final_answer": f"the key is {key}"}, {"k": key})
     assert "a1B2c3D4" not in json.dumps(messages)
 
 

@@ -253,7 +253,7 @@ def test_a_server_that_refuses_limits_in_a_schema_gets_the_schema_without_them(s
     assert asked == [bounded(maxLength=9), bounded(), bounded()]
 
 
-# -- habits of servers
+# -- what servers accept
 # ------------------------------------------------------------------------------------
 
 
@@ -274,8 +274,8 @@ def test_the_token_limit_has_two_names(server, openai):
 
 def test_openai_itself_gets_the_new_name():
     client = OpenAIClient("gpt-5", key=KEY)
-    assert client._habits.tokens_field == "max_completion_tokens" and client.at_home()
-    assert not client._habits.limits  # its strict mode refuses them
+    assert client._form.tokens_field == "max_completion_tokens" and client.at_home()
+    assert not client._form.limits  # its strict mode refuses them
     client.close()
 
 

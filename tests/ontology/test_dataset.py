@@ -215,16 +215,11 @@ def test_the_size_is_that_of_what_the_store_makes_of_a_number(data):
     assert data.stats()["bytes"] == len(line) + 1
 
 
-def test_stats_and_a_summary_without_data(data):
+def test_stats_without_data(data):
     data.mem_add(A, P, "a secret")
-    for number in range(20):
-        data.work_create(f"t{number}")
-    assert data.stats()["graphs"]["mem"] == 1
-    assert (
-        data.summary(graphs=3)
-        == "dataset demo: 8 statements (mem 1, prov 7, work/t0 0 and 19 more graphs)"
-    )
-    assert "secret" not in repr(data)
+    data.work_create("t")
+    assert data.stats()["graphs"] == {"mem": 1, "prov": 7, "work/t": 0}
+    assert "secret" not in repr(data) + str(data.stats())
 
 
 def test_a_query_sees_all_graphs_or_one_and_every_change(data):
@@ -233,7 +228,7 @@ def test_a_query_sees_all_graphs_or_one_and_every_change(data):
     data.work_add("t", A, P, data.blank())
     found = data.query(f"SELECT ?o {{ <{A}> <{P}> ?o }} ORDER BY ?o")
     assert [row["o"]["t"] for row in found.rows] == ["bnode", "lit"]
-    graph = data.query("SELECT ?o { GRAPH ?g { ?s ?p ?o } }", bindings=None, limit=1)
+    graph = data.query("SELECT ?o { GRAPH ?g { ?s ?p ?o } }", limit=1)
     assert (len(graph), graph.truncated) == (1, True)
     mine = f"SELECT ?o {{ GRAPH <{data.iri('mem')}> {{ ?s ?p ?o }} }}"
     assert [row["o"]["v"] for row in data.query(mine).rows] == ["one"]

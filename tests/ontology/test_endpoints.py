@@ -31,7 +31,12 @@ def test_a_table_and_its_defaults(written):
     assert config.load(env).model == "offline"
     found = find_endpoint("boats", env)
     assert found.address.url == "https://data.example.org/sparql"
-    assert (found.method, found.timeout_s, found.max_bytes, found.allow_private) == (
+    assert (
+        found.settings.method,
+        found.settings.timeout_s,
+        found.settings.max_bytes,
+        found.settings.allow_private,
+    ) == (
         "auto",
         30.0,
         8 << 20,
@@ -48,8 +53,12 @@ def test_every_option(written):
         ' "urn:g"\n'
     )
     found = find_endpoint("boats", written(text))
-    assert (found.method, found.timeout_s, found.max_bytes) == ("post", 5.0, 1000)
-    assert (found.allow_private, found.default_graph) == (True, "urn:g")
+    assert (found.settings.method, found.settings.timeout_s, found.settings.max_bytes) == (
+        "post",
+        5.0,
+        1000,
+    )
+    assert (found.settings.allow_private, found.settings.default_graph) == (True, "urn:g")
 
 
 def test_secrets_come_from_the_environment_and_are_not_shown(written):

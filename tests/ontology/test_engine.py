@@ -101,7 +101,6 @@ def past_the_guard(engine: LocalEngine, text: str, wait_s: float = 10.0):
         "bytes": 1 << 20,
         "timeout_s": wait_s,
         "prefixes": {},
-        "bindings": {},
     }
     return engine._answer(order, Checked("SELECT", text, ()), wait_s)
 
@@ -287,30 +286,6 @@ def test_a_long_text_comes_whole(make):
     assert engine.query("SELECT ?o { ?s ?p ?o }").rows == [{"o": literal("é" * 500_000)}]
 
 
-def test_values_are_bound_and_never_pasted(many, make):
-    answer = many.query("SELECT ?s ?o { ?s <http://e/no> ?o }", bindings={"s": iri(E + "n7")})
-    assert [row["o"]["v"] for row in answer.rows] == ["7"]
-    assert many.query("ASK { ?s ?p ?o }", bindings={"?o": literal('7" . } #')}).boolean is False
-    engine = make('<http://e/a> <http://e/p> "x"@en , "x" , 1 .')
-    for value in (
-        literal("x", lang="en"),
-        literal("x"),
-        literal("1", datatype="http://www.w3.org/2001/XMLSchema#integer"),
-    ):
-        assert len(engine.query("SELECT ?o { ?s ?p ?o }", bindings={"o": value})) == 1
-    assert len(many.query("SELECT ?o { ?s ?p ?o }", bindings={"s": iri(E + "n7")})) == 2
-    for bad in (
-        {"t": "iri", "v": "a b"},
-        {"t": "lit", "v": "x", "lang": "a b"},
-        {"t": "what", "v": "x"},
-        {},
-    ):
-        with pytest.raises(QueryRefused):
-            many.query("ASK { ?s ?p ?o }", bindings={"s": bad})
-    with pytest.raises(QueryRefused, match="variable name is invalid"):
-        many.query("ASK { ?s ?p ?o }", bindings={"s } #": iri(E)})
-
-
 def test_blank_nodes_have_short_names_that_last(make):
     engine = make("<http://e/a> <http://e/p> [ <http://e/q> 1 ] , [ <http://e/q> 2 ] .")
     first = engine.query(
@@ -322,10 +297,6 @@ def test_blank_nodes_have_short_names_that_last(make):
         "SELECT ?o ?n { ?s <http://e/p> ?o . ?o <http://e/q> ?n } ORDER BY ?n"
     ).rows
     assert again == first
-    answer = engine.query("SELECT ?o ?n { ?o <http://e/q> ?n }", bindings={"o": first[1]["o"]})
-    assert [row["n"]["v"] for row in answer.rows] == ["2"]
-    with pytest.raises(QueryRefused, match="no blank node 'b7'"):
-        engine.query("ASK { ?o ?p ?x }", bindings={"o": {"t": "bnode", "v": "b7"}})
 
 
 def test_the_files_prefixes_need_not_be_declared(make):

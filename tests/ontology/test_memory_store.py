@@ -18,7 +18,6 @@ from rlm.ontology.engine import cache, loader, parser
 from rlm.ontology.engine.cache import CacheEntry, hash_file
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import EngineLimits
-from rlm.ontology.meta.builder import scan_store
 
 TEXT = "@prefix e: <http://e/> .\n" + "".join(
     f"e:n{n} e:p e:n{n + 1} ; e:no {n} .\n" for n in range(200)
@@ -161,8 +160,14 @@ def test_blank_nodes_keep_their_names_when_the_worker_is_replaced(opening, held,
         assert engine._loader.settle(WAIT_S)
     os.kill(engine._worker.pid, signal.SIGKILL)
     assert engine.query(BLANKS).rows == first and engine.in_memory is not cached
-    answer = engine.query("SELECT ?o ?n { ?o <http://e/q> ?n }", bindings={"o": first[1]["o"]})
-    assert [row["n"]["v"] for row in answer.rows] == ["2"]
+
+
+def test_blank_nodes_keep_their_names_when_a_large_file_is_parsed_again(opening):
+    engine = opening(BLANK, memory_triples=0)
+    first = engine.query(BLANKS).rows
+    engine._loader.drop()
+    os.kill(engine._worker.pid, signal.SIGKILL)
+    assert engine.query(BLANKS).rows == first and not engine.in_memory
 
 
 @pytest.mark.parametrize(
@@ -205,8 +210,7 @@ def test_a_file_that_is_a_little_wrong_is_read_alike_twice(opening):
     assert engine.query(BLANKS).rows == first and counted(engine) == 7
 
 
-@pytest.mark.parametrize("beside", [True, False])
-def test_one_thread_or_two_read_the_same(tmp_path, beside):
+def test_blank_nodes_are_numbered_as_they_come_over_many_chunks(tmp_path):
     text = "".join(
         f"_:a{n} <http://e/p> _:a{n + 1} .\n_:a{n} <http://e/q> {n} .\n" for n in range(3000)
     )
@@ -214,22 +218,12 @@ def test_one_thread_or_two_read_the_same(tmp_path, beside):
     path.write_text(text, "utf-8")
     order = {"format": "turtle", "gzipped": False, "most_triples": 6000, "most_bytes": 1 << 20}
     with path.open("rb") as file:
-        store, facts, counts = parser.parse_small(file, order, beside=beside)
-    assert (counts is not None) is beside
-    assert facts["triples"] == 6000 and facts["naming"] == "" and facts["sha256"] == hash_file(path)
+        store, facts = parser.parse_file(file, order)
+    assert facts["triples"] == 6000 and facts["sha256"] == hash_file(path)
     asked = "SELECT ?s { ?s <http://e/p>/<http://e/q> 1000 }"
     assert [row["s"].value for row in store.query(asked)] == ["n999"], "numbered as they come"
     with path.open("rb") as file, pytest.raises(parser.TooMuch):
-        parser.parse_small(file, {**order, "most_triples": 100}, beside=beside)
-
-
-def test_what_goes_wrong_in_the_second_thread_is_told_in_the_first():
-    class Full:
-        def extend(self, _: object) -> None:
-            raise OSError("no room")
-
-    with pytest.raises(OSError, match="no room"):
-        parser._fill(Full(), iter([[1], [2], [3]]), 0, beside=True, counts=None)
+        parser.parse_file(file, {**order, "most_triples": 100})
 
 
 def test_a_statement_that_is_said_twice_counts_once(opening):
@@ -239,46 +233,11 @@ def test_a_statement_that_is_said_twice_counts_once(opening):
     assert engine.triples == 1 and engine.in_memory
 
 
-NESTED = "<http://e/s> <http://e/says> <<( <http://e/a> <http://e/p> _:b )>> ; a <http://e/T> ."
 TYPED = (
     "_:x a <http://e/T> . <http://e/i> a <http://e/T> , [] . <http://e/T> a"
     " <http://www.w3.org/2002/07/owl#Class> ."
 )
 UNTYPED = '<http://e/u> <http://www.w3.org/2000/01/rdf-schema#label> "U" . ' * 2
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "fits"),
-    [
-        ("x.ttl", TYPED, True),
-        ("x.ttl", TYPED + UNTYPED, False),  # said twice
-        ("x.ttl", NESTED, True),
-        ("x.ttl", "", True),
-        ("x.trig", "<http://e/g> { <http://e/a> a <http://e/T> }", False),
-        ("x.nt", "<http://e/a b> <http://e/p> <http://e/c> .\n", False),  # read leniently
-    ],
-)
-def test_what_was_counted_while_loading_is_used_only_where_it_holds(tmp_path, name, text, fits):
-    path = tmp_path / name
-    path.write_text(text, "utf-8")
-    format = {".ttl": "turtle", ".trig": "trig", ".nt": "n-triples"}[path.suffix]
-    order = {"format": format, "gzipped": False, "most_triples": 100, "most_bytes": 1 << 20}
-    with path.open("rb") as file:
-        store, _, counts = parser.parse_small(file, order, beside=True)
-    assert (counts is not None) is fits
-    assert scan_store(store, 10, counts) == scan_store(store, 10)
-
-
-@pytest.mark.parametrize(
-    "path",
-    sorted((Path(__file__).parents[2] / "ontology").glob("*.ttl")),
-    ids=lambda path: path.name,
-)
-def test_a_graph_meta_is_the_same_whoever_counts(path):
-    order = {"format": "turtle", "gzipped": False, "most_triples": 300_000, "most_bytes": 1 << 25}
-    with path.open("rb") as file:
-        store, _, counts = parser.parse_small(file, order, beside=True)
-    assert counts is not None and scan_store(store, 100, counts) == scan_store(store, 100)
 
 
 def test_how_many_there_are_is_known_after_closing(opening):

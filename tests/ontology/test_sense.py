@@ -67,7 +67,6 @@ METAS = st.builds(
 def test_never_over_budget(meta: GraphMeta, budget: int) -> None:
     assert len(sense_card(meta, budget)) <= budget
     assert len(schema_constraints(meta, budget)) <= budget
-    assert sense_card(meta) == sense_card(GraphMeta.from_dict(meta.to_dict()))
 
 
 @pytest.mark.parametrize("name", ["prov", "skos", "void"])

@@ -12,7 +12,7 @@ from pack_making import memories, memory, pack_bytes, seal, state, store, write_
 
 from rlm.errors import PackError
 from rlm.packs import export_pack, generate_key, import_pack, shipped_packs, sign_pack, verify_pack
-from rlm.packs.signing import trusted_keys
+from rlm.packs.signature import trusted_keys
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_quarantined_memories_never_ship(tmp_path: Path) -> None:
     path = write_pack(tmp_path / "p.jsonl", memories(3))
     with store(tmp_path / "m.db") as db:
         import_pack(path, db)
-        with pytest.raises(PackError, match="no memory is fit to share: there is none but"):
+        with pytest.raises(PackError, match="no memory is fit to share: the store has none"):
             export_pack(db, tmp_path / "q.jsonl", threshold=0)
     assert not list(tmp_path.glob("q*"))
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from itertools import chain
+
 import pytest
 
 from rlm import errors
@@ -60,3 +64,13 @@ def test_a_pack_error_says_where(where, text):
     error = PackError("bad", **where)
     assert isinstance(error, RLMError)
     assert str(error) == text
+
+
+def test_every_package_that_a_message_says_to_install_can_be_installed(root):
+    """rlm itself is on no package index; what it needs is, by the version that pyproject asks."""
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    known = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    source = "".join(path.read_text("utf-8") for path in (root / "src").rglob("*.py"))
+    told = set(re.findall(r"""pip install (?:--upgrade )?['"]?([^'"`\s]+)""", source))
+    assert len(told) > 4
+    assert [each for each in told if not any(need.startswith(each) for need in known)] == ["."]

@@ -237,7 +237,7 @@ def test_an_import_that_goes_down_is_fine(module, source):
     [
         ("rlm.ontology.meta.builder", "from rlm.ontology.engine.local import LocalEngine"),
         ("rlm.ontology.engine.child", "def f():\n    from rlm.ontology.views.search import match"),
-        ("rlm.ontology.query.bind", "from rlm.ontology.meta import graph_meta"),
+        ("rlm.ontology.query.shape", "from rlm.ontology.meta import graph_meta"),
         ("rlm.ontology.remote.sample", "from ..views import links"),
         ("rlm.ontology.terms", "from rlm.ontology.query import lexer"),
         ("rlm.ontology", "from rlm.ontology.open import open_engine"),

@@ -123,9 +123,9 @@ def test_the_judge_without_a_model():
     print(f"Reason: {judgment['reason']}")
     print(f"Confidence: {judgment['confidence']}")
 
-    assert (judgment["is_success"], judgment["confidence"]) == (False, "low")
+    assert (judgment["is_success"], judgment["confidence"]) == (None, "low")  # unjudged
     assert dict(judgment) == {
-        "is_success": False,
+        "is_success": None,
         "reason": judgment.reason,
         "confidence": "low",
         "missing": [],

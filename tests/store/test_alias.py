@@ -31,6 +31,7 @@ def test_every_call_that_takes_an_id_takes_it(where):
         assert store.get("mem-1").memory_id == stable
         assert store.update("mem-1", tags=["rows"]).tags == ["rows"]
         assert store.adjust_confidence("mem-1", -0.1, kind="not_helpful") == pytest.approx(0.7)
+        assert store.signals("mem-1") == store.signals(stable) != []
         assert store.delete("mem-1") and store.get("mem-1").archived_at
         assert store.restore("mem-1") and store.get("mem-1").archived_at is None
         changed = store.update("mem-1", content="- count them")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlm import clock
 from rlm.errors import NotFound, StoreError, StoreReadOnly, ValidationError
+from rlm.store import gate
 from rlm.store.backend import MemoryBackend
+from rlm.store.lock import part_file
 from rlm.store.types import (
     Hit,
     Judgment,
@@ -518,6 +523,34 @@ def test_artifacts_are_saved_whole_or_not_at_all(backend, make_item):
     assert backend.stats()["trajectories"] == 1
 
 
+KILLED_BACKUP = """
+import os, pathlib, sys
+from rlm.store.open import open_store
+
+with open_store(sys.argv[1], embedder="none") as store:
+    pathlib.Path.replace = lambda *paths: os.kill(os.getpid(), 9)
+    store.backup(sys.argv[2])
+"""
+
+
+def test_what_a_killed_backup_left_is_removed_by_the_next(opener, make_item, tmp_path):
+    store, target = opener(embedder="none"), tmp_path / "copies" / "copy [1]"
+    store.add(make_item())
+    args = [sys.executable, "-c", KILLED_BACKUP, opener.url, str(target)]
+    for _ in range(2):
+        killed = subprocess.run(args, check=False, timeout=60)
+        assert killed.returncode == -9
+    assert not target.exists() and len(list(target.parent.iterdir())) == 1
+    others = [target.parent / name for name in ("copy [1].mine.part", "copy 1.aaaaaaaa.part")]
+    for other in others:
+        other.write_text("not ours")
+    with part_file(target) as alive:
+        store.backup(target)
+        assert sorted(target.parent.iterdir()) == sorted([target, alive, *others])
+        alive.write_bytes(target.read_bytes())
+    assert sorted(target.parent.iterdir()) == sorted([target, *others])
+
+
 def test_backup_is_a_store_of_its_own(backend, opener, make_item, tmp_path):
     kept = backend.add(make_item())
     copy = backend.backup(tmp_path / "copies" / "copy")
@@ -919,3 +952,29 @@ def test_a_store_that_is_only_read_takes_nothing(opener, make_item, tmp_path):
         [],
         None,
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("    if x:\n        y()\n", "    if x:\n        y()"),
+        ("\n\n  \n\tindented\n\n\n  more  \n\n", "\tindented\n\n\n  more"),
+        ("plain", "plain"),
+    ],
+)
+def test_a_content_keeps_its_indentation(opener, make_item, given, kept):
+    store = opener()
+    made = store.add(make_item(content=given))
+    assert store.get(made).content == opener().get(made).content == kept
+    assert store.add(make_item(content=given.strip())) == made, "the id looks at words alone"
+    made = store.update(made, content="other").memory_id
+    assert store.update(made, content=given).content == kept
+
+
+def test_what_holds_recalled_text_waits_until_a_person_approves_it(opener, make_item):
+    store = opener()
+    made = store.add(make_item(content=f"{gate.RECALLED_HEADING}\nAsk twice."))
+    assert store.get(made).trust == "quarantined" and store.retrieve("ask twice") == []
+    approved = store.approve(made, by="me")
+    assert approved.trust == opener().get(made).trust == "trusted"
+    assert approved.provenance == {"approved_by": "me"} and store.retrieve("ask twice")

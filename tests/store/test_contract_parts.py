@@ -178,6 +178,9 @@ def test_ids_by_their_beginning(backend, make_item):
         assert found in backend.ids_starting("memory", found[:6])
     assert backend.ids_starting("memory", "", limit=5) == ids[:5]
     assert backend.ids_starting("memory", "%") == backend.ids_starting("memory", "_") == []
+    assert backend.ids_starting("memory", "", limit=-1) == []
+    with pytest.raises(ValidationError, match="unknown kind 'zz'"):
+        backend.ids_starting("zz", "")
 
 
 def test_ids_of_nodes_and_edges(having):
@@ -186,8 +189,6 @@ def test_ids_of_nodes_and_edges(having):
     edge = store.graph.create_edge("relation", "r", [{"node_id": node}])
     assert store.ids_starting("node", node[:8]) == [node]
     assert store.ids_starting("edge", edge[:8]) == [edge]
-    with pytest.raises(ValidationError, match="kind"):
-        store.ids_starting("run", "x")
 
 
 # -- the queue
@@ -230,6 +231,13 @@ def test_who_lost_the_lease_cannot_finish(having, make_item):
         assert store.list_items() == []
         store.finish_job(fast, [make_item()])
     assert len(store.list_items()) == 1
+
+
+@pytest.mark.parametrize("seconds", [1e18, 1e12, float("inf"), "60"])
+def test_a_lease_without_end_is_refused(having, seconds):
+    store = having("queue")
+    with pytest.raises(ValidationError, match="lease_s is"):
+        store.lease_job(seconds)
 
 
 def test_a_job_that_fails_waits_or_dies(having):
@@ -281,8 +289,11 @@ def test_branches_have_budgets_and_an_end(having):
 def test_a_branch_needs_a_parent_of_its_own_session(having):
     store = having("branches")
     root = store.open_branch("s1", "x", 10)
-    with pytest.raises(NotFound, match="no branch"):
+    with pytest.raises(NotFound, match=r"no open branch .* in session 's2'"):
         store.open_branch("s2", "y", 10, root.branch_id)
+    store.end_branch(root.branch_id, "failed")
+    with pytest.raises(NotFound, match="it is failed"):
+        store.open_branch("s1", "y", 10, root.branch_id)
     with pytest.raises(ValidationError, match="budget_tokens"):
         store.open_branch("s1", "y", 0)
     other = having("branches", tenant=Tenant("o", "t", "b"))
@@ -300,6 +311,32 @@ def test_other_projects_and_their_counts(having, make_item):
     mine = having("projects", tenant=Tenant("o", "t", "mine"))
     assert mine.other_projects() == {"b": 3, "a": 1}
     assert mine.other_projects("trajectories") == {}
+
+
+def test_a_project_with_a_new_name_keeps_what_it_knew(having, make_item):
+    old = having("projects", tenant=Tenant("o", "t", "old"))
+    kept = old.add(make_item(level="project"))
+    shared = old.add(make_item("Of the team", level="team"))
+    node = None if "graph" in old.lacks else old.graph.create_node("fact", "x")
+    new = having("projects", tenant=Tenant("o", "t", "new"))
+    assert new.adopt_project("nobody") is False and new.get(kept) is None
+    assert new.adopt_project("old") is True
+    assert new.adopt_project("old") is False, "there is no such project any more"
+    assert (new.get(kept).project, new.get(shared).project) == ("new", "")
+    assert kept in [hit.item.memory_id for hit in new.retrieve("class label")]
+    assert node is None or new.graph.get_node(node)
+    gone = having("projects", tenant=Tenant("o", "t", "old"))
+    assert gone.get(kept) is None
+
+
+def test_a_project_is_not_adopted_by_one_that_holds_something_or_by_strangers(having, make_item):
+    kept = having("projects", tenant=Tenant("o", "t", "old")).add(make_item())
+    mine = having("projects", tenant=Tenant("o", "t", "mine"))
+    mine.add(make_item("My own"))
+    assert mine.adopt_project("mine") is mine.adopt_project("old") is False
+    for stranger in (Tenant("x", "t", "new"), Tenant("o", "y", "new")):
+        assert having("projects", tenant=stranger).adopt_project("old") is False
+    assert having("projects", tenant=Tenant("o", "t", "old")).get(kept)
 
 
 def test_a_sound_store_says_so_and_needs_no_repair(backend, make_item):

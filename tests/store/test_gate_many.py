@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_secrets import CLEAN, KEYS, PLACED, SECRET_LIST
 
 from rlm.errors import RLMError, ValidationError
 from rlm.store import gate
-from rlm.store.identity import canonical_json, json_object, json_texts
+from rlm.store.identity import canonical_json
 from rlm.store.types import DEFAULT_SCOPE, LOCAL, MemoryItem, Scope
 
 DIRTY = st.sampled_from(
@@ -177,26 +176,3 @@ def test_an_odd_scope_is_refused_also_after_one_that_equals_it(scope: Any) -> No
     admitted(Scope()), admitted(Scope("p", ("a", "b")))
     with pytest.raises(ValidationError, match="scope"):
         admitted(scope)
-
-
-TEXTS = st.text(max_size=8) | st.sampled_from(
-    ["plain", 'quo"te', "back\\slash", "new\nline", "é", "\x7f", "\u2028"]
-)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(TEXTS, max_size=4))
-def test_texts_as_json(texts: list[str]) -> None:
-    assert json_texts(texts) == canonical_json(texts)
-
-
-@settings(max_examples=100, deadline=None)
-@given(
-    st.recursive(
-        TEXTS | st.integers() | st.none() | st.lists(TEXTS, max_size=2),
-        lambda inner: st.dictionaries(TEXTS, inner, max_size=4),
-        max_leaves=8,
-    ).filter(lambda value: isinstance(value, dict))
-)
-def test_an_object_as_json(value: dict[str, Any]) -> None:
-    assert json_object(value) == canonical_json(value)

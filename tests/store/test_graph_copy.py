@@ -17,9 +17,8 @@ def target(tmp_path):
 
 
 @pytest.fixture
-def filled(db):
+def filled(graph):
     """A graph with edges, an archive and a history, and the number of its consolidation."""
-    graph = db.graph
     one, two, cup = graph.create_nodes(
         [
             {"type": "fact", "content": "Tea is hot", "confidence": 0.4, "metadata": {"a": [1]}},
@@ -82,24 +81,24 @@ def test_what_the_target_has_stays_and_the_rest_comes(filled, target):
     assert target.graph.get_node(fresh).content == "new"
 
 
-def test_ids_of_another_project_in_the_file_are_refused(filled, db, tmp_path):
+def test_ids_of_another_project_in_the_file_are_refused(filled, graph_opener):
     source, _ = filled
-    with open_store(tmp_path / "memory.db", tenant=Tenant(project="other")) as other:
-        with pytest.raises(StoreError, match="for another project already"):
-            copy_graph(source, other.graph)
-        assert other.graph.dump().counts["nodes"] == 0
+    other = graph_opener(tenant=Tenant(project="other")).graph
+    with pytest.raises(StoreError, match="for another project already"):
+        copy_graph(source, other)
+    assert other.dump().counts["nodes"] == 0
 
 
-def test_a_dump_passes_the_gate(db):
+def test_a_dump_passes_the_gate(graph):
     bad = Node("an-id", "thing", "x")
     with pytest.raises(ValidationError, match="unknown node type"):
-        db.graph.load(GraphDump([Node("a", "fact", "fine"), bad], [], [], []))
-    assert db.graph.dump().counts["nodes"] == 0
+        graph.load(GraphDump([Node("a", "fact", "fine"), bad], [], [], []))
+    assert graph.dump().counts["nodes"] == 0
     foreign = ConfidenceChange("of-a-memory", "2026-01-01T00:00:00Z", "edit", 0.1, 0.9, None)
     bad_line = Evolution(1, 5, "tier", ("a",), "task", "forever", None)
     with pytest.raises(ValidationError, match="unknown tier"):
-        db.graph.load(GraphDump([], [], [bad_line], []))
-    assert db.graph.load(GraphDump([], [], [], [foreign]))["changes"] == 0
+        graph.load(GraphDump([], [], [bad_line], []))
+    assert graph.load(GraphDump([], [], [], [foreign]))["changes"] == 0
     hidden = Node("a", "fact", "x\u202ey", created_at=1, updated_at=2, last_accessed=3)
-    db.graph.load(GraphDump([hidden], [], [], []))
-    assert db.graph.get_node("a").content == "xy"
+    graph.load(GraphDump([hidden], [], [], []))
+    assert graph.get_node("a").content == "xy"

@@ -8,16 +8,10 @@ import pytest
 
 from rlm import clock
 from rlm.errors import NotFound, StoreError, ValidationError
-from rlm.store.open import open_store
 from rlm.store.types import Tenant
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 pytestmark = pytest.mark.req("SPEC-02.19")
-
-
-@pytest.fixture
-def graph(db):
-    return db.graph
 
 
 def later(days):
@@ -56,14 +50,14 @@ def test_every_change_of_confidence_is_kept(graph):
     assert len(graph.confidence_history()) == 3
 
 
-def test_the_history_goes_with_a_purge_and_is_the_projects_own(db, tmp_path):
-    made = db.graph.create_node("fact", "x")
-    db.graph.update_node(made, confidence=0.9)
-    with open_store(tmp_path / "memory.db", tenant=Tenant(project="other")) as other:
-        other.graph.create_node("fact", "y")
-        assert other.graph.confidence_history() == other.graph.confidence_history(made) == []
-    assert db.graph.purge_node(made)
-    assert db.db.value("SELECT count(*) FROM confidence_signals") == 0
+def test_the_history_goes_with_a_purge_and_is_the_projects_own(graph, graph_opener):
+    made = graph.create_node("fact", "x")
+    graph.update_node(made, confidence=0.9)
+    other = graph_opener(tenant=Tenant(project="other")).graph
+    other.create_node("fact", "y")
+    assert other.confidence_history() == other.confidence_history(made) == []
+    assert graph.purge_node(made)
+    assert graph.confidence_history() == []
 
 
 # -- consolidation ---------------------------------------------------------------------------------
@@ -245,6 +239,12 @@ def test_decay_never_falls_below_nothing(graph):
     with later(400):
         assert graph.decay(archive_below=0.0).confidence == {made: (0.1, 0.0)}
         assert graph.decay(archive_below=0.0).confidence == {}
+        graph.undo(graph.evolution(made)[0].id)
+        assert state(graph)[0][made][1] == 0.1
+        assert graph.decay(archive_below=0.0).confidence == {}, "it was undone"
+    with later(401):
+        graph.update_node(made, confidence=0.3)
+        assert graph.decay(archive_below=0.0).confidence == {}, "those months were taken"
     for bad in ({"per_month": -1}, {"archive_below": 2}):
         with pytest.raises(ValidationError):
             graph.decay(**bad)
@@ -313,14 +313,11 @@ def test_what_cannot_be_undone_says_why(graph):
         graph.undo(graph.evolution(made)[0].id)
 
 
-def test_another_projects_line_cannot_be_undone(db, tmp_path):
-    db.graph.create_node("fact", "x")
-    report = db.graph.consolidate()
-    with (
-        open_store(tmp_path / "memory.db", tenant=Tenant(project="other")) as other,
-        pytest.raises(NotFound),
-    ):
-        other.graph.undo(report.log_id)
+def test_another_projects_line_cannot_be_undone(graph, graph_opener):
+    graph.create_node("fact", "x")
+    report = graph.consolidate()
+    with pytest.raises(NotFound):
+        graph_opener(tenant=Tenant(project="other")).graph.undo(report.log_id)
 
 
 def test_half_an_operation_is_none(db):

@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlm.errors import NotFound, ValidationError
-
-
-@pytest.fixture
-def graph(db):
-    return db.graph
+from rlm.store.types import Tenant
 
 
 @pytest.fixture
@@ -146,14 +142,11 @@ def test_an_edge_with_a_long_label_can_be_changed_and_removed(graph, ids):
     assert all(len(event.reasoning or "") < 300 for event in graph.evolution())
 
 
-def test_edges_of_another_project_are_not_there(db, tmp_path):
-    from rlm.store.open import open_store
-    from rlm.store.types import Tenant
-
-    a = db.graph.create_node("fact", "x")
-    made = db.graph.create_edge("relation", "l", [{"node_id": a}])
-    with open_store(tmp_path / "memory.db", tenant=Tenant(project="other")) as other:
-        assert other.graph.list_edges() == other.graph.get_links(a) == []
-        assert other.graph.get_members(made) == [] and other.graph.unlink(made) == []
-        assert other.graph.update_edge(made, weight=9) is False
-    assert db.graph.get_edge(made).weight == 1.0
+def test_edges_of_another_project_are_not_there(graph, graph_opener):
+    a = graph.create_node("fact", "x")
+    made = graph.create_edge("relation", "l", [{"node_id": a}])
+    other = graph_opener(tenant=Tenant(project="other")).graph
+    assert other.list_edges() == other.get_links(a) == []
+    assert other.get_members(made) == [] and other.unlink(made) == []
+    assert other.update_edge(made, weight=9) is False
+    assert graph.get_edge(made).weight == 1.0

@@ -10,6 +10,7 @@ import threading
 import time
 
 import apsw
+import numpy as np
 import pytest
 
 from rlm.errors import ModelError, StoreError, StoreLocked, ValidationError
@@ -112,6 +113,26 @@ def test_ctrl_c_anywhere_leaves_no_transaction_open(tmp_path):
     args = [sys.executable, "-c", STRUCK, str(tmp_path / "m.db")]
     done = subprocess.run(args, capture_output=True, text=True, env=env, check=False, timeout=120)
     assert done.stdout == "sound True\n", done.stderr
+
+
+@pytest.mark.parametrize("pads", range(4))
+def test_a_search_that_was_interrupted_leaves_nothing_half_known(tmp_path, make_item, pads):
+    """The arrays of the sign codes grow one after the other."""
+    with open_store(tmp_path / "m.db") as db:
+        db.add(make_item())
+        assert db.retrieve("class label")
+        db.add_many(make_item(f"Zebra {n}") for n in range(600))
+        pad, left = np.pad, iter(range(pads))
+
+        def strike(*args):
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            return pad(*args)
+
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(np, "pad", strike)
+            db.retrieve("zebra")
+        assert len(db.retrieve("zebra class label", k=700)) == 601
 
 
 def test_a_child_does_not_wait_for_a_thread_of_its_parent(tmp_path, make_item):
@@ -378,22 +399,6 @@ def test_approved_memories_still_belong_to_their_pack(tmp_path, make_item):
         db.update(db.list_items()[0].memory_id, description="edited by hand")
         report = rollback_pack(db, "p_v1")
         assert (report.archived, len(report.kept)) == (2, 1)
-
-
-def test_a_project_with_a_new_name_keeps_what_it_knew(tmp_path, make_item):
-    path = tmp_path / "m.db"
-    with open_store(path, tenant=Tenant("o", "t", "old")) as db:
-        kept = db.add(make_item())
-        node = db.graph.create_node("fact", "x")
-    with open_store(path, tenant=Tenant("o", "t", "new")) as db:
-        assert db.adopt_project("nobody") is False
-        assert db.adopt_project("old") is True
-        assert db.adopt_project("old") is False
-        assert db.get(kept).project == "new"
-        assert db.graph.get_node(node)
-        assert db.retrieve("class label")
-    with open_store(path, tenant=Tenant("x", "t", "old")) as foreign:
-        assert foreign.adopt_project("new") is False
 
 
 def test_a_new_name_is_not_waited_for_longer_than_was_said(tmp_path, make_item):

@@ -95,7 +95,61 @@ def test_three_engines_one_answer(tmp_path, monkeypatch):
         with open_store(tmp_path / "words.db") as words:
             words.add_many(items)
             assert has_word_index(words) == ["ok: up to row 90"]
+            engines = [store.stats()["engine"]["lexical"] for store in (fts5, words, plain)]
+            assert engines == ["fts5", "tantivy", "scan"]
             assert agree(answers(fts5), answers(words), answers(plain))
+
+
+SYLLABLES = re.findall(r"\w+", "ka to mi re lo sun ter vi pra den co sta ing mer bal fo")
+COMMON = re.findall(r"\w+", "the of to in a is for with and on this that how do I")
+
+
+def english_like(rng):
+    """A writer of texts in which a few words are common and most are rare."""
+    words = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 4))) for _ in range(3_000)]
+    shares = [1.0 / (place + 1) for place in range(len(words))]
+
+    def write(count):
+        chosen = rng.choices(words, shares, k=count)
+        return " ".join(word if rng.random() > 0.3 else rng.choice(COMMON) for word in chosen)
+
+    return write
+
+
+@pytest.mark.parametrize("rows, embedder", [(120, "static"), (250, "none"), (250, "static")])
+def test_sqlite_and_json_give_the_same_first_ten(tmp_path, rows, embedder):
+    """For every query, with levels, edited and archived memories, and confidence of any kind."""
+    rng = random.Random(rows)
+    write = english_like(rng)
+    items = [
+        MemoryItem(
+            title=write(rng.randint(2, 8)),
+            description=write(12),
+            content=write(rng.randint(10, 120)),
+            tags=[write(1)],
+            confidence=rng.choice((0.3, 0.5, 0.6, 0.8, 0.9)),
+            level=rng.choice(("project", "project", "team", "org")),
+        )
+        for _ in range(rows)
+    ]
+    items += [MemoryItem(f"Equal {n}", "The same.", "Same words.") for n in range(20)]
+    changes = rng.sample(range(rows), 30)
+    new = [write(12) for _ in changes]
+    with (
+        open_store(tmp_path / "m.db", embedder=embedder) as one,
+        open_store(f"json:{tmp_path}/m.json", embedder=embedder) as two,
+    ):
+        for store in (one, two):
+            ids = store.add_many(items)
+            with store.together():
+                for place, words in zip(changes, new, strict=True):
+                    store.update(ids[place], description=words)
+                    store.delete(ids[place - 1])
+        queries = [write(rng.choice((2, 4, 8, 15))) for _ in range(25)]
+        for query in [*queries, "equal same words"]:
+            found = [[(hit.item.memory_id, hit.score) for hit in store.retrieve(query, k=10)]
+                     for store in (one, two)]  # fmt: skip
+            assert found[0] == found[1], query
 
 
 @pytest.mark.req("RB-04")
@@ -152,6 +206,32 @@ def agree_nearly(worn, fresh):
         a.keys() == b.keys() and a == pytest.approx(b, abs=0.12)
         for a, b in zip(worn, fresh, strict=True)
     )
+
+
+def test_the_dead_in_a_word_index_do_not_count(tmp_path, large):
+    """A fifth was archived: a document frequency is of those who live, as in a fresh store."""
+    words = ("deploy", "restart", "restart rollback", "rollback", "deploy rollback", "restart")
+    items = [
+        MemoryItem(title=f"Step {n:03}", description=f"{words[n % 6]} it", content="Wait.")
+        for n in range(300)
+    ]
+    mine, others = Tenant("o", "t", "mine"), Tenant("o", "t", "others")
+    with (
+        open_store(tmp_path / "worn.db", tenant=mine) as worn,
+        open_store(tmp_path / "worn.db", tenant=others) as neighbour,
+        open_store(tmp_path / "fresh.db", tenant=mine) as fresh,
+    ):
+        neighbour.add_many(items[::7])
+        ids = worn.add_many(items)
+        with worn.together():
+            for place in range(300):
+                if place // 6 % 5 == 0:
+                    worn.delete(ids[place])
+        fresh.add_many(item for place, item in enumerate(items) if place // 6 % 5)
+        assert has_word_index(worn) == ["ok: up to row 343"]
+        for query in ("deploy", "restart", "deploy rollback", "rollback step"):
+            one, two = (store.retrieve(query, k=3) for store in (worn, fresh))
+            assert [hit.score for hit in one] == pytest.approx([hit.score for hit in two]), query
 
 
 @pytest.mark.req("CX-04")
@@ -275,6 +355,24 @@ def test_a_file_that_was_replaced_by_an_older_one_does_not_use_its_word_index(tm
         assert len(db.retrieve("zebra", k=50)) == 40
         assert not [hit for hit in db.retrieve("Recipe 17", k=50) if hit.item not in corpus(40)
                     and hit.item.title.startswith("Recipe") and db.get(hit.item.memory_id) is None]  # fmt: skip
+
+
+def test_building_a_word_index_removes_those_whose_store_is_gone(tmp_path, large):
+    stores = [tmp_path / name for name in ("gone.db", "kept.db", "new.db")]
+    folders = []
+    for path in stores:
+        if path.name == "new.db":
+            for file in tmp_path.glob("gone.db*"):
+                file.unlink()
+            strange = [folders[0].with_name(name) for name in ("mine-memory", "other")]
+            shutil.copytree(folders[0], strange[0])
+            strange[1].mkdir()
+        with open_store(path) as db:
+            db.add_many(corpus(40))
+            folders.append(folder_of(db))
+            assert has_word_index(db) == ["ok: up to row 40"]
+    assert [folder.exists() for folder in folders] == [False, True, True]
+    assert all(folder.exists() for folder in strange), "what is not ours is left alone"
 
 
 KILLED = """

@@ -95,7 +95,7 @@ def test_a_newer_schema_is_refused_and_left_alone(tmp_path):
         other.pragma("user_version", migrations.VERSION + 1)
     other.close()
     before = path.read_bytes()
-    with pytest.raises(SchemaTooNew, match="pip install --upgrade rlm-memory"):
+    with pytest.raises(SchemaTooNew, match=r"to upgrade, run `pip install \.`"):
         open_store(path)
     assert path.read_bytes() == before
 

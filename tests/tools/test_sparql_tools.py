@@ -14,7 +14,7 @@ from rlm.ontology.engine.local import LocalEngine
 from rlm.tools import sparql_tools
 from rlm.tools.sparql import QUERY_ROWS, SLICE_CHARS, SLICE_ROWS, VALUE_CHARS
 from rlm.tools.sparql_peek import PEEK_CHARS, PEEK_LIMIT
-from rlm.tools.sparql_schema import OVERVIEW_CHARS, SCHEMA_CHARS, SCHEMA_LIMIT, SchemaCache
+from rlm.tools.sparql_schema import OVERVIEW_CHARS, SCHEMA_CHARS, SCHEMA_LIMIT
 
 pytestmark = pytest.mark.req("UT-03")
 
@@ -363,38 +363,23 @@ def test_a_filter_may_go_into_the_name_and_a_wrong_one_is_told(call):
 
 
 @pytest.mark.req("UT-10")
-def test_a_schema_is_kept_until_the_data_changes(tmp_path, cache_dir, handles):
-    path, cache = tmp_path / "x.ttl", SchemaCache()
+def test_a_schema_is_kept_until_the_data_changes(tmp_path, handles):
+    path, cache = tmp_path / "x.ttl", tmp_path / "cache"
 
     def ask(name="x.ttl", **options):
-        with LocalEngine(tmp_path / name, cache_dir=cache_dir) as engine:
-            return tools(engine, handles, cache=cache)("schema", "classes", **options)
+        with LocalEngine(tmp_path / name, cache_dir=cache) as engine:
+            found = tools(engine, handles)("schema", "classes", **options)
+            return found["ontology"], [entry["uri"] for entry in found["classes"]]
 
     path.write_text("@prefix e: <http://e/> . e:a a e:First .")
-    first = ask()
-    assert [entry["uri"] for entry in first["classes"]] == ["e:First"] and cache.hits == 0
-    assert ask() == first and cache.hits == 1
-    first["classes"].clear()
-    assert len(ask()["classes"]) == 1, "what was returned is the caller's own"
-    assert ask(limit=1)["total"] == 1 and cache.hits == 2, "another question is another entry"
-    assert ask(use_cache=False)["total"] == 1 and cache.hits == 2
+    assert ask() == ("x", ["e:First"])
+    [kept] = cache.rglob("meta.json")
+    kept.write_text(kept.read_text().replace("http://e/First", "http://e/Kept"))
+    assert ask() == ("x", ["e:Kept"]) == ask(limit=1), "nothing is gathered again"
     (tmp_path / "copy.ttl").write_bytes(path.read_bytes())
-    assert ask("copy.ttl")["ontology"] == "copy" and cache.hits == 3, (
-        "the same content under another name"
-    )
+    assert ask("copy.ttl") == ("copy", ["e:Kept"]), "the same content under another name"
     path.write_text("@prefix e: <http://e/> . e:a a e:Second .")
-    assert [entry["uri"] for entry in ask()["classes"]] == ["e:Second"] and cache.hits == 3
-    assert ask()["classes"] and cache.hits == 4
-
-
-@pytest.mark.req("UT-10")
-def test_the_cache_holds_so_many_and_lets_the_oldest_go():
-    cache = SchemaCache(most=2)
-    for key in ("a", "b", "a", "c"):
-        cache.get((key,), lambda key=key: {"made": key})
-    assert cache.hits == 1
-    assert cache.get(("a",), lambda: {"made": "again"}) == {"made": "a"}
-    assert cache.get(("b",), lambda: {"made": "again"}) == {"made": "again"}
+    assert ask() == ("x", ["e:Second"])
 
 
 # -- sparql_peek

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,17 @@ from rlm.agent.spec import RunSpec
 from rlm.handles import Meter
 from rlm.handles import Store as Handles
 from rlm.learning.artifact import extract_trajectory_artifact
+from rlm.learning.claims import find_unseen_numbers, find_unseen_quotes
 from rlm.learning.confidence import Uses, uses_in
+from rlm.learning.evidence import Evidence
 from rlm.learning.extract_calls import CallReading
-from rlm.learning.grounding import find_ungrounded
+from rlm.learning.grounding import describe_doubt, find_ungrounded
 from rlm.learning.judge import judge_trajectory
 from rlm.learning.schema import terms_of
 from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client, is_language_model
 from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
-from rlm.loop.trace import Trace
+from rlm.loop.trace import ToolCall, Trace, numbers_in
 from rlm.store.secrets import scrub
 from rlm.store.types import Judgment, Run, Trajectory
 from rlm.tools import (
@@ -69,6 +72,7 @@ class Attempt:
         self.meter.memory_items_injected = len(recalled.injected)
         self.result = RLMResult("")
         self._artifact: dict[str, Any] | None = None
+        self._evidence: Evidence | None = None
         self.judgment: Judgment | None = None
         self.verdict: Verdict | None = None
         self.uses = Uses()
@@ -156,6 +160,8 @@ class Attempt:
             untimed=box.untimed,
             guidance=self.guidance,
             on_step=step,
+            check_answer=self._doubt if self.speaks else None,
+            trace=self.trace,
         )
         with ExitStack() as stack:
             log = self._open_log(stack)
@@ -182,10 +188,27 @@ class Attempt:
         self.judgment = judge_trajectory(
             self.artifact(),
             client=self.judge_client(),
-            grounding=self._find_ungrounded(),
+            evidence=self.evidence(),
+            grounding=self._find_ungrounded(self.result),
             verdict=self.verdict,
             usage=self.result.usage,
         )
+
+    def evidence(self) -> Evidence:
+        """What judge and extractor see; made once, after the loop has ended."""
+        if self._evidence is None:
+            self._evidence = Evidence.of_run(
+                self.query,
+                self.result.answer,
+                self.result.iterations,
+                map(self._with_rows, self.trace.calls),
+                not_found=self._find_unseen(self.result),
+            )
+        return self._evidence
+
+    def _doubt(self, result: RLMResult) -> str:
+        """What the model is told before its answer is taken; '' when all of it was seen."""
+        return describe_doubt([*self._find_ungrounded(result), *self._find_unseen(result)])
 
     @property
     def speaks(self) -> bool:
@@ -197,10 +220,11 @@ class Attempt:
         ended_early = self.result.error is not None or not self.result.converged
         return self.models.root if self.speaks and not ended_early else None
 
-    def _find_ungrounded(self) -> list[str]:
-        blocks = [block for turn in self.result.iterations for block in turn.code_blocks]
+    def _find_ungrounded(self, result: RLMResult) -> list[str]:
+        """The IRIs of the answer that nothing shows."""
+        blocks = [block for turn in result.iterations for block in turn.code_blocks]
         return find_ungrounded(
-            self.result.answer,
+            result.answer,
             [block.result.stdout for block in blocks],
             {} if self.graph is None else self.graph.meta.prefixes,
             self.trace if self.trace.calls else None,
@@ -208,7 +232,40 @@ class Attempt:
             code=[block.code for block in blocks],
             engine=None if self.graph is None else self.graph.engine,
             bare=self.bare,
+            results=self._result_texts(),
         )
+
+    def _find_unseen(self, result: RLMResult) -> list[str]:
+        """The numbers and quotations of the answer that nothing shows."""
+        blocks = [block for turn in result.iterations for block in turn.code_blocks]
+        texts = [
+            *(block.result.stdout for block in blocks),
+            *(call.response for block in blocks for call in block.sub_calls),
+            *self._result_texts(),
+        ]
+        seen = set[str]().union(*map(numbers_in, texts))
+        for call in map(self._with_rows, self.trace.calls):
+            seen |= call.numbers | ({str(call.rows)} if call.rows is not None else set())
+        keys = [
+            key for key in list(self.handles.keys()) if self.handles.ref(key).dtype == "context"
+        ]
+        given = map(self.handles.text, keys)
+        return [
+            *find_unseen_numbers(result.answer, seen, self.query),
+            *(f"“{quote}”" for quote in find_unseen_quotes(result.answer, chain(texts, given))),
+        ]
+
+    def _result_texts(self) -> list[str]:
+        """The rows behind the handles of this run's queries."""
+        keys = {call.key for call in self.trace.calls if call.tool == "sparql_query"} - {""}
+        return [self.handles.text(key) for key in sorted(keys) if key in self.handles]
+
+    def _with_rows(self, call: ToolCall) -> ToolCall:
+        """A call that returned a handle, with the number of rows behind it."""
+        if call.rows is not None or call.key not in self.handles:
+            return call
+        rows = self.handles.get(call.key)
+        return replace(call, rows=len(rows)) if isinstance(rows, list) else call
 
     @property
     def kind(self) -> str:
@@ -221,8 +278,13 @@ class Attempt:
         ).kind.name
 
     @property
+    def is_judged(self) -> bool:
+        """Whether there is a verdict to learn from."""
+        return self.judgment is not None and self.judgment.is_success is not None
+
+    @property
     def succeeded(self) -> bool:
-        return self.judgment is not None and self.judgment.is_success
+        return self.judgment is not None and bool(self.judgment.is_success)
 
     # -- what is kept
 

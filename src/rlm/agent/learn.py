@@ -36,8 +36,11 @@ def learn(
     Without `extract` nothing in the store changes: no memory, no confidence."""
     if not extract:
         return Learned(lessons=[Lessons()] * len(attempts))
-    lessons = [_credit(attempt) if _own_end(attempt) else Lessons() for attempt in attempts]
-    judged = [attempt for attempt in attempts if attempt.judgment is not None and _own_end(attempt)]
+    lessons = [
+        _credit(attempt) if attempt.is_judged and _own_end(attempt) else Lessons()
+        for attempt in attempts
+    ]
+    judged = [attempt for attempt in attempts if attempt.is_judged and _own_end(attempt)]
     if not judged or not _own_end(attempts[0]):
         return Learned(lessons=lessons)
     used = {hit.item.memory_id for attempt in attempts for hit in attempt.recalled.hits}
@@ -105,5 +108,9 @@ def _extract(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[Me
     verdicts = [attempt.judgment for attempt in attempts if attempt.judgment is not None]
     artifacts = [attempt.artifact() for attempt in attempts]
     return extract_contrast(
-        artifacts, verdicts, traces=[attempt.trace for attempt in attempts], **known
+        artifacts,
+        verdicts,
+        traces=[attempt.trace for attempt in attempts],
+        evidence=[attempt.evidence() for attempt in attempts],
+        **known,
     )

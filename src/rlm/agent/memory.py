@@ -18,11 +18,10 @@ from rlm.loop import RLMIteration
 from rlm.ontology.datasets.snapshot import open_persistent
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.views.summary import sense_card
-from rlm.ontology.views.views import Views
+from rlm.ontology.views.views import VIEWS, Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 from rlm.tools import Toolbox
-from rlm.tools.notebook import VIEWS
 from rlm.tools.views import dataset_tools
 
 Answered = tuple[str, list[RLMIteration], dict[str, Any], list[MemoryItem]]

@@ -116,7 +116,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with a hint where the name is a slip or belongs to another group."""
+        """As click does, with a hint where the name is misspelt or belongs to another group."""
         name = args[0]
         if name.startswith("-") or self.get_command(ctx, name) or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)

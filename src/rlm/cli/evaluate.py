@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli import output
-from rlm.cli.command import command, count, new_group, scaling_option
+from rlm.cli.command import count, scaling_option
+from rlm.cli.failure import INTERRUPTED
 from rlm.cli.output import one_line, print_json, print_table, print_text
-from rlm.cli.run import limit_options, take_limits
+from rlm.cli.run import model_options, take_limits
 from rlm.cli.session import Session
-from rlm.cli.train import INTERRUPTED, check_model, print_odd_tags, print_task
+from rlm.cli.train import check_model, print_odd_tags, print_task
 from rlm.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,17 +23,10 @@ if TYPE_CHECKING:
     from rlm.evaluate.report import ArmDifference, Summary
     from rlm.train import TaskOutcome
 
-app = new_group("Measuring.")
 
-
-@command(app, "eval")
 @click.option("--curriculum", required=True, metavar="FILE", help="The tasks, as YAML.")
-@click.option(
-    "--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline."
-)
-@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
 @count("--trials", default=1, most=1_000, doc="How often each task is run.")
-@limit_options(" for a task")
+@model_options(" for a task")
 @scaling_option()
 @click.option(
     "--arms",
@@ -40,7 +34,7 @@ app = new_group("Measuring.")
     metavar="LIST",
     help="Which to compare [off,packs,trained].",
 )
-@click.option("--all-tasks", is_flag=True, help="Also the tasks that are trained on.")
+@click.option("--all-tasks", is_flag=True, help="Measure the training tasks too.")
 @click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
 @click.option(
     "--store-dir", metavar="DIR", help="Keep the stores of the arms there, and use what is there."
@@ -58,15 +52,16 @@ def evaluate(
 ) -> int:
     """Measure a suite of tasks with and without memory.
 
-    The results stand side by side: memory off, the shipped packs, what training on the rest of the
-    suite taught. Your own store is not touched: every arm has one of its own. Only what is not held
-    out is trained on.
+    The results are shown side by side: memory off, the shipped packs, what training on the rest of
+    the suite taught. Your own store is not touched: every arm has one of its own. Only what is
+    not held out is trained on.
     """
     from rlm import evaluate as room
     from rlm.agent import RunSpec
     from rlm.packs.curriculum import read_curriculum
 
     if html is not None:
+        session.require_folder(Path(html).expanduser(), f"--html {html}")
         _check_writable(Path(html).expanduser())
     spec = RunSpec(limits=take_limits(given), **given)
     check_model(spec)
@@ -102,11 +97,11 @@ def evaluate(
     elif made.runs:
         _print_tables(made)
     if made.stopped:
-        session.talk(
+        session.notify(
             f"stopped early: {one_line(made.stopped)}; what is shown is what there was by then"
         )
     elif html is not None:
-        session.talk(f"the report is in {html}")
+        session.notify(f"the report is in {html}")
     return INTERRUPTED if made.stopped == "interrupted" else 2 if made.stopped else 0
 
 
@@ -126,7 +121,7 @@ def _check_writable(path: Path) -> None:
 def _print_run(session: Session, run: Measured, done: int, of: int) -> None:
     if not sys.stderr.isatty():
         verdict = "right" if run.success else "wrong"
-        session.talk(
+        session.notify(
             f"{done}/{of} {one_line(run.task_id)} {run.arm}: {verdict} in {run.steps} steps"
         )
 
@@ -145,7 +140,9 @@ def _print_tables(made: Evaluation) -> None:
     print_table(
         ("memory", "right", "success [95 %]", "steps [95 %]", "tokens", "leakage", "flags"), rows
     )
-    output.talk("leakage: most characters of one call / of guidance; flags: runs over 1,000/4,000")
+    output.notify(
+        "leakage: most characters of one call / of guidance; flags: runs over 1,000/4,000"
+    )
     gaps = made.differences()
     if gaps:
         print_text("")
@@ -158,7 +155,7 @@ def _print_tables(made: Evaluation) -> None:
     print_table(("kind", *made.arms), by_kind)
     for arm, each in sums.items():
         for flag in each.flags:
-            output.talk(f"leakage, {arm}: {one_line(flag)}")
+            output.notify(f"leakage, {arm}: {one_line(flag)}")
 
 
 def _gap(gap: ArmDifference) -> tuple[object, ...]:

@@ -23,6 +23,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "rlm memory list --outcome failure --limit 10",
         "rlm memory list --pack core_v1 --json",
     ),
+    "memory stats": ("rlm memory stats", "rlm memory stats --project other --json"),
     "memory import": ("rlm memory import memories.json",),
     "memory show": ("rlm memory show 3f2a91c0",),
     "memory edit": (
@@ -75,6 +76,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "pack import": ("rlm pack import core_v1", "rlm pack import team.jsonl --level team"),
     "pack export": ("rlm pack export team.jsonl --name team --key team.pem",),
     "pack verify": ("rlm pack verify core_v1",),
+    "pack list": ("rlm pack list",),
     "pack rollback": ("rlm pack rollback core_v1",),
     "pack sign": ("rlm pack sign team.jsonl --seal --key team.pem",),
     "pack keygen": ("rlm pack keygen team.pem",),

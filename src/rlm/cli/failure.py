@@ -9,14 +9,13 @@ from contextlib import suppress
 import click
 
 from rlm.cli.output import encode_json, plain
-from rlm.errors import NotFound, RLMError
+from rlm.errors import REINSTALL, NotFound, RLMError
 
-REINSTALL = "run `pip install .` again where rlm was installed from"
 DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
 
 def report(error: BaseException, *, as_json: bool) -> int:
-    """Say what went wrong and return the exit code. What nobody foresaw is raised again."""
+    """Say what went wrong and return the exit code. An unexpected error is raised again."""
     if isinstance(error, SystemExit):
         raise error
     if isinstance(error, click.exceptions.Exit):
@@ -26,7 +25,7 @@ def report(error: BaseException, *, as_json: bool) -> int:
         return DONE
     kind, message = _describe(error)
     line = " ".join(message.split())
-    with suppress(BrokenPipeError):  # nobody listens any more; the exit code still says it
+    with suppress(BrokenPipeError):  # the reader is gone; the exit code still says it
         if as_json:
             print(encode_json({"error": {"type": kind, "message": line}}), file=sys.stderr)
         else:
@@ -37,7 +36,7 @@ def report(error: BaseException, *, as_json: bool) -> int:
 
 
 def _describe(error: BaseException) -> tuple[str, str]:
-    """The kind of an error and what to say of it; one that nobody foresaw is raised again."""
+    """The kind of an error and what to say of it; an unexpected one is raised again."""
     kind = type(error).__name__
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return "Interrupted", "interrupted: what was not finished was not written"
@@ -81,7 +80,7 @@ def _usage(error: click.ClickException) -> str:
 
 def _detach_stdout() -> None:
     """Point stdout at nothing, or the interpreter complains when it flushes at exit."""
-    with suppress(OSError, ValueError):  # stdout is no file: a test, or somebody else's stream
+    with suppress(OSError, ValueError):  # stdout is not a file: a test, or another program's stream
         number = os.open(os.devnull, os.O_WRONLY)
         os.dup2(number, sys.stdout.fileno())
         os.close(number)

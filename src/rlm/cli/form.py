@@ -59,14 +59,14 @@ def read_form(text: str, item: MemoryItem) -> dict[str, Any]:
     unknown = sorted(values.keys() - before.keys())
     if unknown:
         known = ", ".join(before)
-        raise ValidationError(f"{unknown[0]!r} is no field of the form; these are: {known}")
+        raise ValidationError(f"{unknown[0]!r} is not a field of the form; the fields are: {known}")
     after = {**before, **values}
     changed = [name for name in before if after[name] != before[name]]
     changes = {name: after[name] for name in changed if name not in _SCOPE}
     if any(name in _SCOPE for name in changed):
         changes["scope"] = {name: after[name] for name in _SCOPE}
-    content = parts[2].strip()
-    if content != item.content.strip():
+    content = parts[2].strip("\n").rstrip()
+    if content != item.content.strip("\n").rstrip():
         changes["content"] = content
     return changes
 

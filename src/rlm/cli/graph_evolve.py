@@ -14,7 +14,9 @@ from rlm.store.graph import copy_graph
 if TYPE_CHECKING:
     from rlm.store.evolution import EvolutionReport
 
-dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be done, and do not.")
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Show what would be done, without doing it."
+)
 
 
 @dry_run_option
@@ -23,19 +25,19 @@ def consolidate(session: Session, **options: Any) -> None:
     _evolve(session, "consolidate", **options)
 
 
-@unit("--min-confidence", "How sure it must be [0.8].")
-@count("--min-accesses", default=2, least=0, doc="How often it must have been used.")
+@unit("--min-confidence", "The least confidence [0.8].")
+@count("--min-accesses", default=2, least=0, doc="The least number of accesses.")
 @dry_run_option
 def promote(session: Session, **options: Any) -> None:
-    """Move from the session to the longterm tier what is believed and was used."""
+    """Move from the session to the longterm tier nodes of high confidence that were used."""
     _evolve(session, "promote", **options)
 
 
-@unit("--per-month", "What 30 days without use cost [0.05].")
-@unit("--archive-below", "What falls below goes to the archive [0.1].")
+@unit("--per-month", "Confidence lost in 30 days without use [0.05].")
+@unit("--archive-below", "Nodes below this confidence go to the archive [0.1].")
 @dry_run_option
 def decay(session: Session, **options: Any) -> None:
-    """Lower the confidence of what is not used. Often or seldom comes to the same."""
+    """Lower the confidence of what is not used. How often it is run makes no difference."""
     _evolve(session, "decay", **options)
 
 
@@ -64,7 +66,7 @@ def _evolve(session: Session, operation: str, **options: Any) -> None:
     rows += [(node, "skipped", "changed since, or gone") for node in report.skipped]
     if rows:
         print_table(("id", "what", "change"), rows)
-    session.talk(_summary(report, len(rows)))
+    session.notify(_summary(report, len(rows)))
 
 
 def _summary(report: EvolutionReport, rows: int) -> str:
@@ -80,8 +82,9 @@ def _summary(report: EvolutionReport, rows: int) -> str:
 @click.argument("target", metavar="STORE")
 def copy(session: Session, target: str) -> None:
     """Copy the graph into another store, with its ids and its history; twice adds nothing."""
-    from rlm.store.open import open_store
+    from rlm.store.open import locate_store, open_store
 
+    session.require_folder(locate_store(target)[1], target)
     with session.reading() as store:
         source = store.graph
         with open_store(target, tenant=session.tenant, origin="cli") as other:

@@ -11,26 +11,27 @@ import click
 
 from rlm.cli.command import count, unit, with_options, words
 from rlm.cli.ids import find_node
-from rlm.cli.output import print_fields, print_json, print_table, print_text
+from rlm.cli.output import print_fields, print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import NotFound, ValidationError
 from rlm.store.graph import DIRECTIONS
 from rlm.store.types import EDGE_TYPES, NODE_TYPES, ROLES, TIERS
 
 if TYPE_CHECKING:
+    from rlm.store.backend import MemoryBackend
     from rlm.store.graph import ConfidenceChange, Edge, Evolution, Node, NodeHit
 
 FILTERS = (
     words("--type", NODE_TYPES, "Only nodes of this type."),
     words("--tier", TIERS, "Only this tier (default: all but the archive)."),
-    unit("--min-confidence", "Only from here up."),
+    unit("--min-confidence", "Only with at least this confidence."),
 )
 
 
 @click.argument("query", nargs=-1, required=True)
 @with_options(FILTERS)
 @count("--limit", default=10, most=1_000, doc="How many, at most.")
-@click.option("--explain", is_flag=True, help="Say why each came back.")
+@click.option("--explain", is_flag=True, help="Explain the score of each hit.")
 def search(
     session: Session, query: tuple[str, ...], limit: int, explain: bool, **filters: Any
 ) -> int:
@@ -38,23 +39,20 @@ def search(
 
     Words in double quotes must occur in that order.
     """
-    hits: list[NodeHit] = []
-    if not session.lacks_store():
-        with session.reading() as store:
-            hits = store.graph.search(" ".join(query), limit, explain=explain, **filters)
-        if not hits:
-            session.talk("nothing found")
-    if session.json:
-        print_json([_hit_dict(hit) for hit in hits])
-    elif explain:
+    hits: list[NodeHit] = session.list_rows(
+        lambda store: store.graph.search(" ".join(query), limit, explain=explain, **filters),
+        "nothing found",
+    )
+    if explain and not session.json:
         for number, hit in enumerate(hits, start=1):
             print_text(f"{number}. {hit.node.id}  {hit.node.type}\n   {hit.snippet}\n   {hit.why}")
-    elif hits:
+    else:
+        headers = ("score", "id", "type", "tier", "content")
         rows = [
             (f"{hit.score:.3f}", hit.node.id, hit.node.type, hit.node.tier, str(hit.snippet))
             for hit in hits
         ]
-        print_table(("score", "id", "type", "tier", "content"), rows, prose=("content",))
+        session.show_table([_hit_dict(hit) for hit in hits], headers, rows, ("content",))
     return 0 if hits else 1
 
 
@@ -73,20 +71,14 @@ def _short(node: Node, limit: int = 160) -> str:
 @count("--limit", default=50, doc="How many, at most.")
 def list_nodes(session: Session, limit: int, **filters: Any) -> None:
     """List nodes, the last changed first."""
-    found: list[Node] = []
-    if not session.lacks_store():
-        with session.reading() as store:
-            found = store.graph.query_nodes(limit=limit, **filters)
-        if not found:
-            session.talk("no nodes")
-    if session.json:
-        print_json([node.to_dict() for node in found])
-        return
-    if found:
-        headers = ("id", "changed", "type", "tier", "conf", "content")
-        print_table(headers, [_row(node) for node in found], prose=("content",))
+    found: list[Node] = session.list_rows(
+        lambda store: store.graph.query_nodes(limit=limit, **filters), "no nodes"
+    )
+    headers = ("id", "changed", "type", "tier", "conf", "content")
+    documents, rows = [node.to_dict() for node in found], [_row(node) for node in found]
+    session.show_table(documents, headers, rows, ("content",))
     if len(found) == limit:
-        session.talk(f"the last {limit}: more with --limit")
+        session.notify(f"the last {limit}: more with --limit")
 
 
 def _row(node: Node) -> tuple[object, ...]:
@@ -163,31 +155,28 @@ def list_edges(
 ) -> None:
     """List edges, the heaviest first; or those of one node."""
     if node is None and (direction or role):
-        raise ValidationError("--direction and --role say how a node takes part: give --node ID")
-    found: list[Edge] = []
-    if not session.lacks_store():
-        with session.reading() as store:
-            if node is None:
-                found = store.graph.list_edges(limit=limit, **filters)
-            else:
-                where = (find_node(store, node), direction or "both")
-                found = store.graph.get_links(*where, role=role, **filters)[:limit]
-        if not found:
-            session.talk("no edges")
-    if session.json:
-        print_json([edge.to_dict() for edge in found])
-    elif found:
-        rows = [
-            (edge.id, edge.type, f"{edge.weight:g}", edge.label or "", _members(edge))
-            for edge in found
-        ]
-        print_table(("id", "type", "weight", "label", "members"), rows, prose=("label", "members"))
+        raise ValidationError(
+            "--direction and --role need the node that they are about: give --node ID"
+        )
+
+    def read(store: MemoryBackend) -> list[Edge]:
+        if node is None:
+            return store.graph.list_edges(limit=limit, **filters)
+        where = (find_node(store, node), direction or "both")
+        return store.graph.get_links(*where, role=role, **filters)[:limit]
+
+    found = session.list_rows(read, "no edges")
+    rows = [
+        (edge.id, edge.type, f"{edge.weight:g}", edge.label or "", _members(edge)) for edge in found
+    ]
+    headers = ("id", "type", "weight", "label", "members")
+    session.show_table([edge.to_dict() for edge in found], headers, rows, ("label", "members"))
 
 
 @click.argument("node_id", metavar="[ID]", required=False)
 @count("--limit", default=50, doc="How many lines of the log, at most.")
 def history(session: Session, node_id: str | None, limit: int) -> None:
-    """What became of a node, or of all, newest first: changes, tiers, confidence.
+    """Show the history of a node, or of all, newest first: changes, tiers, confidence.
 
     The number before a line is what `rlm graph undo` takes.
     """
@@ -200,7 +189,7 @@ def history(session: Session, node_id: str | None, limit: int) -> None:
             log, changes = graph.evolution(full_id, limit), graph.confidence_history(full_id)
         changes = changes[::-1][:limit]
         if not log:
-            session.talk("no history")
+            session.notify("no history")
     if session.json:
         print_json(_dicts(evolution=log, confidence=changes))
         return

@@ -32,8 +32,8 @@ reason_option = click.option("--reason", metavar="TEXT", help="Why; the history 
 
 @click.argument("type", type=click.Choice(NODE_TYPES), metavar="TYPE")
 @click.argument("content")
-@words("--tier", TIERS, "How long it is to live [task].")
-@unit("--confidence", "How sure it is [0.5].")
+@words("--tier", TIERS, "Its tier [task].")
+@unit("--confidence", "Its confidence [0.5].")
 @with_options(FIELDS)
 def add(session: Session, type: str, content: str, metadata: str | None, **values: Any) -> None:
     """Add a node. Prints its id.
@@ -64,7 +64,7 @@ def _object(text: str | None) -> dict[str, Any] | None:
 @click.argument("type", type=click.Choice(EDGE_TYPES), metavar="EDGE_TYPE")
 @click.argument("label")
 @click.argument("nodes", metavar="NODE[:ROLE]...", nargs=-1, required=True)
-@_weight("How strong it is [1].", default=1.0)
+@_weight("Its weight [1].", default=1.0)
 def link(session: Session, type: str, label: str, nodes: tuple[str, ...], weight: float) -> None:
     """Join nodes with one edge. Prints the edge's id.
 
@@ -83,8 +83,8 @@ def link(session: Session, type: str, label: str, nodes: tuple[str, ...], weight
 @click.argument("node_id", metavar="ID")
 @words("--type", NODE_TYPES, "Another type.")
 @click.option("--content", metavar="TEXT", help="What it says; - reads stdin.")
-@words("--tier", TIERS, "How long it is to live.")
-@unit("--confidence", "How sure it is.")
+@words("--tier", TIERS, "Its tier.")
+@unit("--confidence", "Its confidence.")
 @with_options(FIELDS)
 @reason_option
 def edit(session: Session, node_id: str, reason: str | None, **values: Any) -> None:
@@ -112,7 +112,7 @@ def edit(session: Session, node_id: str, reason: str | None, **values: Any) -> N
 
 def _tell_changed(session: Session, full_id: str, changed: list[str]) -> None:
     session.show({"id": full_id, "changed": changed}, full_id)
-    session.talk(f"changed {', '.join(changed)}" if changed else "nothing changed")
+    session.notify(f"changed {', '.join(changed)}" if changed else "nothing changed")
 
 
 @click.argument("node_ids", metavar="ID...", nargs=-1, required=True)
@@ -132,7 +132,7 @@ def remove(session: Session, node_ids: tuple[str, ...], reason: str | None) -> N
 @click.argument("edge_id", metavar="EDGE")
 @words("--type", EDGE_TYPES, "Another type.")
 @click.option("--label", metavar="TEXT", help="Another label.")
-@_weight("How strong it is.")
+@_weight("Its weight.")
 @reason_option
 def relink(session: Session, edge_id: str, reason: str | None, **values: Any) -> None:
     """Change an edge, which keeps its id and its members."""
@@ -154,7 +154,7 @@ def relink(session: Session, edge_id: str, reason: str | None, **values: Any) ->
 def unlink(
     session: Session, edge_ids: tuple[str, ...], between: tuple[str, str] | None, reason: str | None
 ) -> None:
-    """Remove edges for good; their nodes stay, and the history keeps what they joined.
+    """Delete edges permanently; their nodes stay, and the history keeps what they joined.
 
     `rlm graph show NODE` has their ids, of which the beginning is enough.
     """
@@ -178,4 +178,4 @@ def _tell(session: Session, done: dict[str, bool], did: str, otherwise: str) -> 
         return
     for each, gone in done.items():
         print_text(each)
-        session.talk(did if gone else otherwise)
+        session.notify(did if gone else otherwise)

@@ -1,4 +1,4 @@
-"""Ids as a person types them: whole, or the first characters if those say which one is meant."""
+"""Ids as a person types them: whole, or the first characters if those are unique."""
 
 from __future__ import annotations
 

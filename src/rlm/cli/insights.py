@@ -50,12 +50,12 @@ def insights(session: Session, limit: int, runs: int) -> None:
     print_text(f"{runs_read}, {found.judged:,} judged{rate}; {given}.")
     if not found.memories and not found.tasks:
         make = "`rlm memory train` or `rlm run --ontology FILE` make some"
-        session.talk(f"no run was given a memory yet: {make}{others}")
+        session.notify(f"no run was given a memory yet: {make}{others}")
         return
     for verdict in VERDICTS:
         _print_verdict(verdict, found.of(verdict), limit)
     _print_tasks(found, limit)
-    session.talk(LEGEND)
+    session.notify(LEGEND)
 
 
 def _print_tasks(found: Insights, limit: int) -> None:

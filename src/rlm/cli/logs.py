@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli.command import command, count, new_group
-from rlm.cli.output import one_line, print_json, print_table, print_text
+from rlm.cli.output import one_line, print_json, print_text
 from rlm.cli.session import Session, elsewhere
 from rlm.errors import NotFound
 
@@ -30,12 +30,10 @@ def list_(session: Session, limit: int) -> None:
             found = store.recent_runs(limit)
             others = "" if found else elsewhere(store, "trajectories")
         if not found:
-            session.talk(f"no run is kept here yet: `rlm run` keeps every one{others}")
-    if session.json:
-        print_json([_to_dict(run, trajectory) for run, trajectory in found])
-    elif found:
-        headers = ("id", "when (UTC)", "model", "steps", "answered", "question")
-        print_table(headers, [_row(*each) for each in found], prose=("question",))
+            session.notify(f"no run is kept here yet: `rlm run` keeps every one{others}")
+    headers = ("id", "when (UTC)", "model", "steps", "answered", "question")
+    documents, rows = [_to_dict(*each) for each in found], [_row(*each) for each in found]
+    session.show_table(documents, headers, rows, ("question",))
 
 
 def _to_dict(run: Run, trajectory: Trajectory) -> dict[str, Any]:
@@ -115,12 +113,12 @@ def _show_stored(session: Session, run: Run, trajectory: Trajectory) -> None:
     ]
     for line in lines:
         print_text(line)
-    session.talk("no log was written of this run: --log-dir DIR keeps one")
+    session.notify("no log was written of this run: --log-dir DIR keeps one")
 
 
 def _head_lines(metadata: dict[str, Any], turns: int) -> list[str]:
     ended = metadata.get("ended") or {}
-    how = f"(the log does not say: the run was killed, or goes on), {turns} steps"
+    how = f"(the log does not say: the run was killed, or is still running), {turns} steps"
     if ended:
         usage = ended.get("usage") or {}
         tokens = (usage.get("input_tokens") or 0) + (usage.get("output_tokens") or 0)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import click
 
 from rlm.cli.command import words
 from rlm.cli.output import number_of, print_fields, print_json
 from rlm.cli.session import Session
-from rlm.errors import ValidationError
+from rlm.cli.text import read_bytes
 from rlm.store.types import LEVELS
 
 NAMED = 20
-"""So many refusals are told one by one; `--json` has them all."""
+"""At most this many refusals are printed one by one; `--json` has them all."""
 
 
 @click.argument("file")
@@ -23,12 +20,13 @@ def import_(session: Session, file: str, level: str) -> int:
     """Add the memories of a plain file: a JSON list, as an older MemoryStore wrote it, or one JSON
     object a line; - reads stdin.
 
-    What the store has already stays as it is, and what is no memory is refused, with the reason:
+    What the store has already stays as it is; an entry that is not a memory is refused, with why:
     then the exit code is 1. A file of `rlm pack export` comes back with `rlm pack import`.
     """
-    from rlm.store.itemfile import import_records, read_records
+    from rlm.store.itemfile import MOST_BYTES, import_records, read_records
 
-    records = read_records(_read(file), "stdin" if file == "-" else file)  # before a store is made
+    data = read_bytes(file, MOST_BYTES)
+    records = read_records(data, "stdin" if file == "-" else file)  # before a store is made
     with session.store() as store:
         report = import_records(records, store, level=level)
     if session.json:
@@ -39,19 +37,7 @@ def import_(session: Session, file: str, level: str) -> int:
     print_fields([(name, str(count)) for name, count in counts.items()])
     for refusal in report.refused[:NAMED]:
         title = f" ({refusal.title})" if refusal.title else ""
-        session.talk(f"{refusal.place}{title}: {refusal.reason}")
+        session.notify(f"{refusal.place}{title}: {refusal.reason}")
     if len(report.refused) > NAMED:
-        session.talk(f"… and {number_of(len(report.refused) - NAMED, 'other', 'others')}")
+        session.notify(f"… and {number_of(len(report.refused) - NAMED, 'other', 'others')}")
     return 1 if report.refused else 0
-
-
-def _read(file: str) -> bytes:
-    from rlm.store.itemfile import MOST_BYTES
-
-    if file == "-":
-        return sys.stdin.buffer.read(MOST_BYTES + 1)
-    try:
-        with Path(file).expanduser().open("rb") as stream:
-            return stream.read(MOST_BYTES + 1)
-    except OSError as exc:
-        raise ValidationError(f"{file} cannot be read: {exc.strerror}") from exc

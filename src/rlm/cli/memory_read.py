@@ -8,7 +8,7 @@ import click
 
 from rlm.cli.command import count, words
 from rlm.cli.ids import find_memory
-from rlm.cli.output import print_fields, print_json, print_table, print_text
+from rlm.cli.output import print_fields, print_json, print_text
 from rlm.cli.session import Session, elsewhere
 from rlm.cli.text import read_stdin
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, TRUSTS
@@ -26,7 +26,7 @@ HIT_FIELDS = (
 
 @click.argument("query", nargs=-1, required=True)
 @count("-k", default=5, most=MOST, doc="How many, at most.")
-@click.option("--explain", is_flag=True, help="Say why each came back.")
+@click.option("--explain", is_flag=True, help="Explain the score of each hit.")
 @words("--outcome", OUTCOMES, "Only lessons of this kind.")
 @click.option("--ontology", metavar="NAME", help="Only what applies to this ontology.")
 def search(
@@ -45,19 +45,18 @@ def search(
             scope = Scope(ontology=ontology) if ontology else None
             hits = store.retrieve(task, k, scope=scope, **given)
         if not hits:
-            session.talk(f"nothing found{_why_nothing(session, task)}")
-    if session.json:
-        print_json([_hit_dict(hit) for hit in hits])
-    elif given["explain"]:
+            session.notify(f"nothing found{_why_nothing(session, task)}")
+    if given["explain"] and not session.json:
         for number, hit in enumerate(hits, start=1):
             item = hit.item
             print_text(f"{number}. {item.memory_id}  {item.title}")
             print_text(f"   {item.description}\n   {hit.why}")
-    elif hits:
+    else:
         rows = [
             (f"{score:.3f}", item.memory_id, item.title, item.description) for item, score in hits
         ]
-        print_table(("score", "id", "title", "description"), rows, prose=("title", "description"))
+        headers = ("score", "id", "title", "description")
+        session.show_table([_hit_dict(hit) for hit in hits], headers, rows, headers[2:])
     return 0 if hits else 1
 
 
@@ -83,14 +82,14 @@ def _hit_dict(hit: Hit) -> dict[str, Any]:
     return {"memory_id": hit.item.memory_id, "score": round(hit.score, 6), **fields, **why}
 
 
-@words("--source", SOURCE_TYPES, "Only what came from there.")
+@words("--source", SOURCE_TYPES, "Only memories from this source.")
 @words("--outcome", OUTCOMES, "Only lessons of this kind.")
-@words("--trust", TRUSTS, "Only what is trusted so far.")
-@words("--level", LEVELS, "Only what is shared this far.")
+@words("--trust", TRUSTS, "Only memories with this trust.")
+@words("--level", LEVELS, "Only memories of this level.")
 @click.option("--tag", metavar="TAG", help="Only what has this tag.")
 @click.option("--ontology", metavar="NAME", help="Only what is scoped to this ontology.")
-@click.option("--pack", metavar="NAME", help="Only what this pack brought.")
-@click.option("--archived", is_flag=True, help="The archive instead.")
+@click.option("--pack", metavar="NAME", help="Only memories from this pack.")
+@click.option("--archived", is_flag=True, help="List the archive instead.")
 @count("--limit", default=50, doc="How many, at most.")
 @count("--offset", default=0, least=0, doc="How many to skip.")
 def list_memories(
@@ -105,15 +104,14 @@ def list_memories(
             known = found or session.json or store.stats()["memories"]
             others = "" if known else elsewhere(store, "memories")
         if not found:
-            session.talk("the archive is empty" if filters["archived"] else f"no memories{others}")
-    if session.json:
-        print_json([item.to_dict() for item in found])
-        return
-    if found:
-        headers = ("id", "made", "level", "outcome", "trust", "conf", "title")
-        print_table(headers, [_row(item) for item in found], prose=("title",))
+            session.notify(
+                "the archive is empty" if filters["archived"] else f"no memories{others}"
+            )
+    headers = ("id", "made", "level", "outcome", "trust", "conf", "title")
+    documents, rows = [item.to_dict() for item in found], [_row(item) for item in found]
+    session.show_table(documents, headers, rows, ("title",))
     if len(found) == limit:
-        session.talk(f"the newest {limit}: more with --limit or --offset")
+        session.notify(f"the newest {limit}: more with --limit or --offset")
 
 
 def _row(item: MemoryItem) -> tuple[object, ...]:
@@ -149,7 +147,7 @@ def _text(value: Any) -> Any:
 
 
 def stats(session: Session) -> None:
-    """Count what there is, and say which engines are live."""
+    """Count what the store holds, and name the engines in use."""
     with session.reading() as store:
         counts = store.stats()
     texts = {name.replace("_", " "): _count_text(value) for name, value in counts.items()}

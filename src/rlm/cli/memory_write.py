@@ -10,7 +10,7 @@ import click
 from rlm import config
 from rlm.cli.command import count, unit, with_options, words
 from rlm.cli.ids import find_memory, name_memory
-from rlm.cli.output import print_json, print_table, print_text
+from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.cli.text import read_text
 from rlm.errors import RLMError, ValidationError
@@ -33,13 +33,13 @@ FIELDS = (
     _text("--description", "One sentence (default: the content's first line)."),
     _text("--content", "The steps to take; - reads stdin."),
     _text("--file", "Read the content from a file.", "PATH"),
-    _list("--tag", "tags", "TAG", "Repeat it for several."),
+    _list("--tag", "tags", "TAG", "A tag; repeatable."),
     click.option("--task", "task_query", metavar="TEXT", help="The task that taught it."),
     _text("--ontology", "It applies to this ontology only.", "NAME"),
-    _list("--task-type", "task_types", "NAME", "It applies to such tasks."),
-    _list("--tool", "tools", "NAME", "It needs this tool."),
+    _list("--task-type", "task_types", "NAME", "It applies to tasks of this type; repeatable."),
+    _list("--tool", "tools", "NAME", "It needs this tool; repeatable."),
     words("--outcome", OUTCOMES, "What kind of lesson it is."),
-    unit("--confidence", "How sure it is."),
+    unit("--confidence", "Its confidence."),
 )
 SCOPE = ("ontology", "task_types", "tools")
 MESSAGES = {
@@ -77,11 +77,11 @@ def add(
     trust = None if stored is None else stored.trust
     document = {"memory_id": memory_id, "status": status, "trust": trust, "redacted": redacted}
     session.show(document, memory_id)
-    session.talk(MESSAGES[status])
+    session.notify(MESSAGES[status])
     if redacted:
-        session.talk(f"it held secrets ({', '.join(redacted)}), which were left out of the store")
+        session.notify(f"it held secrets ({', '.join(redacted)}), which were left out of the store")
     if stored is not None and trust == "quarantined":
-        session.talk(f"quarantined ({_reason(stored)}): see `rlm memory review`")
+        session.notify(f"quarantined ({_reason(stored)}): see `rlm memory review`")
 
 
 def _redactions(item: MemoryItem) -> set[str]:
@@ -121,7 +121,7 @@ def edit(
     changed = sorted(changes)
     document = {"memory_id": new.memory_id, "was": old.memory_id, "changed": changed}
     session.show(document, new.memory_id)
-    session.talk(f"changed {', '.join(changed)}" if changes else "nothing changed")
+    session.notify(f"changed {', '.join(changed)}" if changes else "nothing changed")
 
 
 def _as_list(value: Any) -> Any:
@@ -148,15 +148,15 @@ def _edit_form(session: Session, item: MemoryItem, store: MemoryBackend) -> dict
 
 
 @click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
-@click.option("--hard", is_flag=True, help="Remove it for good; needs --yes.")
-@click.option("--yes", is_flag=True, help="Yes, for good.")
+@click.option("--hard", is_flag=True, help="Delete it permanently; needs --yes.")
+@click.option("--yes", is_flag=True, help="Confirm --hard.")
 def remove(session: Session, memory_ids: tuple[str, ...], hard: bool, yes: bool) -> None:
     """Archive memories: `rlm memory restore` brings one back.
 
     All ids are looked up first; if one is unknown, nothing is changed.
     """
     if hard and not yes:
-        raise ValidationError("--hard removes a memory for good: add --yes if that is meant")
+        raise ValidationError("--hard deletes a memory permanently: add --yes to confirm")
     with session.changing() as store, store.together():
         found = dict(name_memory(store, each) for each in memory_ids)
         done = {each: store.purge(each) if hard else store.delete(each) for each in found}
@@ -167,7 +167,7 @@ def remove(session: Session, memory_ids: tuple[str, ...], hard: bool, yes: bool)
         return
     for each, gone in done.items():
         print_text(each)
-        session.talk(f"{word}: {found[each]}" if gone else "it was in the archive already")
+        session.notify(f"{word}: {found[each]}" if gone else "it was in the archive already")
 
 
 @click.argument("memory_id", metavar="ID")
@@ -178,7 +178,7 @@ def restore(session: Session, memory_id: str) -> None:
         done = store.restore(item.memory_id)
     status = "restored" if done else "unchanged"
     session.show({"memory_id": item.memory_id, "status": status}, item.memory_id)
-    session.talk(f"restored: {item.title}" if done else "it was not in the archive")
+    session.notify(f"restored: {item.title}" if done else "it was not in the archive")
 
 
 @click.option("--approve", metavar="ID|all", multiple=True, help="Trust it; repeatable.")
@@ -200,33 +200,29 @@ def review(session: Session, approve: tuple[str, ...], reject: tuple[str, ...], 
                 decided["approved" if _approve(store, item) else "kept"].append(item.memory_id)
             decided["rejected"] = [each for each in bad if store.delete(each)]
         if not good and not bad:
-            session.talk("nothing is in quarantine")
+            session.notify("nothing is in quarantine")
     session.show(decided, *(f"{verb}\t{each}" for verb, ids in decided.items() for each in ids))
     for each in decided["kept"]:
         hint = "`rlm memory edit` it first"
-        session.talk(f"{each} repeats recalled text and stays in quarantine: {hint}")
+        session.notify(f"{each} repeats recalled text and stays in quarantine: {hint}")
     return 1 if decided["kept"] else 0
 
 
 def _list_quarantine(session: Session, limit: int) -> None:
-    found: list[MemoryItem] = []
-    if not session.lacks_store():
-        with session.reading() as store:
-            found = store.list_items(trust="quarantined", limit=limit)
-        if not found:
-            session.talk("nothing is in quarantine")
+    found = session.list_rows(
+        lambda store: store.list_items(trust="quarantined", limit=limit), "nothing is in quarantine"
+    )
     rows = [(item.memory_id, item.title, _reason(item)) for item in found]
-    if session.json:
-        names = ("memory_id", "title", "reason", "content")
-        texts = [(*row, item.content) for row, item in zip(rows, found, strict=True)]
-        print_json([dict(zip(names, each, strict=True)) for each in texts])
-    elif found:
-        print_table(("id", "title", "why"), rows, prose=("title", "why"))
-        session.talk("read one with `rlm memory show ID`; then --approve ID or --reject ID")
+    names = ("memory_id", "title", "reason", "content")
+    texts = [(*row, item.content) for row, item in zip(rows, found, strict=True)]
+    documents = [dict(zip(names, each, strict=True)) for each in texts]
+    session.show_table(documents, ("id", "title", "why"), rows, ("title", "why"))
+    if found:
+        session.notify("read one with `rlm memory show ID`; then --approve ID or --reject ID")
 
 
 def _find_quarantined(store: MemoryBackend, names: tuple[str, ...]) -> dict[str, MemoryItem]:
-    """The quarantined memories that are meant, each looked up before any is changed."""
+    """The quarantined memories of these names, each looked up before any is changed."""
     if "all" in names:
         return {item.memory_id: item for item in store.list_items(trust="quarantined", limit=2**31)}
     found = {item.memory_id: item for item in (find_memory(store, name) for name in names)}

@@ -48,9 +48,9 @@ def _views(session: Session, given: Mapping[str, Any]) -> Iterator[Views]:
     with open_engine(session, given["source"], given["format_"]) as engine:
         views = Views(engine, lang=lang)
         if views.meta.sampled:
-            session.talk(f"{given['source']} is an endpoint: counts and lists come from samples")
+            session.notify(f"{given['source']} is an endpoint: counts and lists come from samples")
         elif note := missing_language(views.meta.languages, lang):
-            session.talk(note)
+            session.notify(note)
         with output.waiting("asking"):
             yield views
 
@@ -100,7 +100,7 @@ def _print_part(title: str, pairs: Iterable[tuple[str, str]]) -> None:
 @command(app, "stats")
 @ASKED
 def stats(session: Session, **given: Any) -> None:
-    """Show how large SOURCE is and what it is made of.
+    """Show the size of SOURCE, its classes, properties, languages and prefixes.
 
     Classes and properties count when they are declared, and also when they are only used or named,
     as an inverse is.
@@ -138,7 +138,7 @@ def stats(session: Session, **given: Any) -> None:
 
 
 def _with_kinds(number: int, kinds: Mapping[str, int], which: str = "") -> str:
-    names = {"property": "of no kind"}
+    names = {"property": "of unstated kind"}
     split = _join(f"{n:,} {names.get(kind, kind)}" for kind, n in kinds.items())
     return f"{number:,}{which} ({split})" if split and number else f"{number:,}"
 
@@ -170,9 +170,9 @@ def search(session: Session, text: tuple[str, ...], limit: int, **given: Any) ->
         rows = [(*(hit[key] for key in keys), _remark(hit)) for hit in hits]
         print_table(("match", "name", "kind", "label", "remark"), rows, prose=("label", "remark"))
         if len(hits) == limit:
-            session.talk(f"the best {limit}" + (": more with --limit" if limit < LISTED else ""))
+            session.notify(f"the best {limit}" + (": more with --limit" if limit < LISTED else ""))
     else:
-        session.talk("nothing found")
+        session.notify("nothing found")
     return 0 if hits else 1
 
 
@@ -190,7 +190,7 @@ def _remark(hit: Mapping[str, Any]) -> str:
 @click.argument("name")
 @count("--limit", default=20, most=LISTED, doc="How many statements, at most.")
 def describe(session: Session, name: str, limit: int, **given: Any) -> None:
-    """Show what NAME is and where it stands.
+    """Describe NAME: its kind, its definition, its place in the hierarchy.
 
     NAME is a prefix:name, an IRI, or a name or label that only one class or property has.
     """
@@ -251,9 +251,9 @@ def relations(session: Session, name: str, limit: int, **given: Any) -> int:
         shown, there = len(found[side]), found[f"{side}_count"]
         if shown < there:
             most = _join(f"{p} {n:,}" for p, n in list(found[f"{side}_predicates"].items())[:5])
-            session.talk(f"{way}: {shown:,} of {there:,} ({most})")
+            session.notify(f"{way}: {shown:,} of {there:,} ({most})")
     if not total:
-        session.talk("nothing found")
+        session.notify("nothing found")
     return 0 if total else 1
 
 
@@ -278,16 +278,16 @@ def path(session: Session, start: str, end: str, depth: int, limit: int, **given
     for line in lines:
         print_text(one_line(line))
     if not found["complete"]:
-        session.talk("time ran out before all paths were looked at: try a smaller --depth")
+        session.notify("time ran out before all paths were searched: try a smaller --depth")
     elif found["more"]:
         hint = ": --limit" if limit < LISTED else ""
-        session.talk(f"there are more than these {len(lines)}{hint}")
+        session.notify(f"there are more than these {len(lines)}{hint}")
     elif found["source"] == found["target"]:
-        session.talk(f"both are {found['source']}")
+        session.notify(f"both are {found['source']}")
     elif not lines:
         deeper = f"try --depth {depth + 1}, or " if depth < 4 else ""
         hint = f"{deeper}compare `rlm ontology relations` of both"
-        session.talk(f"no path of up to {depth} statements: {hint}")
+        session.notify(f"no path of up to {depth} statements: {hint}")
     return 0 if lines else 1
 
 

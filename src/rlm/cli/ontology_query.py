@@ -48,7 +48,7 @@ _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\\x7f-\x9f\ud800-\udfff]')
 _NOT_IN_STRING = re.compile(r'[\x00-\x1f"\\\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]')
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
-_FORMAT_HELP = "What a file holds, if its name does not say: turtle, …"
+_FORMAT_HELP = "The format of a file, if its name does not tell: turtle, …"
 _FORMAT = click.option("--format", "format_", metavar="NAME", help=_FORMAT_HELP)
 SOURCE: Decorator = with_options((click.argument("source"), _FORMAT))
 
@@ -70,7 +70,7 @@ def open_engine(
         engine = open_engine(source, format=format_, limits=limits or EngineLimits())
     with closing(engine):
         for note in getattr(engine, "notes", ()):
-            session.talk(note)
+            session.notify(note)
         if with_meta:
             with output.opening(source):
                 engine.meta()
@@ -86,7 +86,7 @@ def open_engine(
     help=f"How many rows, at most [{SHOWN_ROWS}; with --out {FILE_ROWS}].",
 )
 @click.option("--out", metavar="FILE", help="Write a file: .csv, .json, .tsv, or .nt for triples.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
@@ -106,7 +106,7 @@ def query(
     from rlm.ontology.query.guard import check_query
 
     asked = check_query(_read_query(sparql))
-    target = None if out is None else _target(out, asked.kind, force=force)
+    target = None if out is None else _target(session, out, asked.kind, force=force)
     most = limit or (SHOWN_ROWS if target is None else FILE_ROWS)
     limits = EngineLimits(rows=most)
     if target is not None:
@@ -125,7 +125,7 @@ def query(
     else:
         _print(session, answer, rows)
     if answer.truncated:
-        session.talk(_more_hint(answer, most, to_file=target is not None))
+        session.notify(_more_hint(answer, most, to_file=target is not None))
 
 
 def _read_query(given: str) -> str:
@@ -145,10 +145,10 @@ def _read_query(given: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
-        raise ConfigError(f"the query {given} is no text in UTF-8 (byte {exc.start})") from exc
+        raise ConfigError(f"the query {given} is not UTF-8 text (byte {exc.start})") from exc
 
 
-def _target(out: str, kind: str, *, force: bool) -> Path:
+def _target(session: Session, out: str, kind: str, *, force: bool) -> Path:
     """The file to write, once it is sure that it can hold this kind of answer."""
     path = Path(out).expanduser()
     ending = path.suffix.lower()
@@ -160,8 +160,7 @@ def _target(out: str, kind: str, *, force: bool) -> Path:
         raise ConfigError(f"--out {out}: {wrong}; the answer of {kind} goes to {fitting}")
     if path.is_dir():
         raise ConfigError(f"--out {out} is a folder: name a file in it")
-    if not path.parent.is_dir():
-        raise ConfigError(f"--out {out}: there is no folder {path.parent}")
+    session.require_folder(path, f"--out {out}")
     if path.exists() and not force:
         raise ConfigError(f"--out {out} is there already: name another file, or add --force")
     return path
@@ -198,7 +197,7 @@ def _print(session: Session, answer: Answer, rows: list[dict[str, str]]) -> None
         wide = [name for name, width in zip(names, widest, strict=True) if width > NARROW]
         print_table(names, cells, prose=wide)
     else:
-        session.talk(f"no {_what(answer)}")
+        session.notify(f"no {_what(answer)}")
 
 
 def _columns(answer: Answer) -> list[str]:
@@ -318,4 +317,4 @@ def _report_file(session: Session, answer: Answer, target: Path) -> None:
         return
     print_text(str(target))
     if answer.kind != "ask":
-        session.talk(f"{len(answer):,} {_what(answer)}")
+        session.notify(f"{len(answer):,} {_what(answer)}")

@@ -11,10 +11,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -94,13 +92,13 @@ def print_table(
         _write("\t".join(line))
 
 
-def talk(message: str) -> None:
+def notify(message: str) -> None:
     """A message to the person, on stderr."""
     print(plain(message), file=sys.stderr)
 
 
 def ask(question: str) -> bool:
-    """Whether a person at the terminal says yes; False where nobody is there to be asked."""
+    """Whether a person at the terminal says yes; False without a terminal."""
     import click
 
     both = sys.stdin.isatty() and sys.stderr.isatty()
@@ -120,28 +118,20 @@ def progress(
     total: int | Callable[[], int | None] | None = None,
     *,
     stream: TextIO | None = None,
-    patience_s: float = PATIENCE_S,
-    threads: bool = True,
+    patience_s: float | None = None,
 ) -> Iterator[Callable[[int], None]]:
-    """Yields a function that is told how much is done; on a terminal a bar appears after a while.
+    """Yields a function to report how much is done; on a terminal a bar appears after a while.
 
-    Without `threads` it appears, and moves, only when that function is called: for work that forks.
     A total that takes time to find is a function, called when the bar appears.
     """
     target = sys.stderr if stream is None else stream
     if not target.isatty():
         yield lambda done: None
         return
-    bar = _Bar(what, total, target, threads=threads)
-    if not threads:
-        try:
-            yield partial(bar.advance_after, time.monotonic() + patience_s)
-        finally:
-            bar.stop()
-        return
     import threading
 
-    timer = threading.Timer(patience_s, bar.start)
+    bar = _Bar(what, total, target)
+    timer = threading.Timer(PATIENCE_S if patience_s is None else patience_s, bar.start)
     timer.daemon = True
     timer.start()
     try:
@@ -154,7 +144,7 @@ def progress(
 
 def waiting(what: str) -> AbstractContextManager[object]:
     """A bar, if it takes long."""
-    return progress(what, patience_s=PATIENCE_S)
+    return progress(what)
 
 
 def opening(source: str) -> AbstractContextManager[object]:
@@ -168,14 +158,9 @@ class _Bar:
     """A rich progress bar that does not exist until `start`; without a total it only moves."""
 
     def __init__(
-        self,
-        what: str,
-        total: int | Callable[[], int | None] | None,
-        stream: TextIO,
-        *,
-        threads: bool,
+        self, what: str, total: int | Callable[[], int | None] | None, stream: TextIO
     ) -> None:
-        self._what, self._total, self._stream, self._threads = what, total, stream, threads
+        self._what, self._total, self._stream = what, total, stream
         self._done = 0
         self._progress: Any = None
 
@@ -185,7 +170,7 @@ class _Bar:
         from rich.progress import Progress
 
         console = Console(file=self._stream, markup=False, highlight=False)
-        shown = Progress(console=console, transient=True, auto_refresh=self._threads)
+        shown = Progress(console=console, transient=True)
         total = self._total() if callable(self._total) else self._total
         self._task = shown.add_task(escape(plain(self._what)), total=total, completed=self._done)
         shown.start()
@@ -194,13 +179,7 @@ class _Bar:
     def advance_to(self, done: int) -> None:
         self._done = done
         if self._progress is not None:
-            self._progress.update(self._task, completed=done, refresh=not self._threads)
-
-    def advance_after(self, moment: float, done: int) -> None:
-        """Begin with the first call after that moment."""
-        if self._progress is None and time.monotonic() >= moment:
-            self.start()
-        self.advance_to(done)
+            self._progress.update(self._task, completed=done)
 
     def stop(self) -> None:
         if self._progress is not None:

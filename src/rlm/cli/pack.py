@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +13,6 @@ from rlm.cli.output import print_json, print_table, progress
 from rlm.cli.session import Session
 from rlm.errors import PackError, ValidationError
 from rlm.store.types import LEVELS
-
-if TYPE_CHECKING:
-    pass
 
 app = new_group("Memories as files: share, sign, review, take back.")
 
@@ -28,9 +25,9 @@ key_option = click.option("--key", metavar="FILE", help="The private key to sign
 @command(app, "import")
 @click.argument("pack")
 @words("--level", LEVELS, "Who sees the memories [project].", default="project")
-@click.option("--trust", is_flag=True, help="I vouch for it: no quarantine.")
+@click.option("--trust", is_flag=True, help="Trust it without a signature: no quarantine.")
 def import_(session: Session, pack: str, level: str, trust: bool) -> None:
-    """Add what a pack holds and the store lacks, all or nothing.
+    """Add the memories of a pack that the store lacks, all or nothing.
 
     PACK is a .jsonl file, its manifest, or the name of a pack that ships with rlm.
     A file of `rlm pack candidates` comes back with `rlm pack candidates FILE --apply`.
@@ -40,13 +37,11 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
     from rlm.packs.source import count_lines, find_pack
 
     path = find_pack(pack)  # before a store is made
-    bar = progress(  # without threads, for a large import forks
-        f"importing {pack}", lambda: count_lines(path), threads=False
-    )
+    bar = progress(f"importing {pack}", lambda: count_lines(path))
     with session.store() as store:
         if is_review_of(path, store):
             apply = f"`rlm pack candidates {shlex.quote(pack)} --apply{_same_store(session)}`"
-            hint = f"if you reviewed it, {apply} changes them; if somebody else sent it, ask for a"
+            hint = f"if you reviewed it, {apply} changes them; if another person sent it, ask for a"
             why = f"holds candidates, memories of this store: {hint} pack"
             raise PackError(why, path=str(path))
         keys = session.settings.trusted_keys
@@ -60,10 +55,10 @@ def import_(session: Session, pack: str, level: str, trust: bool) -> None:
     session.show_fields({**values, "in_archive": archived}, values)
     if archived:
         see = f"`rlm memory list --archived --pack {report.name}`"
-        session.talk(f"left in the archive: {archived:,}; see {see}")
+        session.notify(f"left in the archive: {archived:,}; see {see}")
     if report.trust == "quarantined" and report.added:
         why = "no key that you trust signed it"
-        session.talk(f"{why}, so it waits in quarantine: see `rlm memory review`")
+        session.notify(f"{why}, so it waits in quarantine: see `rlm memory review`")
 
 
 def _same_store(session: Session) -> str:
@@ -79,7 +74,7 @@ def _same_store(session: Session) -> str:
 @threshold_option
 @key_option
 @click.option("--all", "packed", is_flag=True, help="Also what came from a pack.")
-@click.option("--force", is_flag=True, help="Replace a pack that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing pack.")
 def export(
     session: Session, file: str, threshold: float | None, force: bool, **options: Any
 ) -> None:
@@ -97,17 +92,18 @@ def export(
     for path in (target, manifest_path(target)):
         if path.exists() and not force:
             raise PackError("is there already: name another file, or add --force", path=str(path))
+    session.require_folder(target, file)
     with session.reading() as store:
         report = export_pack(store, file, **options, **_threshold(threshold))
     values = {**report.to_dict(), "signed": "yes" if report.signed else "no"}
     left_out = values.pop("left_out")
     if values.pop("signature_lost"):
         sign = f"`rlm pack sign {file} --key KEY`"
-        session.talk(f"the pack that was here was signed, this one is not: {sign}")
+        session.notify(f"the pack that was here was signed, this one is not: {sign}")
     session.show_fields(report.to_dict(), values)
     for reason, count in left_out.items():
         hint = " (--all takes it too)" if reason == FROM_A_PACK else ""
-        session.talk(f"left out {count}: {reason}{hint}")
+        session.notify(f"left out {count}: {reason}{hint}")
 
 
 def _threshold(threshold: float | None) -> dict[str, Any]:
@@ -138,7 +134,7 @@ def list_packs(session: Session) -> None:
         with session.reading() as store:
             rows = list_packs(store)
         if not rows:
-            session.talk("no pack was imported yet")
+            session.notify("no pack was imported yet")
     shipped = shipped_packs()
     if session.json:
         named = {name: str(path) for name, path in shipped.items()}
@@ -152,13 +148,13 @@ def list_packs(session: Session) -> None:
         table.append((row.pack_no, row.name, *counts, row.trust, row.signer or "", ended))
     if table:
         print_table(headers, table, prose=("name", "signer"))
-    session.talk(f"shipped, import by name: {', '.join(shipped) or 'none'}")
+    session.notify(f"shipped, import by name: {', '.join(shipped) or 'none'}")
 
 
 @command(app, "rollback")
 @click.argument("pack", metavar="NAME|NO")
 def rollback(session: Session, pack: str) -> None:
-    """Archive what a pack added and nobody has changed since."""
+    """Archive what a pack added, unless it was changed since."""
     from rlm.packs import rollback_pack
 
     with session.store() as store:
@@ -167,7 +163,7 @@ def rollback(session: Session, pack: str) -> None:
     fields = {"name": report.name, "archived": report.archived, "kept": kept}
     session.show_fields(report.to_dict(), fields)
     if kept:
-        session.talk("kept what was changed since the import")
+        session.notify("kept what was changed since the import")
 
 
 @command(app, "sign")
@@ -194,16 +190,17 @@ def keygen(session: Session, file: str) -> None:
     """Make a key pair: the private key in FILE, the public one in FILE.pub."""
     from rlm.packs import generate_key
 
+    session.require_folder(Path(file).expanduser(), file)
     public = generate_key(file)
     session.show({"private_key": file, "public_key": public}, public)
     trusted = session.settings.trusted_keys
-    session.talk(f"keep {file} to yourself; others add the line of {file}.pub to {trusted}")
+    session.notify(f"keep {file} to yourself; others add the line of {file}.pub to {trusted}")
 
 
 @command(app, "candidates")
 @click.argument("file")
 @click.option("--apply", is_flag=True, help="Bring an edited file back.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @ontology_option
 @threshold_option
 def candidates(
@@ -219,6 +216,7 @@ def candidates(
         hint = "bring it back with --apply, or add --force"
         raise PackError(f"is there already, perhaps edited: {hint}", path=file)
     else:
+        session.require_folder(Path(file).expanduser(), file)
         with session.reading() as store:
             least = _threshold(more["threshold"])
             report = write_candidates(store, file, ontology=ontology, **least)
@@ -226,9 +224,9 @@ def candidates(
     session.show_fields(values)
     if apply and values["not_mentioned"]:
         kept = f"{values['not_mentioned']:,} that the file does not mention"
-        session.talk(f"left as they are: {kept}; `rlm memory rm ID` archives one")
+        session.notify(f"left as they are: {kept}; `rlm memory rm ID` archives one")
     elif not apply and values["count"]:
         again = f"`rlm pack candidates {shlex.quote(file)} --apply{_same_store(session)}`"
-        session.talk(f"edit it, then {again}")
+        session.notify(f"edit it, then {again}")
     elif not apply:
-        session.talk("the file is empty: no memory comes into question")
+        session.notify("the file is empty: no memory is a candidate")

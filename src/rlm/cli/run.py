@@ -12,26 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli import AGENT, output
-from rlm.cli.command import (
-    Decorator,
-    command,
-    lang_option,
-    new_group,
-    scaling_option,
-    with_options,
-    words,
-)
+from rlm.cli.command import Decorator, lang_option, scaling_option, with_options, words
+from rlm.cli.failure import INTERRUPTED
 from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
+from rlm.sandbox.engine import ENGINES
 
 if TYPE_CHECKING:
     from rlm.agent import AgentResult
     from rlm.loop import RLMIteration
 
-app = new_group("Questions.")
-ENGINES = ("auto", "process", "monty")
-INTERRUPTED = 130
 LOGS = "rlm-logs"
 NOTHING = "there is nothing to ask about"
 _LIMITS = {
@@ -44,10 +35,12 @@ _LIMITS = {
 _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a failure"}
 
 
-def limit_options(each: str = "") -> Decorator:
-    """What a run may spend, on every command that asks a model; `each` says for what: " a task"."""
+def model_options(each: str = "") -> Decorator:
+    """Which model is asked and what it may spend; `each` says for what: " for a task"."""
     whole, above_zero = click.IntRange(1), click.FloatRange(0, min_open=True)
-    rows = (
+    rows: tuple[tuple[str, click.ParamType[Any] | None, str, str], ...] = (
+        ("--model", None, "NAME", "openai/…, anthropic/…, a server's model, or offline."),
+        ("--base-url", None, "URL", "An OpenAI-compatible server, with its /v1."),
         ("--max-iters", whole, "N", f"Steps at most{each} (30)."),
         ("--max-depth", click.IntRange(0), "N", "How deep rlm_query may recurse (1)."),
         ("--timeout", above_zero, "S", f"Seconds at most{each or ' in all'}."),
@@ -72,29 +65,24 @@ def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
     return Limits(**({} if over_text else {"max_output_chars": AGENT_OUTPUT_CHARS}), **chosen)
 
 
-@command(app, "run")
 @click.argument("question", required=False)
 @click.option(
     "--query", "-q", metavar="TEXT", help="The question, if it is not given as an argument."
 )
 @click.option("--context", "-c", "contexts", multiple=True, metavar="FILE",
               help="The text to ask about; standard input where none is named. "
-              "Several are a dictionary.")  # fmt: skip
+              "Several become a dictionary.")  # fmt: skip
 @click.option("--ontology", "ontologies", multiple=True, metavar="FILE",
               help="An ontology to ask, or a named endpoint, with or without a text.")  # fmt: skip
-@click.option("--ontology-name", metavar="NAME", help="What memories call it.")
+@click.option("--ontology-name", metavar="NAME", help="Its name in memories.")
 @click.option("--format", "ontology_format", metavar="NAME",
-              help="What its file holds, if its name does not say: turtle, …")  # fmt: skip
+              help="The format of the file, if its name does not tell: turtle, …")  # fmt: skip
 @lang_option("The language of its labels: en, de, …")
-@click.option(
-    "--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline."
-)
+@model_options()
 @click.option("--sub-model", metavar="NAME", help="The model behind llm_query.")
-@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
-@limit_options()
 @click.option("--log-dir", metavar="DIR",
               help="Write the whole run there, as JSON lines. "
-              "rlm-agent does, into rlm-logs beside its store; '' is nowhere.")  # fmt: skip
+              "rlm-agent does, into rlm-logs beside its store; '' turns it off.")  # fmt: skip
 @click.option("--record", metavar="FILE", help="Write every model call to a cassette.")
 @click.option("--replay", metavar="FILE", help="Answer every model call from a cassette.")
 @words("--engine", ENGINES, "What runs the code.", default="auto")
@@ -122,7 +110,7 @@ def run(
     """Answer a question about a text of any length, or about an ontology, and learn from it.
 
     The model writes Python in a sealed REPL; the text stays behind a handle. The answer goes to
-    stdout. The exit code is 1 when there is none: what there is of it is printed, and the reason on
+    stdout. The exit code is 1 without an answer: a partial one is printed, and the reason is on
     stderr. `rlm logs list` has earlier runs.
     """
     asked = _question(question, query)
@@ -196,12 +184,12 @@ def _logs_on_stderr(session: Session) -> Iterator[None]:
     """What the model clients and the ontology log (a retry, a guess at a format) goes to stderr."""
     import logging
 
-    class Talk(logging.Handler):
+    class Stderr(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            session.talk(record.getMessage())
+            session.notify(record.getMessage())
 
     logs = [logging.getLogger(name) for name in ("rlm.llm", "rlm.agent", "rlm.learning")]
-    handler = Talk()
+    handler = Stderr()
     before = [log.level for log in logs]
     for log in logs:
         log.addHandler(handler)
@@ -223,7 +211,7 @@ def _wait_for(session: Session, source: str | None) -> Iterator[Callable[[str], 
 
         def start(model: str) -> None:
             waits.close()
-            session.talk(f"asking {model}")
+            session.notify(f"asking {model}")
 
         yield start
 
@@ -242,16 +230,16 @@ def _read(session: Session, names: tuple[str, ...]) -> str | dict[str, str]:
         key = "stdin" if name == "-" else path.name
         text, how = decode(data)
         if how == "lossy":
-            unknown = "is no text in an encoding that rlm knows"
-            session.talk(f"{key} {unknown}: what cannot be read shows as \ufffd")
+            unknown = "is not text in a known encoding"
+            session.notify(f"{key} {unknown}: what cannot be read shows as \ufffd")
         elif how:
-            session.talk(f"{key} was read as {how}")
+            session.notify(f"{key} was read as {how}")
         texts[name if key in texts else key] = text
     return next(iter(texts.values())) if len(names) == 1 else texts
 
 
 def _step_printer(verbose: bool) -> Any:
-    """What a person sees of a run while it goes on."""
+    """Prints the progress of a run, step by step."""
 
     def tell(turn: RLMIteration) -> None:
         blocks = len(turn.code_blocks)
@@ -262,12 +250,12 @@ def _step_printer(verbose: bool) -> Any:
             said += f": {output.one_line(last[-1])[:100]}"
         ended = ", answer" if turn.final_answer is not None else ""
         which = f"attempt {turn.attempt}, " if turn.attempt else ""
-        output.talk(f"{which}step {turn.number}: {said}{ended} ({turn.iteration_time:.1f} s)")
+        output.notify(f"{which}step {turn.number}: {said}{ended} ({turn.iteration_time:.1f} s)")
         mark = f"{turn.attempt} " if turn.attempt else ""
         for block in turn.code_blocks if verbose else ():
             printed = (block.result.stdout + block.result.stderr)[:2_000]
-            output.talk(_indent(block.code, f"  {mark}> "))
-            output.talk(_indent(printed, f"    {mark}"))
+            output.notify(_indent(block.code, f"  {mark}> "))
+            output.notify(_indent(printed, f"    {mark}"))
 
     return tell
 
@@ -289,13 +277,13 @@ def _print_result(session: Session, result: AgentResult, spent_s: float) -> None
     ended = "answered" if result.answered else "not answered"
     if not result.converged:
         ended = f"not finished ({result.reason})"
-    session.talk(f"{ended} in {steps}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
+    session.notify(f"{ended} in {steps}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
     for line in _learning_lines(result):
-        session.talk(line)
+        session.notify(line)
     log = f"; log: {result.log_path}" if result.log_path else ""
-    session.talk(f"kept as {result.trajectory_id} (`rlm logs show {result.trajectory_id}`){log}")
+    session.notify(f"kept as {result.trajectory_id} (`rlm logs show {result.trajectory_id}`){log}")
     if result.leakage.get("flags"):
-        session.talk(f"much text reached the prompts: {', '.join(result.leakage['flags'])}")
+        session.notify(f"much text reached the prompts: {', '.join(result.leakage['flags'])}")
 
 
 def _verdict(judgment: dict[str, Any]) -> str:
@@ -317,7 +305,10 @@ def _learning_lines(result: AgentResult) -> Iterator[str]:
         yield f"{how}: {output.one_line(used['title'])} ({used['memory_id']})"
     if result.judgment is not None:
         said = output.one_line(result.judgment["reason"])[:160]
-        yield f"judged a {_verdict(result.judgment)}: {said}"
+        if result.judgment["is_success"] is None:
+            yield f"not judged, so nothing is learnt from it: {said}"
+        else:
+            yield f"judged a {_verdict(result.judgment)}: {said}"
     for made in result.new_memories:
         title = output.one_line(made["title"])
         if made["action"] == "skip":

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm import config
 from rlm.cli import output
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
     from rlm.store.types import Tenant
 
+T = TypeVar("T")
 LOSABLE = (StoreLocked, StoreReadOnly, StoreFull)
 """What keeps a command that only reads from writing its access counts; it need not fail for it."""
 PATIENCE_S = 0.25
@@ -70,10 +71,10 @@ class Session:
     def lacks_store(self) -> bool:
         """Whether there is no file yet; says so. A command that lists then lists nothing."""
         missing = self._missing
-        if missing and self.db is not None and not self.path.parent.is_dir():
-            self._require()  # a folder that is not there either is a slip in what was typed
+        if missing and lacks_folder(self.path):
+            self._require()  # the folder is missing too: a typing error
         if missing:
-            self.talk(f"there is no store at {self.path} yet: `rlm memory add` makes one")
+            self.notify(f"there is no store at {self.path} yet: `rlm memory add` makes one")
         return missing
 
     def _require(self) -> None:
@@ -86,23 +87,23 @@ class Session:
         """The store, made if need be, and closed at the end."""
         from rlm.store.open import open_store
 
-        self._require_folder()
+        setting = "memory_db (RLM_MEMORY_DB)" if self.db is None else "--db"
+        self.require_folder(self.path, f"{setting} {self.settings.memory_db}")
         with open_store(self.settings.memory_db, tenant=self.tenant, origin="cli") as store:
             self._adopt(store)
             yield store
 
-    def _require_folder(self) -> None:
-        """Refuse `--db` in a missing folder, unless allowed or a dot folder of the home."""
-        folder = self.path.parent
-        if self.db is None or "://" in self.db or folder.is_dir():
+    def require_folder(self, path: Path, named: str) -> None:
+        """Refuse a file in a missing folder, unless a person at the terminal has it made.
+
+        `named` is what was typed: the option and its value.
+        """
+        if not lacks_folder(path):
             return
-        if folder.parent == Path.home() and folder.name.startswith("."):
-            return
-        if not self.json and output.ask(f"There is no folder {folder}. Make it?"):
-            return
-        make = f"mkdir -p {shlex.quote(str(folder))}"
-        why = f"--db {self.db}: there is no folder {folder}: `{make}`, or check the spelling"
-        raise ConfigError(why)
+        folder = path.parent
+        if self.json or not output.ask(f"There is no folder {folder}. Make it?"):
+            raise ConfigError(f"{named}: there is no folder {folder}: {folder_hint(folder)}")
+        folder.mkdir(parents=True, exist_ok=True)
 
     @contextmanager
     def changing(self) -> Iterator[MemoryBackend]:
@@ -117,14 +118,14 @@ class Session:
         if former is None or "projects" in store.lacks:
             return
         if store.adopt_project(former, wait_s=wait_s):
-            self.talk(f"what was kept under {former} is now kept under {self.tenant.project}")
+            self.notify(f"what was kept under {former} is now kept under {self.tenant.project}")
 
     @contextmanager
     def reading(self) -> Iterator[MemoryBackend]:
         """The store of a command that changes nothing: a missing file is NotFound.
 
         Access counts are written at the end if that is possible at once, and dropped otherwise: a
-        search must not fail, or wait, because somebody else writes or the disk is full.
+        search must not fail, or wait, because another process writes or the disk is full.
         """
         self._require()
         from rlm.store.open import open_store
@@ -153,10 +154,46 @@ class Session:
         else:
             output.print_fields(list((document if fields is None else fields).items()))
 
-    def talk(self, message: str) -> None:
+    def show_table(
+        self,
+        document: Any,
+        headers: Sequence[str],
+        rows: Sequence[Sequence[object]],
+        prose: Sequence[str] = (),
+    ) -> None:
+        """The data of a command: one document with `--json`, else a table, if it has rows."""
+        if self.json:
+            output.print_json(document)
+        elif rows:
+            output.print_table(headers, rows, prose=prose)
+
+    def list_rows(self, read: Callable[[MemoryBackend], list[T]], nothing: str) -> list[T]:
+        """What a command lists. Without a store that is nothing; an empty list is said."""
+        if self.lacks_store():
+            return []
+        with self.reading() as store:
+            found = read(store)
+        if not found:
+            self.notify(nothing)
+        return found
+
+    def notify(self, message: str) -> None:
         """A message on stderr; with `--json` nothing is said."""
         if not self.json:
-            output.talk(message)
+            output.notify(message)
+
+
+def lacks_folder(path: Path) -> bool:
+    """Whether a file's folder is missing; a dot folder of the home is made when it is needed."""
+    folder = path.parent
+    return not folder.is_dir() and not (
+        folder.parent == Path.home() and folder.name.startswith(".")
+    )
+
+
+def folder_hint(folder: Path) -> str:
+    """What to do about a folder that is missing."""
+    return f"`mkdir -p {shlex.quote(str(folder))}`, or check the spelling"
 
 
 def elsewhere(store: MemoryBackend, what: str) -> str:

@@ -16,12 +16,7 @@ def read_text(given: str | None, file: str | None = None) -> str | None:
     if given is not None and file is not None:
         raise ValidationError("give --content or --file, not both")
     if file is not None and file != "-":
-        try:
-            with Path(file).expanduser().open("rb") as stream:
-                data = stream.read(MOST_BYTES + 1)
-        except OSError as exc:
-            raise ValidationError(f"{file} cannot be read: {exc.strerror}") from exc
-        return _require_text(_decode(data, file), file)
+        return _require_text(_decode(read_bytes(file), file), file)
     if given != "-" and file is None:
         return given
     return _require_text(read_stdin(), "stdin")
@@ -29,7 +24,18 @@ def read_text(given: str | None, file: str | None = None) -> str | None:
 
 def read_stdin() -> str:
     """All of stdin, which may be empty."""
-    return _decode(sys.stdin.buffer.read(MOST_BYTES + 1), "stdin")
+    return _decode(read_bytes("-"), "stdin")
+
+
+def read_bytes(file: str, most: int = MOST_BYTES) -> bytes:
+    """A file, or stdin for `-`; of a longer one, one byte more than `most`."""
+    if file == "-":
+        return sys.stdin.buffer.read(most + 1)
+    try:
+        with Path(file).expanduser().open("rb") as stream:
+            return stream.read(most + 1)
+    except OSError as exc:
+        raise ValidationError(f"{file} cannot be read: {exc.strerror}") from exc
 
 
 def _require_text(text: str, name: str) -> str:

@@ -11,8 +11,9 @@ import click
 
 from rlm.cli import output
 from rlm.cli.command import scaling_option
+from rlm.cli.failure import INTERRUPTED
 from rlm.cli.output import one_line, print_json, print_table
-from rlm.cli.run import limit_options, take_limits
+from rlm.cli.run import model_options, take_limits
 from rlm.cli.session import Session
 
 if TYPE_CHECKING:
@@ -21,23 +22,17 @@ if TYPE_CHECKING:
     from rlm.packs.curriculum import Curriculum
     from rlm.train import OnTask, TaskOutcome, TrainReport
 
-INTERRUPTED = 130
-
 
 @click.option("--curriculum", required=True, metavar="FILE", help="The tasks, as YAML.")
 @click.option("--log-dir", metavar="DIR", help="Write every run there, as JSON lines.")
-@click.option(
-    "--model", metavar="NAME", help="openai/…, anthropic/…, a server's model, or offline."
-)
-@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, with its /v1.")
-@limit_options(" for a task")
+@model_options(" for a task")
 @scaling_option()
-@click.option("--again", is_flag=True, help="Run also what is done already.")
+@click.option("--again", is_flag=True, help="Run finished tasks too.")
 def train(session: Session, curriculum: str, again: bool, **given: Any) -> int:
     """Learn from the tasks of a curriculum.
 
     Tasks that are held out are not run. Everything is checked before the first question. A training
-    that was stopped goes on where it was.
+    that was stopped continues where it was.
     """
     from rlm.agent import RunSpec
     from rlm.packs.curriculum import read_curriculum
@@ -56,11 +51,11 @@ def train(session: Session, curriculum: str, again: bool, **given: Any) -> int:
 
 
 def print_odd_tags(session: Session, lesson: Curriculum) -> None:
-    """Say which tasks have no kind: tags are free, but a slip in one spoils the summary."""
+    """Say which tasks have no kind: tags are free, but a misspelt one spoils the summary."""
     from rlm.packs.curriculum_check import odd_tags
 
     for remark in odd_tags(lesson):
-        session.talk(remark)
+        session.notify(remark)
 
 
 def check_model(spec: RunSpec) -> Client:
@@ -90,7 +85,7 @@ def _progress(session: Session, what: str, total: int) -> Iterator[OnTask | None
 def print_task(session: Session, outcome: TaskOutcome, done: int, of: int) -> None:
     """One line for a task that was run, where no bar shows it."""
     if not sys.stderr.isatty() and not outcome.earlier:
-        session.talk(f"{done}/{of} {one_line(outcome.task_id)}: {_describe(outcome)}")
+        session.notify(f"{done}/{of} {one_line(outcome.task_id)}: {_describe(outcome)}")
 
 
 def _describe(outcome: TaskOutcome) -> str:
@@ -116,12 +111,12 @@ def _print_report(session: Session, report: TrainReport) -> None:
         print_table(("kind", "tasks", "done before", "right", "steps", "new memories"), rows)
     for outcome in report.outcomes if not session.json else ():
         if not outcome.success:
-            session.talk(f"wrong: {one_line(outcome.task_id)}: {one_line(outcome.reason)[:160]}")
+            session.notify(f"wrong: {one_line(outcome.task_id)}: {one_line(outcome.reason)[:160]}")
     if report.stopped:
         whole = report.left + len(report.outcomes)
-        session.talk(
+        session.notify(
             f"stopped with {report.left} of {whole} tasks left: {one_line(report.stopped)}"
         )
-        session.talk(
-            "what is done is kept: the same command, with the same options, goes on where it was"
+        session.notify(
+            "what is done is kept: the same command, with the same options, continues where it was"
         )

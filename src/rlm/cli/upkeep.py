@@ -1,18 +1,38 @@
-"""`rlm backup` and `rlm doctor`: keeping a store, and knowing that it is sound."""
+"""`rlm backup` and `rlm doctor`: keeping a store, and knowing that it is sound.
+
+The doctor first reads the file without the right to write. Only when its pages are sound is it
+opened as usual, which the comparison of the full-text index with the rows needs. A damaged file is
+therefore left byte for byte. Without `fix` only vectors are brought up to date.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from rlm.cli.session import Session
-from rlm.errors import ValidationError
+from rlm import config
+from rlm.cli.output import progress
+from rlm.cli.session import Session, folder_hint, lacks_folder
+from rlm.errors import ModelError, StoreCorrupt, StoreError, StoreLocked, ValidationError
+from rlm.store.backend import MemoryBackend
+from rlm.store.open import RECOVER, check_engine, check_file, sqlite_version
+from rlm.store.types import Check
+
+CORRECT = "correct that place in a text editor, or restore a backup"
+COUNTED = ("memories", "archived", "quarantined", "nodes", "hyperedges", "runs", "packs")
+PARTS = (
+    ("wordllama", "search by meaning", 'pip install "wordllama>=0.4.0"'),
+    ("cryptography", "signed packs", 'pip install "cryptography>=44"'),
+    ("httpx", "an embedding endpoint", 'pip install "httpx>=0.27"'),
+)
 
 
 @click.argument("path")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def backup(session: Session, path: str, force: bool) -> None:
     """Copy the whole store to PATH, also while others write."""
     target = Path(path).expanduser()
@@ -20,6 +40,7 @@ def backup(session: Session, path: str, force: bool) -> None:
         raise ValidationError(f"{target} is a folder: name a file in it")
     if target.exists() and not force:
         raise ValidationError(f"{target} is there already: name another file, or add --force")
+    session.require_folder(target, path)
     with session.reading() as store:
         copy = store.backup(target)
     session.show({"path": str(copy), "bytes": copy.stat().st_size}, str(copy))
@@ -29,10 +50,8 @@ def backup(session: Session, path: str, force: bool) -> None:
 def doctor(session: Session, fix: bool) -> int:
     """Check the engine, the file, its rows and its indexes.
 
-    The exit code is 1 when something is wrong. A store that is not there yet is no fault.
+    The exit code is 1 when something is wrong. A store that does not exist yet is not a fault.
     """
-    from rlm.cli.examine import examine
-
     report = examine(session, fix=fix)
     session.show(report, *_lines(report))
     return 0 if report["ok"] else 1
@@ -60,3 +79,96 @@ def _lines(report: dict[str, Any]) -> list[str]:
     for part in report["missing"]:
         lines.append(f"missing  {part['name']} ({part['for']}): {part['pip']}")
     return lines
+
+
+def examine(session: Session, *, fix: bool) -> dict[str, Any]:
+    """The report. Raises only for bad settings and for a store that another process locks."""
+    config_file = config.config_path()
+    exists = session.path.exists()
+    report: dict[str, Any] = {
+        "ok": True,
+        "db": _file(session.path, exists),
+        "config": {"path": str(config_file), "exists": config_file.is_file()},
+        "tenant": asdict(session.tenant),
+        "engine": {"store": session.kind, "sqlite": sqlite_version()},
+        "counts": {},
+        "packs": _shipped_packs(),
+        "fixed": [],
+        "checks": [check_engine()],
+        "missing": [
+            {"name": name, "for": use, "pip": line}
+            for name, use, line in PARTS
+            if importlib.util.find_spec(name) is None
+        ],
+    }
+    if exists:
+        report["checks"] += _examine_file(session, report, fix=fix)
+    else:
+        report["checks"].append(_no_file(session))
+    report["ok"] = all(check.ok for check in report["checks"])
+    report["checks"] = [asdict(check) for check in report["checks"]]
+    return report
+
+
+def _no_file(session: Session) -> Check:
+    """A new machine has no store, which is not a fault; a misspelt folder is."""
+    folder = session.path.parent
+    if lacks_folder(session.path):
+        return Check("file", False, f"there is no folder {folder}", folder_hint(folder))
+    return Check("file", True, "nothing is stored yet: `rlm memory add` makes the store")
+
+
+def _file(path: Path, exists: bool) -> dict[str, Any]:
+    wal = Path(f"{path}-wal")
+    return {
+        "path": str(path),
+        "exists": exists,
+        "bytes": path.stat().st_size if exists else 0,
+        "wal_bytes": wal.stat().st_size if wal.exists() else 0,
+        "read_only": False,
+    }
+
+
+def _shipped_packs() -> dict[str, str]:
+    from rlm.packs import shipped_packs
+
+    return {name: str(path) for name, path in shipped_packs().items()}
+
+
+def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> list[Check]:
+    if session.path.is_dir():
+        return [Check("file", False, f"{session.path} is a folder", "name a file with --db")]
+    try:
+        damage = check_file(session.settings.memory_db)
+        if damage is not None:
+            return [damage]
+        with session.reading() as store:
+            stuck = []
+            report["db"]["read_only"] = store.read_only
+            if fix and store.read_only:
+                detail = f"nothing could be mended: {session.path} or its folder cannot be written"
+                stuck = [Check("fix", False, detail, "change their permissions, or mend a copy")]
+            elif fix:
+                with progress("mending"):
+                    report["fixed"] += store.repair()
+            stats = store.stats()
+            report["engine"] |= stats["engine"]
+            report["counts"] = {name: stats[name] for name in COUNTED if name in stats}
+            model = _model(store)  # an endpoint says now how long its vectors are
+            return [*stuck, *store.check(), model]
+    except StoreCorrupt as exc:
+        return [Check("file", False, str(exc), RECOVER if session.kind == "sqlite" else CORRECT)]
+    except StoreLocked:
+        raise
+    except StoreError as exc:
+        return [Check("file", False, str(exc))]
+
+
+def _model(store: MemoryBackend) -> Check:
+    if store.embedder is None:
+        return Check("model", True, "off: search goes by words only")
+    try:
+        store.embedder.embed(["ready"])
+    except ModelError as exc:
+        return Check("model", False, str(exc))
+    return Check("model", True, f"{store.embedder.model} answers")

@@ -159,28 +159,24 @@ class Spilled:
 Body = Resident | Spilled
 
 
-def find(body: Body, needle: str, start: int, stop: int, *, piece_chars: int = PIECE_CHARS) -> int:
-    """As `str.find`."""
-    if isinstance(body, Resident):
-        return body.text.find(needle, start, stop)
-    if not needle:
-        return start
-    for at, piece in _pieces(body, start, stop, len(needle), piece_chars):
-        found = piece.find(needle)
-        if found >= 0:
-            return at + found
-    return -1
-
-
-def find_folded(
-    body: Body, needle: str, start: int, stop: int, *, piece_chars: int = PIECE_CHARS
+def find(
+    body: Body,
+    needle: str,
+    start: int,
+    stop: int,
+    *,
+    folded: bool = False,
+    piece_chars: int = PIECE_CHARS,
 ) -> int:
-    """As `fold(text).find(fold(needle), start, stop)`, without folding the whole text."""
-    wanted = fold(needle)
+    """As `str.find`; `folded`: as `fold(text).find(fold(needle), start, stop)`, without folding the
+    whole text."""
+    if isinstance(body, Resident) and not folded:
+        return body.text.find(needle, start, stop)
+    wanted = fold(needle) if folded else needle
     if not wanted:
         return start
     for at, piece in _pieces(body, start, stop, len(wanted), piece_chars):
-        found = fold(piece).find(wanted)
+        found = (fold(piece) if folded else piece).find(wanted)
         if found >= 0:
             return at + found
     return -1

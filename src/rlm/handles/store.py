@@ -213,9 +213,8 @@ class Store:
         begin, end, _ = slice(start, stop).indices(high - low)
         if begin > end or start > high - low:
             return -1
-        seek = bodies.find_folded if ignore_case else bodies.find
         with _reads(entry.ref):
-            found = seek(entry.body, needle, low + begin, low + end)
+            found = bodies.find(entry.body, needle, low + begin, low + end, folded=ignore_case)
         return found if found < 0 else found - low
 
     def count(self, target: Target, needle: str, start: int = 0, stop: int | None = None) -> int:

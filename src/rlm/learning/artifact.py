@@ -55,10 +55,10 @@ def extract_trajectory_artifact(
     limit is not converged, whatever text it has left. Where nobody says, it is whether there is an
     answer. `reason` says in words how the run ended."""
     blocks = [(turn.number, block) for turn in iterations for block in turn.code_blocks]
-    calls = _calls_by_block([block for _, block in blocks], trace)
+    calls = _calls_by_block(len(blocks), trace)
     steps = [_step(*block, made) for block, made in zip(blocks, calls, strict=True)]
-    failed = [_is_failed(block) for _, block in blocks]
-    errors = [_fault(block) for _, block in blocks if _is_failed(block)]
+    failed = [is_failed(block) for _, block in blocks]
+    errors = [describe_error(block) for _, block in blocks if is_failed(block)]
     tools = set() if trace is None else {call.tool for call in trace.calls}
     said = tidy(answer or "", ANSWER_CHARS, lines=True)
     return {
@@ -91,17 +91,17 @@ def _step(number: int, block: CodeBlock, calls: Sequence[ToolCall]) -> Step:
 def _outcome(block: CodeBlock) -> str:
     result = block.result
     if result.error is not None or (not result.stdout.strip() and result.stderr.strip()):
-        return tidy(_fault(block), OUTCOME_CHARS) or "(an error)"
+        return tidy(describe_error(block), OUTCOME_CHARS) or "(an error)"
     return tidy(result.stdout, OUTCOME_CHARS) or "(nothing printed)"
 
 
-def _fault(block: CodeBlock) -> str:
+def describe_error(block: CodeBlock) -> str:
     """The line of a traceback that says what went wrong."""
     lines = [line for line in block.result.stderr[-WINDOW:].splitlines() if line.strip()]
     return tidy(lines[-1], ERROR_CHARS) if lines else f"{block.result.error or 'error'}"
 
 
-def _is_failed(block: CodeBlock) -> bool:
+def is_failed(block: CodeBlock) -> bool:
     result = block.result
     return result.error is not None or "Traceback (most recent call last)" in result.stderr
 
@@ -126,32 +126,13 @@ def tidy(text: str, most: int, *, lines: bool = False) -> str:
 # -- calls
 
 
-def _calls_by_block(blocks: Sequence[CodeBlock], trace: Trace | None) -> list[Sequence[ToolCall]]:
-    """The traced calls of each block, by the blocks' own counts; none where those do not agree."""
-    none: list[Sequence[ToolCall]] = [()] * len(blocks)
-    if trace is None or not trace.calls or trace.dropped:
-        return none
-    if sum(block.result.calls for block in blocks) == len(trace.calls):
-        found: list[Sequence[ToolCall]] = []
-        at = 0
-        for block in blocks:
-            found.append(trace.calls[at : at + block.result.calls])
-            at += block.result.calls
-        return found
-    return _by_name(blocks, trace.calls) or none
-
-
-def _by_name(blocks: Sequence[CodeBlock], calls: Sequence[ToolCall]) -> list[Sequence[ToolCall]]:
-    """Calls to the first blocks that name their tools; [] when that leaves some over."""
-    found: list[Sequence[ToolCall]] = []
-    at = 0
-    for block in blocks:
-        end = at
-        while end < len(calls) and end - at < block.result.calls and calls[end].tool in block.code:
-            end += 1
-        found.append(calls[at:end])
-        at = end
-    return found if at == len(calls) else []
+def _calls_by_block(count: int, trace: Trace | None) -> list[Sequence[ToolCall]]:
+    """The traced calls of each block."""
+    found: list[list[ToolCall]] = [[] for _ in range(count)]
+    for call in trace.calls if trace is not None else ():
+        if 0 < call.block <= count:
+            found[call.block - 1].append(call)
+    return list(found)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.learning.calls import LINKING
+from rlm.learning.evidence import Evidence
 from rlm.learning.extract_calls import CallReading
 from rlm.learning.extract_llm import extract_llm
 from rlm.learning.gates import TOOLS, Gate, RecalledLike
@@ -52,6 +53,7 @@ class Extraction:
         artifacts: Sequence[Mapping[str, Any]],
         judgments: Sequence[Judgment],
         traces: Sequence[Trace | None],
+        evidence: Sequence[Evidence] = (),
     ) -> list[MemoryItem]:
         """A model's lessons; where there is none, or none that can be used, those of the calls."""
         readings = [
@@ -67,7 +69,11 @@ class Extraction:
         ]
         specifics = frozenset[str]().union(*map(_specifics, artifacts, readings))
         gate = Gate(self.tools, specifics, self.prefixes, self.recalled)
-        found = gate.admit(self._ask(artifacts, judgments, readings) or [])
+        shown = evidence or [
+            Evidence.of_artifact(artifact, calls=reading.calls)
+            for artifact, reading in zip(artifacts, readings, strict=True)
+        ]
+        found = gate.admit(self._ask(shown, judgments, readings) or [])
         if not any(item.trust == "unverified" for item in found):
             # Our own words hold nothing of the run, and may say what is known already.
             own = Gate(self.tools, prefixes=self.prefixes)
@@ -79,16 +85,16 @@ class Extraction:
 
     def _ask(
         self,
-        artifacts: Sequence[Mapping[str, Any]],
+        evidence: Sequence[Evidence],
         judgments: Sequence[Judgment],
         readings: Sequence[CallReading],
     ) -> list[MemoryItem] | None:
         client = self.client
         if client is None or not is_language_model(client):
             return None
-        if not any(map(_is_worth_asking, artifacts, readings)):
+        if not any(map(_is_worth_asking, evidence, readings)):
             return None
-        return extract_llm(artifacts, judgments, readings, client=client, usage=self.usage)
+        return extract_llm(evidence, judgments, readings, client=client, usage=self.usage)
 
 
 def extract_memories(
@@ -104,13 +110,14 @@ def extract_contrast(
     judgments: Sequence[Judgment],
     *,
     traces: Sequence[Trace | None],
+    evidence: Sequence[Evidence] = (),
     **known: Any,
 ) -> list[MemoryItem]:
     """What several runs of one task taught (MaTTS): what successes did and failures did not.
     Without a model: the procedure of the shortest success, and a lesson of a failure."""
     if not artifacts or not len(artifacts) == len(judgments) == len(traces):
         raise ValueError("as many artifacts as judgments and traces are needed, and at least one")
-    return Extraction(**known).lessons(artifacts, judgments, traces)
+    return Extraction(**known).lessons(artifacts, judgments, traces, evidence)
 
 
 def _lessons_of_calls(
@@ -139,10 +146,9 @@ def _took(success: MemoryItem, failure: MemoryItem) -> bool:
     return any(call in success.content for call in calls)
 
 
-def _is_worth_asking(artifact: Mapping[str, Any], reading: CallReading) -> bool:
+def _is_worth_asking(evidence: Evidence, reading: CallReading) -> bool:
     """Whether anything was done that a model could say something about."""
-    done = bool(reading.calls or artifact.get("key_steps"))
-    return done and not is_unanswered(reading.answer)
+    return bool(reading.calls or evidence.steps) and not is_unanswered(reading.answer)
 
 
 def _specifics(artifact: Mapping[str, Any], reading: CallReading) -> frozenset[str]:

@@ -14,6 +14,7 @@ from typing import Any
 from rlm.context import TITLE_WORDS, list_steps
 from rlm.errors import RLMError
 from rlm.learning.confidence import START
+from rlm.learning.evidence import Evidence
 from rlm.learning.extract_calls import TASK_CHARS, CallReading
 from rlm.learning.gates import TOOLS
 from rlm.learning.json_request import Build, ask_json, parse_json
@@ -39,7 +40,7 @@ TITLE_CHARS, DESCRIPTION_CHARS, STEP_CHARS = 120, 300, 600
 
 
 def extract_llm(
-    artifacts: Sequence[Mapping[str, Any]],
+    evidence: Sequence[Evidence],
     judgments: Sequence[Judgment],
     readings: Sequence[CallReading],
     *,
@@ -50,10 +51,9 @@ def extract_llm(
     be asked or read."""
 
     def build(share: float) -> list[Message]:
-        calls = [reading.calls for reading in readings]
-        if len(artifacts) == 1:
-            return extract_messages(artifacts[0], judgments[0], calls[0], share=share)
-        return contrast_messages(artifacts, judgments, calls, share=share)
+        if len(evidence) == 1:
+            return extract_messages(evidence[0], judgments[0], share=share)
+        return contrast_messages(evidence, judgments, share=share)
 
     found = ask_for_items(build, client, usage)
     if found is None:

@@ -4,9 +4,12 @@ tool or been printed.
 An IRI may be written whole, in `<>`, or as `prefix:name` with a prefix that is bound; either side
 may write it either way. What only a memory said, and what the code itself spelt out and printed, is
 no evidence. Nor is the question: a term that only the question names counts when a tool was asked
-about it and did not come back empty, or when the answer says that it is not there. Where an
-ontology is asked, a term that a run may have made up itself, by printing it or by a query that
-holds it, must be in there.
+about it and did not come back empty. A term that was asked for also counts where the answer says
+that there is none: the empty result shows it. Where an ontology is asked, a term that a run may
+have made up itself, by printing it or by a query that holds it, must be in there.
+
+Terms of rdf, rdfs, owl, xsd and skos are vocabulary, the words in which such answers are given: no
+claims, unless the ontology that is asked declares them and the run never asked about them.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from rlm.learning.words import says_absent, says_none, truth_of
 from rlm.loop.trace import ToolCall, Trace
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.terms import Prefixes
+from rlm.ontology.vocabulary import VOCABULARY
 
 NO_EVIDENCE = "any evidence: no tool was called and nothing was printed"
 FAILED_CALL = "a look that worked: the last call failed ({})"
@@ -42,10 +46,12 @@ _MEMORY = ("mem_", "memory_")
 _QUERIES = ("sparql_", "ctx_")
 """Tools that may give back what they were given."""
 LOOKED_UP = 500
+TOLD = 8
 _IN_GRAPH = (
     "SELECT ?x WHERE {{ VALUES ?x {{ {} }} "
     "FILTER(EXISTS {{ ?x ?p ?o }} || EXISTS {{ ?s ?p ?x }} || EXISTS {{ ?s ?x ?o }}) }}"
 )
+_DECLARED_IN_GRAPH = "SELECT ?x WHERE {{ VALUES ?x {{ {} }} ?x a ?type }}"
 
 
 def iris_in(text: str, namespaces: Mapping[str, str]) -> set[str]:
@@ -116,13 +122,14 @@ def find_ungrounded(
     code: Sequence[str] = (),
     engine: Engine | None = None,
     bare: bool = True,
+    results: Iterable[str] = (),
 ) -> list[str]:
     """The IRIs of an answer that were not seen, in short form and sorted; [] is good.
 
     An answer that says something when no tool was called and nothing was printed gives
     [NO_EVIDENCE]. `code` is the code that ran: with a trace, what it printed of its own literals is
     no evidence. `engine` is the ontology that was asked; `bare` says that there was no text beside
-    it, from which a term could come.
+    it, from which a term could come. `results` are the rows behind the handles of the run.
     """
     texts = [text for text in evidence_texts if text.strip()]
     calls = trace.all_calls() if trace is not None else []
@@ -135,14 +142,37 @@ def find_ungrounded(
     if not named:
         return []
     seen = _collect_seen(texts, calls, prefixes, code if trace is not None else ())
+    for text in results:
+        seen |= iris_in(text, prefixes)
     left = {iri for iri in named if iri not in seen and not _is_namespace(iri, prefixes, seen)}
     if engine is not None and trace is not None:
         spaces = tuple(filter(None, namespaces.values()))
         own = {iri for iri in named - left if iri.startswith(spaces) and iri not in spaces}
         left |= _find_unknown(_own_words(own, calls, prefixes, code, bare=bare), engine)
-    asked = iris_in(question, prefixes) if left else set[str]()
-    left -= _excused_terms(answer, asked, calls, prefixes, traced=trace is not None)
+    left -= _vocabulary_terms(left & VOCABULARY, calls, prefixes, code, engine)
+    if left:
+        asked = iris_in(question, prefixes)
+        left -= _excused_terms(answer, asked, calls, prefixes, traced=trace is not None)
     return sorted(map(prefixes.shrink, left))
+
+
+def describe_doubt(unseen: Sequence[str]) -> str:
+    """What a model is told of its answer before it is taken; '' when there is nothing to tell.
+
+    >>> describe_doubt(["prov:Unicorn", "42"]).partition(":")[0]
+    'Not taken yet'
+    """
+    if not unseen:
+        return ""
+    if NO_EVIDENCE in unseen:
+        what = "nothing was looked at yet, so nothing supports this answer. Look first"
+    elif failed := next((text for text in unseen if text.startswith(FAILED_CALL[:20])), ""):
+        what = f"{failed[len(FAILED_CALL[:20]) :].strip()}. Look again"
+    else:
+        names = ", ".join(unseen[:TOLD]) + (" and others" if len(unseen) > TOLD else "")
+        what = f"{names} in no result or output of this run. Check, or leave out"
+        what = what.replace(" in no", " was in no" if len(unseen) == 1 else " were in no", 1)
+    return f"Not taken yet: {what}, then answer again. The next answer is taken as it is."
 
 
 def _failed_last(calls: Sequence[ToolCall], question: str) -> str:
@@ -208,15 +238,13 @@ def _own_words(
     return {iri for iri in named - returned if (bare and iri not in queried) or is_spelt(iri)}
 
 
-def _find_unknown(iris: set[str], engine: Engine) -> set[str]:
+def _find_unknown(iris: set[str], engine: Engine, query: str = _IN_GRAPH) -> set[str]:
     """Those that are nowhere in a graph; none where it cannot be asked."""
     asked = [iri for iri in sorted(iris) if _ANGLED.fullmatch(f"<{iri}>")][:LOOKED_UP]
     if not asked:
         return set()
     try:
-        found = engine.query(
-            _IN_GRAPH.format(" ".join(f"<{iri}>" for iri in asked)), limit=LOOKED_UP
-        )
+        found = engine.query(query.format(" ".join(f"<{iri}>" for iri in asked)), limit=LOOKED_UP)
     except RLMError:
         return set()
     return set(asked) - values_in(found).iris
@@ -246,12 +274,26 @@ def _is_namespace(iri: str, prefixes: Prefixes, seen: set[str]) -> bool:
     return iri in prefixes.values() and any(other.startswith(iri) for other in seen)
 
 
+def _vocabulary_terms(
+    terms: set[str],
+    calls: Sequence[ToolCall],
+    prefixes: Prefixes,
+    code: Iterable[str],
+    engine: Engine | None,
+) -> set[str]:
+    """Those of a vocabulary's terms that are no claims."""
+    if not terms or engine is None:
+        return terms
+    asked = {
+        iri for text in (*code, *_asked_texts(calls)) for iri in iris_in(text, prefixes) & terms
+    }
+    return asked | _find_unknown(terms - asked, engine, _DECLARED_IN_GRAPH)
+
+
 def _excused_terms(
     answer: str, asked: set[str], calls: Sequence[ToolCall], prefixes: Prefixes, *, traced: bool
 ) -> set[str]:
-    """What the question names and the run looked for, and found or the answer denies."""
-    if not asked:
-        return set()
+    """What the run looked for and the answer denies, and of the question what it found."""
     denied = says_absent(answer) or says_none(answer) or truth_of(answer) is False
     if not traced:
         return asked if denied else set()
@@ -261,7 +303,7 @@ def _excused_terms(
         if denied or _came_back(call) or (call.ok and call.key in read):
             for text in _texts(call.args.values()):
                 looked |= iris_in(text, prefixes)
-    return asked & looked
+    return looked if denied else asked & looked
 
 
 def _came_back(call: ToolCall) -> bool:

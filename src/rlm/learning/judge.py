@@ -1,20 +1,20 @@
-"""Success or failure of one run. Deterministic checks first; a model is asked only about what they
-leave open.
+"""Success or failure of one run, or neither. Deterministic checks first; a model is asked only
+about what they leave open.
 
 In this order: a run that did not converge fails; an answer that says it has none fails; the task's
-own verdict decides, either way; an answer with something that the evidence does not have fails.
-What is left, a model judges: JSON by schema, temperature 0, one more try when its reply cannot be
-read, and a failure of low confidence when that fails too, or the model cannot be reached. In doubt
-it is a failure. With no language model the checks alone decide.
+own verdict decides, either way; an answer with an IRI that no evidence has fails. What is left, a
+model judges by the evidence: JSON by schema, temperature 0, one more try when its reply cannot be
+read. A judge that cannot decide, cannot be read or cannot be reached leaves the run unjudged:
+`is_success` is None, and the run teaches nothing. With no language model the checks alone decide.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlm.errors import RLMError
+from rlm.learning.evidence import CHARS, Evidence
 from rlm.learning.json_request import ask_json, parse_json
 from rlm.learning.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, clip_ends, judge_messages
 from rlm.learning.verify import Verdict
@@ -24,32 +24,29 @@ from rlm.store.types import Judgment
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 REASON_CHARS, MISSING_CHARS, MOST_MISSING = 500, 200, 20
 
-_NOTHING = re.compile(r"\W*(?:none|nothing(?: (?:is )?missing)?|n/?a|empty)\W*", re.IGNORECASE)
-
 
 def judge_trajectory(
     artifact: Mapping[str, Any],
     ns: Mapping[str, Any] | None = None,
     *,
     client: Client | None = None,
+    evidence: Evidence | None = None,
     grounding: Sequence[str] | None = None,
     verdict: Verdict | None = None,
     usage: Usage | None = None,
 ) -> Judgment:
-    """Judge a run by its artifact. `grounding` is what `find_ungrounded` gave: [] when all is
-    grounded, None when nobody looked. `verdict` is that of the task's own check, if it has one.
-    What the judge's model used is added to `usage`. Never raises for what a model does."""
+    """Judge a run by its artifact and the evidence of it. `grounding` is what `find_ungrounded`
+    gave: [] when all is grounded, None when nobody looked. `verdict` is that of the task's own
+    check, if it has one. What the judge's model used is added to `usage`. Never raises for what a
+    model does."""
     found = _by_rule(artifact, grounding, verdict)
     if found is not None:
         return found
     if client is not None and is_language_model(client):
-        return _by_model(artifact, ns, client, usage, checked=grounding is not None)
+        shown = evidence or Evidence.of_artifact(artifact, ns)
+        return _by_model(shown, client, usage, checked=grounding is not None)
     if grounding is None:
-        return Judgment(
-            False,
-            "nobody looked whether the answer is grounded, and there is no model to judge it",
-            LOW,
-        )
+        return _unjudged("nobody looked whether the answer is grounded, and there is no judge")
     return Judgment(True, "the run converged and everything that the answer names was seen", MEDIUM)
 
 
@@ -94,66 +91,52 @@ def _short(text: str) -> str:
     return clip_ends(" ".join(text.split()), REASON_CHARS)
 
 
+def _unjudged(why: str) -> Judgment:
+    return Judgment(None, _short(why), LOW)
+
+
 # -- the model
 
 
 def _by_model(
-    artifact: Mapping[str, Any],
-    ns: Mapping[str, Any] | None,
-    client: Client,
-    usage: Usage | None,
-    *,
-    checked: bool,
+    evidence: Evidence, client: Client, usage: Usage | None, *, checked: bool
 ) -> Judgment:
     def build(share: float) -> list[Message]:
-        return judge_messages(artifact, ns, checked=checked, share=share)
+        return judge_messages(evidence.show(int(CHARS * share)), checked=checked)
 
     try:
-        return _in_doubt(
-            ask_json(
-                client,
-                build,
-                read_judgment,
-                schema=JUDGE_SCHEMA,
-                temperature=0.0,
-                repair=JUDGE_REPAIR,
-                usage=usage,
-            )
+        return ask_json(
+            client,
+            build,
+            read_judgment,
+            schema=JUDGE_SCHEMA,
+            temperature=0.0,
+            repair=JUDGE_REPAIR,
+            usage=usage,
         )
     except RLMError as exc:
-        return _failure(f"the judge could not be asked: {exc}", LOW, ["a judgment"])
+        return _unjudged(f"the judge could not be asked: {exc}")
     except ValueError as exc:
-        return _failure(f"the judge's reply could not be read, twice: {exc}", LOW, ["a judgment"])
+        return _unjudged(f"the judge's reply could not be read, twice: {exc}")
 
 
 def read_judgment(text: str) -> Judgment:
-    """A judgment out of a reply that is one JSON object. Raises ValueError with what is wrong."""
+    """A judgment out of a reply that is one JSON object. Raises ValueError with what is wrong. A
+    success that the judge is not sure of is left unjudged: nothing is learnt from a guess."""
     found = parse_json(text)
     if not isinstance(found, dict):
         raise ValueError("it is JSON, but no object")
-    is_success, reason = found.get("is_success"), found.get("reason")
+    is_success, reason = found.get("is_success", ""), found.get("reason")
     confidence, missing = found.get("confidence"), found.get("missing", [])
-    if not isinstance(is_success, bool):
-        raise ValueError('"is_success" is neither true nor false')
+    if is_success is not None and not isinstance(is_success, bool):
+        raise ValueError('"is_success" is none of true, false, null')
     if not isinstance(reason, str) or not reason.strip():
         raise ValueError('"reason" is no text')
     if confidence not in (HIGH, MEDIUM, LOW):
         raise ValueError('"confidence" is none of high, medium, low')
     if not isinstance(missing, list) or not all(isinstance(part, str) for part in missing):
         raise ValueError('"missing" is no list of texts')
+    if is_success and confidence == LOW:
+        is_success = None
     lacking = [_short(part)[:MISSING_CHARS] for part in missing if part.strip()][:MOST_MISSING]
-    return Judgment(is_success, _short(reason), confidence, lacking)
-
-
-def _in_doubt(found: Judgment) -> Judgment:
-    """What the judge is not sure of, or says something is missing from, is no success."""
-    if not found.is_success:
-        return found
-    if found.confidence == LOW:
-        return _failure(f"in doubt, so no success: {found.reason}", LOW, found.missing)
-    lacking = [part for part in found.missing if _NOTHING.fullmatch(part) is None]
-    if lacking:
-        return _failure(
-            f"in doubt, so no success: it says what is missing: {found.reason}", LOW, lacking
-        )
-    return Judgment(True, found.reason, found.confidence)
+    return Judgment(is_success, _short(reason), confidence, [] if is_success else lacking)

@@ -3,7 +3,7 @@
 It differs from chat completions in what it accepts as a conversation: the system prompt stands
 apart, turns alternate and begin and end with the user's, and no turn is empty. JSON is asked for by
 making the model call a tool whose input is the answer; models that cannot be made to (those that
-always think) get the schema as an output format instead, and where there is none, in words.
+always think) get the schema as an output format instead, and where that is refused, in the prompt.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ STOPS = {
 
 
 @dataclass(frozen=True, slots=True)
-class AnthropicHabits:
+class AnthropicFormat:
     """How this model wants to be asked. `way` is a place in `WAYS`."""
 
     temperature: bool = True
     way: int = 0
 
-    def mend(self, status: int, said: str, body: Mapping[str, Any]) -> AnthropicHabits | None:
+    def adapt(self, status: int, said: str, body: Mapping[str, Any]) -> AnthropicFormat | None:
         if status >= 500:
             return None
         if "temperature" in body and "temperature" in said:
@@ -57,7 +57,7 @@ class AnthropicHabits:
         return replace(self, way=self.way + 1) if refused else None
 
 
-class AnthropicClient(ChatClient[AnthropicHabits]):
+class AnthropicClient(ChatClient[AnthropicFormat]):
     """A model behind `POST {base_url}/v1/messages`. Safe to share between threads."""
 
     path = "/v1/messages"
@@ -83,23 +83,23 @@ class AnthropicClient(ChatClient[AnthropicHabits]):
             key_name=key_name,
             wire=wire,
             prices=prices,
-            habits=AnthropicHabits(),
+            form=AnthropicFormat(),
         )
 
-    def _body(self, ask: Question, habits: AnthropicHabits) -> dict[str, Any]:
+    def _body(self, ask: Question, form: AnthropicFormat) -> dict[str, Any]:
         system, turns = conversation(ask.messages)
         body: dict[str, Any] = {
             "model": self.model,
             "max_tokens": ask.max_tokens or MAX_TOKENS,
             "messages": turns,
         }
-        if ask.temperature is not None and habits.temperature:
+        if ask.temperature is not None and form.temperature:
             body["temperature"] = ask.temperature
-        if ask.schema is not None and habits.way == 0:
+        if ask.schema is not None and form.way == 0:
             tool = {"name": TOOL, "description": "Give the answer.", "input_schema": ask.schema}
             body["tools"] = [tool]
             body["tool_choice"] = {"type": "tool", "name": TOOL}
-        elif ask.schema is not None and habits.way == 1:
+        elif ask.schema is not None and form.way == 1:
             wanted = schema.close_objects(schema.without_limits(ask.schema))
             body["output_config"] = {"format": {"type": "json_schema", "schema": wanted}}
         elif ask.schema is not None:

@@ -8,7 +8,7 @@ A cassette is JSONL, one line a call, written when the call ends:
 or with `"error": {"type": …, "message": …}` in place of the reply. `call` numbers the calls by
 their start. `key` is a hash of the request; a replay finds its answer by it, so calls that ran at
 the same time may come back in any order, and equal requests are answered in the order in which they
-started. The model and the time-out are no part of the request: a replay needs neither. Keys are
+started. The model and the time-out are not part of the request: a replay needs neither. Keys are
 sent as headers, which are not recorded. A line is written with one `write`, so a run that is killed
 leaves a cassette that can be read, but for the line it died in.
 """
@@ -28,7 +28,15 @@ from typing import Any
 
 from rlm import errors
 from rlm.errors import CassetteDiverged, ModelError, ModelRateLimited, RLMError
-from rlm.llm.types import Client, Message, Reply, copy_messages, is_language_model
+from rlm.llm.types import (
+    OFFLINE,
+    SCRIPTED,
+    Client,
+    Message,
+    Reply,
+    copy_messages,
+    is_language_model,
+)
 
 PARAMS = ("max_tokens", "temperature", "json_schema")
 AROUND_CHARS = 30
@@ -251,7 +259,7 @@ def read_cassette(path: Path) -> tuple[list[Recorded], str | None]:
 
 
 def _parse(raw: bytes) -> Recorded:
-    """Raises ValueError, TypeError or LookupError for what is no line."""
+    """Raises ValueError, TypeError or LookupError for an invalid line."""
     line = json.loads(raw.decode("utf-8"))
     request = line["request"]
     request = {"messages": _messages(request["messages"]), "params": dict(request["params"])}
@@ -262,7 +270,7 @@ def _parse(raw: bytes) -> Recorded:
         raise TypeError("the call has no number")
     outcome = _reply(line["reply"]) if "reply" in line else _error(line["error"])
     # Cassettes of older versions do not say what they recorded, but the name of the model does.
-    by_name = not isinstance(outcome, Reply) or outcome.model not in ("offline", "scripted")
+    by_name = not isinstance(outcome, Reply) or outcome.model not in (OFFLINE, SCRIPTED)
     is_model = line.get("language_model", by_name) is True
     return Recorded(line["call"], key, request, outcome, is_model)
 

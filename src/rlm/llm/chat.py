@@ -1,4 +1,4 @@
-"""What the clients over HTTP have in common: ask, ask otherwise if refused, read, count, price.
+"""What the clients over HTTP share: send, adapt after a refusal, read, count tokens, price.
 
 `openai` and `anthropic` say how a question is written and an answer read; everything else is here.
 """
@@ -20,14 +20,14 @@ from rlm.llm.types import Message, Reply, copy_messages, estimate_prompt, estima
 from rlm.urls import same_host
 
 
-class Habits(Protocol):
-    """How a server wants to be asked; learnt from its refusals, kept for the life of a client."""
+class RequestFormat(Protocol):
+    """Which fields and options a server accepts; adapted to its refusals, kept by the client."""
 
-    def mend(self, status: int, said: str, body: Mapping[str, Any]) -> Self | None:
-        """Other habits to try after a refusal, or None when the refusal is about something else."""
+    def adapt(self, status: int, said: str, body: Mapping[str, Any]) -> Self | None:
+        """The form to try after a refusal; None when the refusal is about something else."""
 
 
-H = TypeVar("H", bound=Habits)
+F = TypeVar("F", bound=RequestFormat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Wire:
     max_reply_bytes: int = MAX_REPLY_BYTES
 
 
-class ChatClient(ABC, Generic[H]):
+class ChatClient(ABC, Generic[F]):
     """A model behind one HTTP address. Safe to share between threads. Prices are known for the
     provider's own server only (`home`); elsewhere the cost is what the server says it is, or what
     `prices` says, or None."""
@@ -79,7 +79,7 @@ class ChatClient(ABC, Generic[H]):
         key_name: str,
         wire: Wire | None,
         prices: Mapping[str, Price] | None,
-        habits: H,
+        form: F,
     ) -> None:
         wire = wire or Wire()
         self.model = model
@@ -93,7 +93,7 @@ class ChatClient(ABC, Generic[H]):
             max_reply_bytes=wire.max_reply_bytes,
         )
         self._prices = prices if prices is not None else (PRICES if self.at_home() else {})
-        self._habits: H = habits
+        self._form: F = form
         self._timeout_s = wire.timeout_s
 
     def complete(
@@ -110,17 +110,19 @@ class ChatClient(ABC, Generic[H]):
         deadline = self._server.retry.deadline(self._timeout_s if timeout_s is None else timeout_s)
         wanted, wrapped = (None, False) if json_schema is None else schema.as_object(json_schema)
         ask = Question(copy_messages(messages), max_tokens, temperature, wanted)
-        found, habits = None, self._habits
+        found, form = None, self._form
         while found is None:
-            body, tried = self._body(ask, habits), habits
+            body, tried = self._body(ask, form), form
 
-            def mend(status: int, said: str, body: dict[str, Any] = body, tried: H = tried) -> bool:
-                nonlocal habits
-                habits = tried.mend(status, said, body) or tried
-                return habits is not tried
+            def adapt(
+                status: int, said: str, body: dict[str, Any] = body, tried: F = tried
+            ) -> bool:
+                nonlocal form
+                form = tried.adapt(status, said, body) or tried
+                return form is not tried
 
-            found = self._server.post(self.path, body, deadline=deadline, mend=mend)
-        self._habits = habits
+            found = self._server.post(self.path, body, deadline=deadline, adapt=adapt)
+        self._form = form
         answer = self._read(found)
         text = schema.unwrap(clean(answer.text), wrapped=wrapped)
         return self._reply(found, ask, answer, text, time.perf_counter() - started)
@@ -136,7 +138,7 @@ class ChatClient(ABC, Generic[H]):
         return f"{type(self).__name__}({self.model!r}, base_url={self._server.url!r})"
 
     @abstractmethod
-    def _body(self, ask: Question, habits: H) -> dict[str, Any]:
+    def _body(self, ask: Question, form: F) -> dict[str, Any]:
         """The question as this protocol writes it."""
 
     @abstractmethod
@@ -180,5 +182,5 @@ def clean(text: str) -> str:
 
 
 def sketch(found: Mapping[str, Any]) -> str:
-    """What an answer is made of, for a message about one that cannot be read."""
+    """The keys of an answer, for a message about one that cannot be read."""
     return f"an object with {', '.join(sorted(map(str, found)))[:200] or 'nothing in it'}"

@@ -7,7 +7,7 @@
     scripted:FILE      replies read from a JSON list or from JSON lines
 
 Without a name: RLM_MODEL, else a small model of the provider whose key is found, else offline. A
-provider's own key (OPENAI_API_KEY, ANTHROPIC_API_KEY) is sent to that provider and to nobody else;
+provider's own key (OPENAI_API_KEY, ANTHROPIC_API_KEY) is sent to that provider only;
 the server at RLM_BASE_URL gets RLM_API_KEY. So `openai/anthropic/claude-…` with RLM_BASE_URL names
 a model of that server.
 """
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlm import config
 from rlm.errors import ConfigError, ModelAuthError
-from rlm.llm.types import Client, is_language_model
+from rlm.llm.types import OFFLINE, SCRIPTED, Client, is_language_model
 from rlm.urls import same_host
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 DEFAULT_OPENAI_MODEL = "gpt-6-luna"
 DEFAULT_ANTHROPIC_MODEL = "claude-haiku-5-5"
-OFFLINE = "offline"
 KNOWN = "openai/NAME, anthropic/NAME, NAME (with RLM_BASE_URL set), scripted:FILE, offline"
 
 
@@ -45,7 +44,7 @@ def open_client(
         from rlm.llm.offline.client import OfflineClient
 
         return OfflineClient()
-    if named.partition(":")[0] == "scripted":
+    if named.partition(":")[0] == SCRIPTED:
         return _open_scripted(named)
     if slash and not name and provider in ("openai", "anthropic"):
         raise ConfigError(f"{named!r} names no model: write {provider}/NAME")
@@ -57,7 +56,7 @@ def open_client(
         return _openai(named, settings, base_url)
     if slash:
         raise ConfigError(
-            f"{provider!r} in the model {named!r} is no provider that rlm knows. Known: {KNOWN}"
+            f"{provider!r} in the model {named!r} is not a known provider. Known: {KNOWN}"
         )
     raise ConfigError(
         f"the model {named!r} names no provider, and RLM_BASE_URL is not set: write openai/{named}"
@@ -66,7 +65,7 @@ def open_client(
 
 
 def _default_model(settings: config.Settings, base_url: str | None) -> str:
-    """The model to use when nobody named one."""
+    """The model to use when none is named."""
     if base_url or settings.base_url:
         raise ConfigError(
             "RLM_BASE_URL names a server but not which of its models: set RLM_MODEL, or give"

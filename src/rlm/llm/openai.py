@@ -31,7 +31,7 @@ _UNSUPPORTED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAIHabits:
+class OpenAIFormat:
     """How this server wants to be asked. `way` is a place in `WAYS`."""
 
     tokens_field: str = "max_tokens"
@@ -41,7 +41,7 @@ class OpenAIHabits:
     limits: bool = True
     """Whether a schema may say how long a text or a list may be."""
 
-    def mend(self, status: int, said: str, body: Mapping[str, Any]) -> OpenAIHabits | None:
+    def adapt(self, status: int, said: str, body: Mapping[str, Any]) -> OpenAIFormat | None:
         # llama-cpp-python answers 500 where it means 400.
         if "response_format" in body and self.limits and re.search("|".join(schema.LIMITS), said):
             return replace(self, limits=False)
@@ -60,7 +60,7 @@ class OpenAIHabits:
         return None
 
 
-class OpenAIClient(ChatClient[OpenAIHabits]):
+class OpenAIClient(ChatClient[OpenAIFormat]):
     """A model behind `POST {base_url}/chat/completions`. Safe to share between threads."""
 
     path = "/chat/completions"
@@ -89,24 +89,24 @@ class OpenAIClient(ChatClient[OpenAIHabits]):
             prices=prices,
             # OpenAI's newer models refuse the old name, all of them know the new one; its strict
             # mode refuses limits.
-            habits=OpenAIHabits("max_completion_tokens" if own else "max_tokens", limits=not own),
+            form=OpenAIFormat("max_completion_tokens" if own else "max_tokens", limits=not own),
         )
 
-    def _body(self, ask: Question, habits: OpenAIHabits) -> dict[str, Any]:
+    def _body(self, ask: Question, form: OpenAIFormat) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self.model, "messages": ask.messages}
         if ask.max_tokens is not None:
-            body[habits.tokens_field] = ask.max_tokens
-        if ask.temperature is not None and habits.temperature:
+            body[form.tokens_field] = ask.max_tokens
+        if ask.temperature is not None and form.temperature:
             body["temperature"] = ask.temperature
         if ask.schema is None:
             return body
-        if habits.way == 0:
-            wanted = ask.schema if habits.limits else schema.without_limits(ask.schema)
+        if form.way == 0:
+            wanted = ask.schema if form.limits else schema.without_limits(ask.schema)
             named = {"name": "answer", "schema": wanted, "strict": schema.is_strict(wanted)}
             return {**body, "response_format": {"type": "json_schema", "json_schema": named}}
-        if habits.way == 1:
+        if form.way == 1:
             body["response_format"] = {"type": "json_object", "schema": ask.schema}
-        elif habits.way == 2:
+        elif form.way == 2:
             body["response_format"] = {"type": "json_object"}
         instruction = schema.instruction(ask.schema)
         return {**body, "messages": add_instruction(ask.messages, instruction)}

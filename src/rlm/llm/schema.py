@@ -56,7 +56,7 @@ LIMITS = ("maxLength", "minLength", "maxItems", "minItems")
 
 
 def without_limits(schema: Any) -> Any:
-    """A copy that does not say how long a text or a list may be: some servers refuse to be told."""
+    """A copy without limits on the length of texts and lists, which some servers refuse."""
     if isinstance(schema, list):
         return [without_limits(part) for part in schema]
     if not isinstance(schema, dict):

@@ -7,7 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rlm.errors import ModelError
-from rlm.llm.types import Message, Reply, copy_messages, estimate_prompt, estimate_tokens
+from rlm.llm.types import (
+    SCRIPTED,
+    Message,
+    Reply,
+    copy_messages,
+    estimate_prompt,
+    estimate_tokens,
+)
 
 Scripted = str | Exception | Callable[[list[Message]], str]
 
@@ -29,7 +36,7 @@ class ScriptedClient:
         self,
         replies: Sequence[Scripted],
         *,
-        model: str = "scripted",
+        model: str = SCRIPTED,
         repeat_last: bool = False,
         is_language_model: bool = False,
     ) -> None:

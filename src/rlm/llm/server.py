@@ -27,7 +27,7 @@ TIMEOUT_S = 120.0
 MAX_REPLY_BYTES = 16 << 20
 MAX_DETAIL_CHARS = 300
 
-Mend = Callable[[int, str], bool]
+Adapt = Callable[[int, str], bool]
 """Given the status and the words of a refusal; True when the caller can ask in another way."""
 
 NO_MONEY = ("insufficient_quota", "billing", "credit balance", "exceeded your current quota")
@@ -60,7 +60,7 @@ _ERROR_OF_KIND: Mapping[str, type[ModelError]] = {
 
 
 class Refusal(ExchangeFailed):
-    """A status that is no success, with what the server said about it."""
+    """A status that is not a success, with what the server said about it."""
 
     status: int
     detail: str
@@ -97,9 +97,9 @@ class ModelServer:
         self._connections = Connections(max_bytes=max_reply_bytes)
 
     def post(
-        self, path: str, body: Mapping[str, Any], *, deadline: Deadline, mend: Mend | None = None
+        self, path: str, body: Mapping[str, Any], *, deadline: Deadline, adapt: Adapt | None = None
     ) -> Any:
-        """The parsed object of a good answer; None when the server refused and `mend` said True.
+        """The parsed object of a good answer; None when the server refused and `adapt` said True.
         Raises ModelError or one of its children. What may pass is tried again within the
         deadline."""
         # A lone surrogate cannot be sent: it becomes a question mark.
@@ -111,8 +111,8 @@ class ModelServer:
             try:
                 return self._read(self._connections.send(request, deadline))
             except Refusal as exc:
-                may_mend = exc.status in (400, 422) or exc.status >= 500
-                if may_mend and mend is not None and mend(exc.status, exc.detail):
+                may_adapt = exc.status in (400, 422) or exc.status >= 500
+                if may_adapt and adapt is not None and adapt(exc.status, exc.detail):
                     return None
                 raise
 
@@ -178,7 +178,7 @@ class ModelServer:
 
 
 def refusal_of_status(status: int, headers: Mapping[str, str], detail: str) -> Refusal:
-    """The failure behind a status that is no success. `detail` is what the server said."""
+    """The failure behind a status that is not a success. `detail` is what the server said."""
     said = f"answered {status}" + (f": {detail}" if detail else "")
     error: type[ModelError] = ModelError
     passing, problem = False, f"refused the request ({said})"

@@ -20,13 +20,15 @@ ROLES = ("system", "user", "assistant")
 CHARS_PER_TOKEN = 4
 COUNTED = ("calls", "input_tokens", "output_tokens", "unpriced_calls", "estimated_calls")
 
+OFFLINE, SCRIPTED = "offline", "scripted"
+"""The names of the clients that are not language models."""
 OFFLINE_UNANSWERED = "Not answered:"
-"""How `offline` begins what it says when it cannot answer."""
+"""How `offline` begins what it says when it cannot answer, and nothing else that it says."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered. `cost_usd` is None when nobody knows the price. `stop_reason` is
+    """What a model answered. `cost_usd` is None for an unknown price. `stop_reason` is
     `stop`, `length` (cut at the token limit), `refusal`, or the server's own word. `estimated`: the
     server counted no tokens, so they were taken as one per four characters."""
 
@@ -41,11 +43,11 @@ class Reply:
 
 
 class Client(Protocol):
-    """A model to talk to. `complete` may be called from several threads at once."""
+    """A client of a model. `complete` may be called from several threads at once."""
 
     model: str
     is_language_model: bool
-    """False for `offline` and for scripts: what they say is no judgement of a model."""
+    """False for `offline` and for scripts: their words are not the judgement of a model."""
 
     def complete(
         self,
@@ -161,7 +163,7 @@ def estimate_prompt(messages: Sequence[Message]) -> int:
 
 
 def copy_messages(messages: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """A copy of the messages with role and content only. ModelError for what is no message."""
+    """A copy of the messages with role and content only. ModelError for anything else."""
     if not messages:
         raise ModelError("a model was called without a message: give at least one")
     found = []

@@ -131,6 +131,7 @@ class LoopRun:
         self._current: RLMIteration | None = None
         self._partial = ""
         self._errors = 0
+        self._checked = False
         self._finished = False
         if depth == 0 and not meter.context_size:
             # What the run was told beforehand, where nobody has counted it. The list of tools is no
@@ -241,6 +242,9 @@ class LoopRun:
             answer = self._run_blocks(session, parsed, iteration)
             if answer is None and parsed.final is not None:
                 answer = self._from_text(session, parsed.final, iteration)
+            if answer is not None and self._is_doubted(answer, iteration):
+                session.reopen()
+                answer = self.result.submitted = None
             if answer is not None:
                 iteration.final_answer = answer
                 self.result.answer, self.result.converged = answer, True
@@ -256,6 +260,8 @@ class LoopRun:
     ) -> str | None:
         """Run the code; the answer, if it gave one. What comes after that is not run."""
         for number, block in enumerate(parsed.blocks, 1):
+            if self.spec.trace is not None and not self.depth:
+                self.spec.trace.block += 1
             result = session.run(block.code, deadline=self.budget.deadline)
             iteration.code_blocks.append(
                 CodeBlock(block.code, result, session.queries.take_calls())
@@ -275,6 +281,22 @@ class LoopRun:
         if final.is_variable:
             return session.variable(final.value, iteration.notes)
         return as_text(self.handles, final.value)
+
+    def _is_doubted(self, answer: str, iteration: RLMIteration) -> bool:
+        """Whether the model is asked, once, to look at its answer again."""
+        check = self.spec.check_answer
+        last = iteration.number >= self.limits.max_iters or self.budget.spent() is not None
+        if check is None or self.depth or self._checked or last:
+            return False
+        self._checked = True
+        so_far = replace(
+            self.result, answer=answer, iterations=[*self.result.iterations, iteration]
+        )
+        doubt = check(so_far)
+        if doubt:
+            iteration.notes.append(doubt)
+            self._partial = answer
+        return bool(doubt)
 
     def _go_on(self, session: ReplSession, parsed: Parsed, iteration: RLMIteration) -> None:
         """Tell the model what came of its reply, and count the turns in which nothing worked."""

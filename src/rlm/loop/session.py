@@ -178,6 +178,11 @@ class ReplSession:
             self._content = value  # `answer` used as a plain variable
         return None
 
+    def reopen(self) -> None:
+        """Take back an answer that was given: the run goes on."""
+        self.submitted, self._final, self._final_var = None, _NOTHING, _NOTHING
+        self.repl.set("answer", {"content": "", "ready": False})
+
     def partial(self) -> str:
         """The last content of `answer`; '' when there is none."""
         if self._content is None or self._content == "":

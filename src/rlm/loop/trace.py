@@ -13,7 +13,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from rlm.handles import Ref, View, to_wire
@@ -31,6 +31,8 @@ _NAME = re.compile(
     r"<[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]+>|https?://[^\s<>\"{}|^`\\]+"
     r"|(?:[^\W\d][\w.-]*|(?<![\w:#@%\\.])):[\w.%~-]+"
 )
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,10 @@ class ToolCall:
     chars: int = 0
     value: Any = None
     """A number or a truth value that came back, as an ASK's answer."""
+    numbers: frozenset[str] = frozenset()
+    """The numbers in what came back."""
+    block: int = 0
+    """Which block of code of the run called it, from 1; 0 when that is not known."""
 
 
 class HasFunctions(Protocol):
@@ -67,11 +73,14 @@ class Trace:
 
     calls: list[ToolCall] = field(default_factory=list)
     dropped: int = 0
+    block: int = 0
+    """The block of code that runs; the loop counts it up."""
     _lost: dict[str, set[str]] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def note(self, call: ToolCall) -> None:
         with self._lock:
+            call = replace(call, block=self.block)
             if len(self.calls) >= MOST_CALLS:
                 lost = self.calls.pop(FIRST_CALLS)
                 self.dropped += 1
@@ -137,6 +146,11 @@ def names_in(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def numbers_in(text: str) -> frozenset[str]:
+    """The numbers in a text, thousands without their commas."""
+    return frozenset(_NUMBER.findall(_THOUSANDS.sub("", text)))
+
+
 def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
     if isinstance(value, Ref):  # what it stands for is not seen yet
         return ToolCall(name, given, key=value.key)
@@ -160,7 +174,14 @@ def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
     elif isinstance(value, bool | int | float):
         short = value
     return ToolCall(
-        name, given, iris=names_in(text), rows=rows, key=key, chars=len(text), value=short
+        name,
+        given,
+        iris=names_in(text),
+        rows=rows,
+        key=key,
+        chars=len(text),
+        value=short,
+        numbers=numbers_in(text[:READ_CHARS]),
     )
 
 

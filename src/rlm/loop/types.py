@@ -8,6 +8,7 @@ from typing import Any
 
 from rlm.errors import ConfigError
 from rlm.llm import Client, Message, Usage
+from rlm.loop.trace import Trace
 from rlm.sandbox import REPLResult, SandboxLimits
 
 INTERRUPTED = "interrupted"
@@ -159,3 +160,8 @@ class LoopSpec:
     unsafe: bool = False
     on_step: Callable[[RLMIteration], None] | None = None
     """Told every turn; what it raises ends the run."""
+    check_answer: Callable[[RLMResult], str] | None = None
+    """Asked once before an answer is taken, with the run so far: what the model should look at
+    again, or ''. The next answer is taken as it is."""
+    trace: Trace | None = None
+    """Told which block of code runs, so that calls can be put to their block."""

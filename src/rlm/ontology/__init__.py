@@ -1,6 +1,6 @@
 """Ontologies and SPARQL, in six sub-rooms. Nothing is imported here, so that a cold start is quick.
 
-    query     lexer, guard, LIMIT, bound values, the shape of a query
+    query     lexer, guard, LIMIT, the shape of a query
     meta      GraphMeta and its making
     engine    LocalEngine: pyoxigraph in a worker, the cache, loading
     views     search, describe, paths, the sense card, the schema

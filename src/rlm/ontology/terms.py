@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from rlm.errors import OntologyError
+from rlm.errors import OntologyError, QueryRefused
 from rlm.ontology.vocabulary import MACHINERY, XSD
 
 Term: TypeAlias = dict[str, Any]
@@ -57,6 +57,11 @@ _BARE_FORM = re.compile(r"true|false|[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+
 _LOCAL = re.compile(r"\w[\w-]*(?:\.[\w-]+)?")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _ESCAPED = re.compile(r"\\([_~.\-!$&'()*+,;=/?#@%])")
+# What a query may hold of a value, so that nothing of it can end its token.
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\\ud800-\udfff]*")
+_TAG = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
+_CONTROL = re.compile(r"[\x00-\x07\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_ESCAPES = dict(zip('\\"\n\r\t\b\f', '\\"nrtbf', strict=True))
 
 _FIRM = frozenset(("rdf", "rdfs", "owl", "xsd"))
 
@@ -222,3 +227,68 @@ def namespace(iri: str) -> str:
     """What comes before the local name; empty when the IRI has no such part."""
     cut = max(iri.rfind("#"), iri.rfind("/"))
     return iri[: cut + 1] if cut > 7 else ""
+
+
+class BlankNodeLabels:
+    """Names for blank nodes: b0, b1, … in the order in which they are first answered."""
+
+    def __init__(self) -> None:
+        self._labels: dict[str, str] = {}
+
+    def to_public(self, term: Term) -> Term:
+        """A term of a store's as callers see it."""
+        if term["t"] == "bnode":
+            label = self._labels.setdefault(str(term["v"]), f"b{len(self._labels)}")
+            return {"t": "bnode", "v": label}
+        if term["t"] == "triple":
+            return {"t": "triple", "v": [self.to_public(part) for part in term["v"]]}
+        return dict(term)
+
+
+# -- a term in a query
+
+
+def term_source(term: Term) -> str:
+    """A term as SPARQL writes it. Raises QueryRefused for a blank node and for what is no term."""
+    kind, value = term.get("t"), term.get("v")
+    if not isinstance(value, str):
+        raise QueryRefused(f"a value needs its text at 'v': {_shorten(str(term))}")
+    if kind == "iri":
+        return _iri_source(value)
+    if kind == "bnode":
+        what = f"a blank node cannot stand in a query (_:{_shorten(value)})"
+        raise QueryRefused(f"{what}: ask by an IRI or a literal")
+    if kind != "lit":
+        raise QueryRefused(f"a value is an 'iri' or a 'lit', not {_shorten(str(kind))!r}")
+    lang, datatype = term.get("lang"), term.get("dt")
+    if lang:
+        if not isinstance(lang, str) or not _TAG.fullmatch(lang):
+            raise QueryRefused(f"no language tag: {_shorten(lang)!r}")
+        return f"{_string_source(value)}@{lang}"
+    return _string_source(value) + (f"^^{_iri_source(datatype)}" if datatype else "")
+
+
+def _iri_source(iri: object) -> str:
+    if not isinstance(iri, str) or not _ABSOLUTE.fullmatch(iri):
+        raise QueryRefused(f"not an absolute IRI: {_shorten(str(iri))!r}")
+    return f"<{iri}>"
+
+
+def _string_source(text: str) -> str:
+    parts, before = [], ""
+    for char in text:
+        if _CONTROL.match(char):
+            what = f"a text holds U+{ord(char):04X}"
+            raise QueryRefused(f"{what}, which cannot stand in a query: remove it")
+        if before == "\\" and char in "uU":
+            # Some servers read \uXXXX first and do not see that the backslash is escaped.
+            parts.append(f"\\u{ord(char):04X}")
+        else:
+            parts.append(f"\\{_ESCAPES[char]}" if char in _ESCAPES else char)
+        before = char
+    return f'"{"".join(parts)}"'
+
+
+def _shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else line[:79] + "…"

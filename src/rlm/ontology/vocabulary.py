@@ -75,3 +75,50 @@ COMMENTS = (
     *(base + "description" for base in SCHEMA),
 )
 REPLACED_BY = (DCTERMS + "isReplacedBy", OBO + "IAO_0100001")
+
+_VOCABULARIES = {
+    RDF: """
+        Alt Bag CompoundLiteral HTML JSON List PlainLiteral Property Seq Statement XMLLiteral
+        direction first langString language nil object predicate rest subject type value
+        """,
+    RDFS: """
+        Class Container ContainerMembershipProperty Datatype Literal Resource comment domain
+        isDefinedBy label member range seeAlso subClassOf subPropertyOf
+        """,
+    OWL: """
+        AllDifferent AllDisjointClasses AllDisjointProperties Annotation AnnotationProperty
+        AsymmetricProperty Axiom Class DataRange DatatypeProperty DeprecatedClass
+        DeprecatedProperty FunctionalProperty InverseFunctionalProperty IrreflexiveProperty
+        NamedIndividual NegativePropertyAssertion Nothing ObjectProperty Ontology OntologyProperty
+        ReflexiveProperty Restriction SymmetricProperty Thing TransitiveProperty allValuesFrom
+        annotatedProperty annotatedSource annotatedTarget assertionProperty
+        backwardCompatibleWith bottomDataProperty bottomObjectProperty cardinality complementOf
+        datatypeComplementOf deprecated differentFrom disjointUnionOf disjointWith
+        distinctMembers equivalentClass equivalentProperty hasKey hasSelf hasValue imports
+        incompatibleWith intersectionOf inverseOf maxCardinality maxQualifiedCardinality members
+        minCardinality minQualifiedCardinality onClass onDataRange onDatatype onProperties
+        onProperty oneOf priorVersion propertyChainAxiom propertyDisjointWith
+        qualifiedCardinality sameAs someValuesFrom sourceIndividual targetIndividual targetValue
+        topDataProperty topObjectProperty unionOf versionIRI versionInfo withRestrictions
+        """,
+    XSD: """
+        ENTITIES ENTITY ID IDREF IDREFS NCName NMTOKEN NMTOKENS NOTATION Name QName anyAtomicType
+        anySimpleType anyType anyURI base64Binary boolean byte date dateTime dateTimeStamp
+        dayTimeDuration decimal double duration float gDay gMonth gMonthDay gYear gYearMonth
+        hexBinary int integer language long maxExclusive maxInclusive minExclusive minInclusive
+        negativeInteger nonNegativeInteger nonPositiveInteger normalizedString pattern
+        positiveInteger short string time token unsignedByte unsignedInt unsignedLong
+        unsignedShort yearMonthDuration
+        """,
+    SKOS: """
+        Collection Concept ConceptScheme OrderedCollection altLabel broadMatch broader
+        broaderTransitive changeNote closeMatch definition editorialNote exactMatch example
+        hasTopConcept hiddenLabel historyNote inScheme mappingRelation member memberList narrower
+        narrowMatch narrowerTransitive notation note prefLabel related relatedMatch scopeNote
+        semanticRelation topConceptOf
+        """,
+}
+VOCABULARY = frozenset(
+    base + name for base, names in _VOCABULARIES.items() for name in names.split()
+)
+"""Every term of rdf, rdfs, owl, xsd and skos: words of the field, no claims about a graph."""

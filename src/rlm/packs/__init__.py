@@ -1,6 +1,6 @@
 """Packs: memories as files that can be diffed, signed, shared and taken back.
 
-- `format`, `manifest`, `signing`: what is in the files.
+- `format`, `manifest`, `signature`: what is in the files.
 - `source`: where a pack comes from and how far it is trusted.
 - `transfer`, `export`: into a store and out of it.
 - `select`, `candidates`: what is fit to ship, and the review by a person.
@@ -18,7 +18,7 @@ from rlm.packs.bootstrap import bootstrap_general_strategies, shipped_packs, val
 from rlm.packs.candidates import CandidatesReport, ReviewReport, apply_candidates, write_candidates
 from rlm.packs.export import ExportReport, export_pack, seal_pack, sign_pack
 from rlm.packs.manifest import Manifest
-from rlm.packs.signing import generate_key
+from rlm.packs.signature import generate_key
 from rlm.packs.transfer import (
     ImportReport,
     RollbackReport,

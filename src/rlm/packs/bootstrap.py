@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rlm.errors import PackError, ValidationError
+from rlm.errors import REINSTALL, PackError, ValidationError
 from rlm.packs.format import PackReader, item_of
 from rlm.packs.manifest import PACK_SUFFIX
 from rlm.store.gate import admit_item
@@ -37,7 +37,7 @@ def bootstrap_general_strategies() -> list[MemoryItem]:
     """The seven general strategies, ready to add to any store."""
     path = shipped_packs().get(CORE)
     if path is None:
-        why = f"the pack {CORE} is missing from this installation: install rlm-memory again"
+        why = f"the pack {CORE} is missing from this installation: {REINSTALL}"
         raise PackError(why)
     found = []
     for number, record in PackReader(path):

@@ -6,13 +6,13 @@ and its comments (`_memory_id`, `_level`, `_ready`, `_score`, `_why`) are ignore
 a line whose memory is still in the store changes that memory, at its level, instead of adding
 another beside it.
 
-Only a person's word may do that, never a mark in the file: ids are hashes of words that others know
-too, so a pack from elsewhere could bear such marks and change what is trusted here. `rlm pack
-import` therefore does not apply a file that `is_review_of` this store by itself; it says which
-command does.
+Only a command of a person may do that, never a mark in the file: ids are hashes of words that
+others know too, so a pack from elsewhere could bear such marks and change what is trusted here.
+`rlm pack import` therefore does not apply a file that `is_review_of` this store by itself; it
+says which command does.
 
 New words give a memory a new id, so a file that is applied a second time names an id that is gone.
-The line's words, and what the store knows of edits, then say which memory is meant.
+The line's words, and what the store knows of edits, then identify the memory.
 """
 
 from __future__ import annotations
@@ -96,13 +96,13 @@ def apply_candidates(path: str | Path, db: MemoryBackend) -> ReviewReport:
     was deleted changes nothing, and `not_mentioned` counts it. Applying a file twice is harmless.
     """
     lines = list(_read(Path(path).expanduser(), db))
-    meant = _LineTargets(db, lines)
+    targets = _LineTargets(db, lines)
     edits: list[tuple[str, dict[str, Any]]] = []
     fresh: list[MemoryItem] = []
     unchanged = 0
     left = {candidate.item.memory_id for candidate in candidates(db)[0]}
     for line in lines:
-        item, current = line.item, meant.by(line)
+        item, current = line.item, targets.by(line)
         if current is not None:
             left.discard(current.memory_id)
         if current is None:

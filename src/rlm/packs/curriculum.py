@@ -23,10 +23,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from yaml import MappingNode, Node, ScalarNode, SequenceNode
+
 from rlm.errors import QueryRefused
 from rlm.learning.verify import COMPARES, Verify
 from rlm.ontology.query.guard import check_query
-from rlm.packs.curriculum_yaml import Fault, Listing, Mapping, Node, Spot, Text, quote, read_tree
+from rlm.packs.curriculum_yaml import Fault, Spot, quote, read_tree
 
 KINDS = (
     "namespaces", "describe", "exists", "subclasses", "all_subclasses", "superclasses",
@@ -41,7 +43,9 @@ _TASK = ("id", "query", "tags", "verify", "held_out")
 _VERIFY = ("sparql", "compare")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
-N = TypeVar("N", Text, Listing, Mapping)
+N = TypeVar("N", bound=Node)
+Fields = dict[str, Node]
+"""The values of a mapping by their keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +100,22 @@ def read_curriculum(path: str | Path) -> Curriculum:
 # -- parts -----------------------------------------------------------------------------------------
 
 
-def _curriculum(file: Path, top: Mapping) -> Curriculum:
-    ontology = _fields(top.values["ontology"], "ontology", _ONTOLOGY)
-    tasks = _require_kind(top.values["tasks"], Listing, "tasks", "a list, each task behind a dash")
-    if not tasks.items:
-        raise Fault(tasks.at, "tasks is empty: write at least one")
+def _curriculum(file: Path, top: Fields) -> Curriculum:
+    ontology = _fields(top["ontology"], "ontology", _ONTOLOGY)
+    tasks = _require_kind(top["tasks"], SequenceNode, "tasks", "a list, each task behind a dash")
+    if not tasks.value:
+        raise Fault(tasks, "tasks is empty: write at least one")
     found: dict[str, Task] = {}
-    for node in tasks.items:
-        task = _task(node)
+    for node in tasks.value:
+        fields = _fields(node, "a task", _TASK, ("verify", "held_out"))
+        task = _task(fields, Spot.of(node).line)
         if task.id in found:
-            at = node.values["id"].at if isinstance(node, Mapping) else node.at
             first = f"first in line {found[task.id].line}"
-            raise Fault(at, f"the task id {quote(task.id)} is here twice, {first}: rename")
+            raise Fault(
+                fields["id"], f"the task id {quote(task.id)} is here twice, {first}: rename"
+            )
         found[task.id] = task
-    description = top.values.get("description")
+    description = top.get("description")
     return Curriculum(
         id=_name(top, "id"),
         ontology_name=_name(ontology, "name"),
@@ -120,34 +126,35 @@ def _curriculum(file: Path, top: Mapping) -> Curriculum:
     )
 
 
-def _task(node: Node) -> Task:
-    fields = _fields(node, "a task", _TASK, ("verify", "held_out"))
-    query = _text(fields.values["query"], "query")
+def _task(fields: Fields, line: int) -> Task:
+    query = _text(fields["query"], "query")
     if len(query) > QUERY_CHARS:
         why = f"query has {len(query):,} characters, at most {QUERY_CHARS:,}"
-        raise Fault(fields.values["query"].at, why)
-    tags = _require_kind(fields.values["tags"], Listing, "tags", "a list, as in [subclasses]")
-    if not tags.items:
-        raise Fault(tags.at, f"tags is empty: name at least the kind, one of {', '.join(KINDS)}")
-    held_out, verify = fields.values.get("held_out"), fields.values.get("verify")
+        raise Fault(fields["query"], why)
+    tags = _require_kind(fields["tags"], SequenceNode, "tags", "a list, as in [subclasses]")
+    if not tags.value:
+        raise Fault(tags, f"tags is empty: name at least the kind, one of {', '.join(KINDS)}")
+    held_out = fields.get("held_out")
+    verify, verify_line = _verify(fields["verify"]) if "verify" in fields else (None, 0)
     return Task(
         id=_name(fields, "id"),
         query=query,
-        tags=tuple(_text(tag, "a tag") for tag in tags.items),
-        verify=None if verify is None else _verify(verify),
+        tags=tuple(_text(tag, "a tag") for tag in tags.value),
+        verify=verify,
         held_out=held_out is not None and _truth(held_out, "held_out"),
-        line=fields.at.line,
-        verify_line=0 if verify is None else _query_spot(verify).line,
+        line=line,
+        verify_line=verify_line,
     )
 
 
-def _verify(node: Node) -> Verify:
+def _verify(node: Node) -> tuple[Verify, int]:
+    """The check of a task, and the line of its query."""
     fields = _fields(node, "verify", _VERIFY)
-    compare = _text(fields.values["compare"], "compare")
+    compare = _text(fields["compare"], "compare")
     if compare not in COMPARES:
         why = f"compare is {quote(compare)}{_instead(compare, COMPARES)}"
-        raise Fault(fields.values["compare"].at, why)
-    sparql, at = _text(fields.values["sparql"], "sparql"), _query_spot(node)
+        raise Fault(fields["compare"], why)
+    sparql, at = _text(fields["sparql"], "sparql"), fields["sparql"]
     try:
         form = check_query(sparql).kind
     except QueryRefused as exc:
@@ -155,18 +162,12 @@ def _verify(node: Node) -> Verify:
     if form not in ("SELECT", "ASK") or (form == "ASK" and compare in _SETS):
         wanted = "SELECT" if compare in _SETS else "ASK or SELECT"
         raise Fault(at, f"sparql is {form}, but compare: {compare} needs {wanted}")
-    return Verify(sparql, compare)
+    return Verify(sparql, compare), Spot.of(at).line
 
 
-def _query_spot(verify: Node) -> Spot:
-    if isinstance(verify, Mapping) and "sparql" in verify.values:
-        return verify.values["sparql"].at
-    return verify.at
-
-
-def _locate_ontology(file: Path, ontology: Mapping) -> Path:
+def _locate_ontology(file: Path, ontology: Fields) -> Path:
     """Where the ontology is: the working directory, the curriculum's folder, or two above it."""
-    given = Path(_text(ontology.values["path"], "path")).expanduser()
+    given = Path(_text(ontology["path"], "path")).expanduser()
     folder = file.absolute().parent
     tried = dict.fromkeys([given, folder / given, folder.parent.parent / given])
     for path in tried:
@@ -177,7 +178,7 @@ def _locate_ontology(file: Path, ontology: Mapping) -> Path:
             continue
     places = f"looked in the working directory, {folder} and {folder.parent.parent}"
     where = "" if given.is_absolute() else f"; {places}"
-    raise Fault(ontology.values["path"].at, f"there is no ontology {quote(str(given))}{where}")
+    raise Fault(ontology["path"], f"there is no ontology {quote(str(given))}{where}")
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -185,47 +186,59 @@ def _locate_ontology(file: Path, ontology: Mapping) -> Path:
 
 def _fields(
     node: Node, what: str, known: Collection[str], optional: Collection[str] = ()
-) -> Mapping:
-    fields = _require_kind(node, Mapping, what, f"the keys {', '.join(known)}")
-    for name, at in fields.keys.items():
+) -> Fields:
+    fields: Fields = {}
+    lines: dict[str, int] = {}
+    wanted = f"the keys {', '.join(known)}"
+    for key, value in _require_kind(node, MappingNode, what, wanted).value:
+        if not isinstance(key, ScalarNode):
+            raise Fault(key, "a key must be a word")
+        name = key.value
+        if name in lines:
+            raise Fault(key, f"the key {quote(name)} is here twice, first in line {lines[name]}")
         if name not in known:
-            raise Fault(at, f"{what} has no key {quote(name)}{_instead(name, known)}")
+            raise Fault(key, f"{what} has no key {quote(name)}{_instead(name, known)}")
+        fields[name], lines[name] = value, Spot.of(key).line
     for name in known:
-        if name not in fields.values and name not in optional:
-            raise Fault(fields.at, f"the key {quote(name)} of {what} is missing: add it")
+        if name not in fields and name not in optional:
+            raise Fault(node, f"the key {quote(name)} of {what} is missing: add it")
     return fields
+
+
+def _is_null(node: Node) -> bool:
+    """Whether nothing is written, or a word for nothing without quotes."""
+    return isinstance(node, ScalarNode) and node.style is None and node.value in _NULLS
 
 
 def _require_kind(node: Node, kind: type[N], what: str, wanted: str) -> N:
     if isinstance(node, kind):
         return node
-    found = {Text: "a text", Listing: "a list", Mapping: "a mapping"}[type(node)]
-    if isinstance(node, Text):
-        found = "empty" if node.plain and node.value in _NULLS else f"the text {quote(node.value)}"
-    raise Fault(node.at, f"{what} is {found}, expected {wanted}")
+    found = "a list" if isinstance(node, SequenceNode) else "a mapping"
+    if isinstance(node, ScalarNode):
+        found = "empty" if _is_null(node) else f"the text {quote(node.value)}"
+    raise Fault(node, f"{what} is {found}, expected {wanted}")
 
 
 def _text(node: Node, what: str) -> str:
-    text = _require_kind(node, Text, what, "text")
-    if not text.value.strip() or (text.plain and text.value in _NULLS):
-        raise Fault(text.at, f"{what} is empty: write it, or take the line out")
-    return text.value.strip()
+    text = str(_require_kind(node, ScalarNode, what, "text").value).strip()
+    if not text or _is_null(node):
+        raise Fault(node, f"{what} is empty: write it, or take the line out")
+    return text
 
 
-def _name(fields: Mapping, key: str) -> str:
-    node = fields.values[key]
-    name = _text(node, key)
+def _name(fields: Fields, key: str) -> str:
+    name = _text(fields[key], key)
     if not _ID.fullmatch(name):
         hint = "use 1 to 80 letters, digits, '.', '_' or '-', beginning with a letter or digit"
-        raise Fault(node.at, f"{key} is {quote(name)}: {hint}")
+        raise Fault(fields[key], f"{key} is {quote(name)}: {hint}")
     return name
 
 
 def _truth(node: Node, what: str) -> bool:
-    text = _require_kind(node, Text, what, "true or false")
-    if not text.plain or text.value not in ("true", "false"):
-        raise Fault(text.at, f"{what} is {quote(text.value)}: write true or false")
-    return text.value == "true"
+    text = _require_kind(node, ScalarNode, what, "true or false")
+    if text.style is not None or text.value not in ("true", "false"):
+        raise Fault(node, f"{what} is {quote(text.value)}: write true or false")
+    return bool(text.value == "true")
 
 
 def _instead(given: str, known: Collection[str]) -> str:

@@ -1,6 +1,6 @@
 """Whether an ontology can answer a curriculum: every `verify` once, before anything is spent.
 
-A check with a slip in it teaches what is false: every right answer is judged wrong, and a pitfall
+A misspelt check teaches what is false: every right answer is judged wrong, and a pitfall
 is learnt from it. So a term that occurs nowhere in the ontology is refused, and so is a check that
 expects nothing at all. What does not exist is asked for with `compare: absent`.
 """
@@ -48,7 +48,7 @@ unionOf versionIRI versionInfo withRestrictions
 _MACHINERY = ((RDF, _OF_RDF), (RDFS, _OF_RDFS), (OWL, _OF_OWL))
 _TERMS = frozenset(space + name for space, names in _MACHINERY for name in names.split())
 _ALWAYS = _TERMS.union(LABELS, ALTERNATIVES, DEFINITIONS, COMMENTS)
-"""What a query may name in case the ontology has it: the machinery, and where labels stand."""
+"""What a query may name whether or not the ontology has it: RDF, RDFS, OWL, label properties."""
 
 
 def check_curriculum(curriculum: Curriculum, engine: Engine) -> None:
@@ -79,7 +79,7 @@ def odd_tags(curriculum: Curriculum) -> Iterator[str]:
 
 
 def _similar_kind(tag: str) -> str:
-    """The kind that a tag is a slip of; '' when it is a word of its own."""
+    """The kind that a tag misspells; '' when it is a word of its own."""
     plain = tag.lower().replace("-", "_").replace(" ", "_")
     return next(iter(difflib.get_close_matches(plain, KINDS, n=1, cutoff=_LEAST_ALIKE)), "")
 

@@ -1,18 +1,17 @@
-"""The YAML of a curriculum as a small tree in which everything knows its line and column.
+"""The YAML of a curriculum, as a tree of PyYAML's nodes, each of which knows its line and column.
 
 Only what a curriculum needs: mappings, lists and texts. Nothing is constructed, so no tag can make
-an object; anchors, aliases and tags are refused, and so are two documents, two keys of one name,
-deep nesting and large files. A text is what is written: `12` is the text "12".
+an object; anchors, aliases and tags are refused, and so are two documents, deep nesting and large
+files. A text is what is written: `12` is the text "12".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
+from yaml.composer import ComposerError
 
 from rlm.errors import ConfigError
 
@@ -21,78 +20,73 @@ DEPTH = 8
 _SHOWN = 60
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Spot:
+class Spot(NamedTuple):
     """A place in a file, both from 1."""
 
     line: int = 1
     column: int = 1
 
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """`plain`: written without quotes, so that `true` and `null` may mean something."""
-
-    at: Spot
-    value: str
-    plain: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    at: Spot
-    items: list[Node] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Mapping:
-    """`keys` tells where each key stands."""
-
-    at: Spot
-    values: dict[str, Node] = field(default_factory=dict)
-    keys: dict[str, Spot] = field(default_factory=dict)
-
-
-Node = Text | Listing | Mapping
+    @classmethod
+    def of(cls, mark: Any) -> Spot:
+        """Where a mark of PyYAML is, or a node or an event begins."""
+        mark = getattr(mark, "start_mark", mark)
+        return cls() if mark is None else cls(mark.line + 1, mark.column + 1)
 
 
 class Fault(Exception):
-    """What is wrong, and where."""
+    """What is wrong, and where: at a place or where a node begins."""
 
-    def __init__(self, at: Spot, message: str) -> None:
+    def __init__(self, at: Spot | yaml.Node, message: str) -> None:
         super().__init__(message)
-        self.at = at
+        self.at = at if isinstance(at, Spot) else Spot.of(at)
 
     def to_error(self, path: Path) -> ConfigError:
         """The same as the error that a caller gets."""
         return ConfigError(f"{path}:{self.at.line}:{self.at.column}: {self}")
 
 
-def read_tree(path: Path) -> Node:
+class _Loader(yaml.SafeLoader):
+    """Composes nodes, and refuses what a curriculum has no use for."""
+
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent):
+            raise Fault(Spot.of(event), f"*{event.anchor} is an alias: write the value out")
+        if event.anchor is not None:
+            raise Fault(Spot.of(event), f"&{event.anchor} is an anchor: leave it out")
+        if event.tag is not None:
+            raise Fault(Spot.of(event), f"{quote(event.tag)} is a tag: leave it out")
+        if self._depth >= DEPTH and not isinstance(event, yaml.ScalarEvent):
+            raise Fault(Spot.of(event), f"nested deeper than {DEPTH} levels")
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+
+def read_tree(path: Path) -> yaml.Node:
     """The one document of the file. Fault for its content, ConfigError for a missing file."""
     return parse_tree(_decode(_bytes(path)))
 
 
-def parse_tree(text: str) -> Node:
+def parse_tree(text: str) -> yaml.Node:
     """The one document of the text."""
-    root: Node | None = None
     try:
-        events = iter(yaml.parse(text, Loader=yaml.SafeLoader))
-        for event in events:
-            if isinstance(event, yaml.DocumentStartEvent) and root is not None:
-                hint = "keep one curriculum in a file"
-                raise Fault(_at(event.start_mark), f"a second document begins: {hint}")
-            if isinstance(event, yaml.NodeEvent):
-                root = _read_node(events, event)
+        root: yaml.Node | None = yaml.compose(text, Loader=_Loader)
     except yaml.reader.ReaderError as exc:
         why = f"has the character {_code(exc.character)}: remove it"
         raise Fault(_spot(text, exc.position), why) from exc
+    except ComposerError as exc:
+        why = "a second document begins: keep one curriculum in a file"
+        raise Fault(Spot.of(exc.problem_mark), why) from exc
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
-        why = f"is no YAML: {exc.problem or exc.context}; {_hint(text, mark)}"
-        raise Fault(_at(mark), why) from exc
+        why = f"is not valid YAML: {exc.problem or exc.context}; {_hint(text, mark)}"
+        raise Fault(Spot.of(mark), why) from exc
     if root is None:
-        raise Fault(Spot(), "there is nothing in it: write id, ontology and tasks")
+        raise Fault(Spot(), "the file is empty: write id, ontology and tasks")
     return root
 
 
@@ -120,47 +114,6 @@ def _decode(data: bytes) -> str:
     except UnicodeDecodeError as exc:
         before = data[: exc.start].decode("utf-8-sig", "replace")
         raise Fault(_spot(before, len(before)), "is not UTF-8: save it as UTF-8") from exc
-
-
-def _read_node(events: Iterator[Any], event: Any, depth: int = 0) -> Node:
-    """The node that begins with an event, and all below it."""
-    node = _node(event)
-    if isinstance(node, Text):
-        return node
-    if depth >= DEPTH:
-        raise Fault(node.at, f"nested deeper than {DEPTH} levels")
-    for inner in events:
-        if isinstance(inner, yaml.CollectionEndEvent):
-            break
-        if isinstance(node, Listing):
-            node.items.append(_read_node(events, inner, depth + 1))
-            continue
-        key = _node(inner)
-        if not isinstance(key, Text):
-            raise Fault(key.at, "a key must be a word")
-        if key.value in node.keys:
-            first = f"first in line {node.keys[key.value].line}"
-            raise Fault(key.at, f"the key {quote(key.value)} is here twice, {first}")
-        node.keys[key.value] = key.at
-        node.values[key.value] = _read_node(events, next(events), depth + 1)
-    return node
-
-
-def _node(event: Any) -> Node:
-    at = _at(event.start_mark)
-    if isinstance(event, yaml.AliasEvent):
-        raise Fault(at, f"*{event.anchor} is an alias: write the value out")
-    if event.anchor is not None:
-        raise Fault(at, f"&{event.anchor} is an anchor: leave it out")
-    if event.tag is not None:
-        raise Fault(at, f"{quote(event.tag)} is a tag: leave it out")
-    if isinstance(event, yaml.ScalarEvent):
-        return Text(at, event.value, plain=event.style is None)
-    return Listing(at) if isinstance(event, yaml.SequenceStartEvent) else Mapping(at)
-
-
-def _at(mark: Any) -> Spot:
-    return Spot() if mark is None else Spot(mark.line + 1, mark.column + 1)
 
 
 def _spot(text: str, position: int) -> Spot:

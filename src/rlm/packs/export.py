@@ -20,7 +20,7 @@ from rlm.packs.manifest import (
     write_manifest,
 )
 from rlm.packs.select import THRESHOLD, candidates
-from rlm.packs.signing import sign_manifest
+from rlm.packs.signature import sign_manifest
 from rlm.packs.source import open_pack
 from rlm.packs.transfer import verify_pack
 from rlm.store import gate
@@ -100,12 +100,12 @@ def export_pack(
 
 def _why_none(left_out: Counter[str]) -> str:
     hints = {FROM_A_PACK: f"{FROM_A_PACK} (--all, in Python packed=True, takes it too)"}
-    told = [f"left out {count:,}: {hints.get(why, why)}" for why, count in left_out.items()]
-    return "; ".join(told) or "there is none but what is archived or in quarantine"
+    reasons = [f"left out {count:,}: {hints.get(why, why)}" for why, count in left_out.items()]
+    return "; ".join(reasons) or "the store has none outside the archive and the quarantine"
 
 
 def _is_signed(path: Path) -> bool:
-    """Whether there is a manifest with a signature; one that cannot be read vouches for nothing."""
+    """Whether there is a manifest with a signature; an unreadable one counts as unsigned."""
     try:
         return read_manifest(path).signature is not None
     except PackError:

@@ -2,8 +2,8 @@
 
 `NAME.manifest.json` lies next to `NAME.jsonl` and is canonical JSON. It holds no time, so that
 exporting the same memories again gives the same bytes. Its `signature`, if any, is over the
-canonical manifest without that key (`signing.py`); as the manifest holds the hash of the pack, the
-signature covers every line.
+canonical manifest without that key (`signature.py`); as the manifest holds the hash of the pack,
+the signature covers every line.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _FIELDS = tuple(spec.name for spec in fields(Manifest))
 
 
 def check_name(name: str, *, path: Path | None = None) -> str:
-    """A pack's name as it may stand in a file name and in provenance, or PackError."""
+    """A pack's name that is valid in a file name and in provenance, or PackError."""
     refuse_secret(name)
     if not NAME.fullmatch(name) or name.endswith(".") or ".." in name:
         hint = "use 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or digit"
@@ -119,7 +119,7 @@ def _check(values: Mapping[str, Any]) -> None:
         raise Refused(f"a name in it {A_SECRET}")
     for name in (values["name"], values["file"]):
         if not NAME.fullmatch(name.removesuffix(PACK_SUFFIX)) or ".." in name:
-            why = f"{name[:80]!r} is no plain name: a manifest speaks of its own folder only"
+            why = f"{name[:80]!r} is not a plain name: a manifest describes its own folder only"
             raise Refused(why)
     if not values["file"].endswith(PACK_SUFFIX):
         why = f"file is {values['file'][:80]!r}, expected a name that ends in {PACK_SUFFIX}"

@@ -26,7 +26,7 @@ from rlm.packs.manifest import (
     read_manifest,
     refuse_secret,
 )
-from rlm.packs.signing import check_signature, trusted_keys
+from rlm.packs.signature import check_signature, trusted_keys
 
 _AGAIN = "get both files again"
 

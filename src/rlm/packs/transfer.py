@@ -70,7 +70,7 @@ class Intake:
 
     def admit_lines(self, first: int, lines: list[bytes]) -> tuple[list[MemoryItem], list[str]]:
         """The memories of some raw lines, and the ids claimed. The first wrong line raises."""
-        told: list[MemoryItem] = []
+        items: list[MemoryItem] = []
         claims: list[str | None] = []
         wrong: Exception | None = None
         now = clock.now_iso()
@@ -82,25 +82,25 @@ class Intake:
                 wrong = exc
                 break
             item.trust, item.level = self.trust, self.level
-            told.append(item)
+            items.append(item)
             claims.append(record.get("memory_id"))
-        admitted, keys = self._admit(first, told, claims)
+        admitted, keys = self._admit(first, items, claims)
         if wrong is not None:
-            path, number = str(self.source.path), first + len(told)
+            path, number = str(self.source.path), first + len(items)
             raise PackError(str(wrong), path=path, line=number) from wrong.__cause__
         return admitted, keys
 
     def _admit(
-        self, first: int, told: list[MemoryItem], claims: list[str | None]
+        self, first: int, items: list[MemoryItem], claims: list[str | None]
     ) -> tuple[list[MemoryItem], list[str]]:
         """The memories as the gate lets them in, and the ids that no other line may have."""
         admitted: list[MemoryItem] = []
         keys: list[str] = []
         try:
-            for item in gate.admit_items(told, self.tenant, origin=f"pack:{self.source.name}"):
+            for item in gate.admit_items(items, self.tenant, origin=f"pack:{self.source.name}"):
                 claimed = claims[len(admitted)]
                 if claimed != item.memory_id and claimed is not None:
-                    self._check_scrubbed(told[len(admitted)], claimed, first + len(admitted))
+                    self._check_scrubbed(items[len(admitted)], claimed, first + len(admitted))
                 stamp(item, self.source.name)
                 keys.append(claimed or item.memory_id)
                 admitted.append(item)
@@ -144,7 +144,7 @@ class VerifyReport(Record):
 
 @dataclass(frozen=True, slots=True)
 class RollbackReport(Record):
-    """`kept` are memories that somebody changed since the import, under the ids they have now."""
+    """`kept` are memories that were changed since the import, under the ids they have now."""
 
     name: str
     pack_nos: tuple[int, ...]
@@ -165,10 +165,10 @@ def import_pack(
     """Add what a pack holds and the store lacks, all or nothing.
 
     The memories are quarantined unless a trusted key signed the pack, or it is one that ships with
-    the package, or a person vouches for it with `trust`. Importing again with better trust lifts
+    the package, or a person says `trust`. Importing again with better trust lifts
     what the first import left in quarantine; importing after a rollback brings the memories back.
-    What anybody else wrote, changed or archived stays as it is. `on_progress` is told how many
-    lines are done.
+    What anybody else wrote, changed or archived stays as it is. `on_progress` gets the number of
+    lines done.
     """
     if level not in LEVELS:
         why = f"unknown level {level!r}; use one of: {', '.join(LEVELS)}"
@@ -224,7 +224,7 @@ def list_packs(db: MemoryBackend) -> list[PackRow]:
 
 
 def rollback_pack(db: MemoryBackend, name_or_no: str | int) -> RollbackReport:
-    """Archive what a pack, or every import of that name, added and nobody has changed since.
+    """Archive what a pack, or every import of that name, added and that was not changed since.
 
     Rolling back twice does nothing the second time. An unknown pack raises NotFound.
     """

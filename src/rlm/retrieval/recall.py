@@ -14,7 +14,7 @@ the same scores, however they find their candidates. Nothing here knows a databa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -30,8 +30,9 @@ CANDIDATES = 256
 """How many of each signal get an estimate."""
 READ = 64
 """How many of those are read; a caller that wants many hits gets more."""
-ALL = 128
-"""So few candidates are all read, whatever the estimates say."""
+ALL_ROWS = 256
+ALL_CHARS = 500_000
+"""A corpus of so few rows and characters is read whole: every store gives the same hits."""
 FAR = 1_024
 """Beyond so many nobody is looked for who might win by confidence alone."""
 WIDEN = 4
@@ -188,6 +189,8 @@ def recall(
     judge = _Scorer(source, query, plan, corpus.mean_chars or 1.0, vector, admits)
     lift = rank.trust(source.most_confident(), confidence_share) * (1.0 + rank.RECENCY_GAIN)
     count, read = max(CANDIDATES, 8 * k), max(READ, 4 * k)
+    if corpus.rows <= ALL_ROWS and corpus.rows * corpus.mean_chars <= ALL_CHARS:
+        count = read = ALL_ROWS + 1
     while True:
         numbers, bound = _candidates(source, query, plan, vector, count, read)
         found = judge.score(numbers)
@@ -223,7 +226,10 @@ def _candidates(
     by_words = source.by_words(query, plan.weights, count) if query.terms else {}
     near = {} if vector is None else source.by_meaning(vector, count, list(by_words))
     numbers = list(near.keys() | by_words.keys())
-    if len(numbers) <= max(read, ALL) and max(len(by_words), len(near.keys() - by_words)) < count:
+    if (
+        len(numbers) <= max(read, CANDIDATES)
+        and max(len(by_words), len(near.keys() - by_words)) < count
+    ):
         return numbers, 0.0
     lexical = np.array([by_words.get(number, 0.0) for number in numbers], np.float32)
     cosine = np.array([near.get(number, 0.0) for number in numbers], np.float32)
@@ -261,12 +267,13 @@ class _Scorer:
             return list(found.values())
         own = {hit.document.number: hit.similarity for hit in lenders}
         self._read([loan.borrower for loan in loans], keep=True)
-        hits = {number: _copy(hit) for number, hit in found.items()}
+        # Copies: the next look begins with what is each one's own.
+        hits = {number: replace(hit, lent={}) for number, hit in found.items()}
         for loan in loans:
             borrower = self._known.get(loan.borrower)
             if borrower is None:
                 continue
-            hit = hits.setdefault(loan.borrower, _copy(borrower))
+            hit = hits.setdefault(loan.borrower, replace(borrower, lent={}))
             lender = found[loan.lender].document.key
             lent = loan.share * own[loan.lender]
             hit.lent[lender] = max(lent, hit.lent.get(lender, 0.0))
@@ -300,18 +307,15 @@ class _Scorer:
             np.float32,
         )
         fused = fusion.fuse(lexical, cosines, self._plan.damp)
-        plain = self._vector is None
         rows = zip(
             documents, weighed, lexical.tolist(), cosines.tolist(), fused.tolist(), strict=True
         )
         for document, (counts, chars), words, cosine, similarity in rows:
-            if self._plan.keeps(similarity, words, counts):
-                meaning = None if plain else cosine
-                hit = Found(document, words, meaning, similarity, counts=counts, chars=chars)
-                self._known[document.number] = hit
-            elif keep:
-                meaning = None if plain else cosine
-                hit = Found(document, 0.0, meaning, 0.0, counts=counts, chars=chars)
+            is_hit = self._plan.keeps(similarity, words, counts)
+            if is_hit or keep:
+                own = (words, similarity) if is_hit else (0.0, 0.0)
+                meaning = None if self._vector is None else cosine
+                hit = Found(document, own[0], meaning, own[1], counts=counts, chars=chars)
                 self._known[document.number] = hit
 
     def _cosines(self, documents: Sequence[Document]) -> Floats:
@@ -328,15 +332,9 @@ class _Scorer:
         if places:
             data = b"".join(documents[place].vector or b"" for place in places)
             matrix = np.frombuffer(data, np.float16).reshape(len(places), -1)
-            out[places] = matrix.astype(np.float32) @ self._vector
+            # Not `@`: there the last digits depend on which other rows are read.
+            out[places] = (matrix * self._vector).sum(axis=1)
         return out
-
-
-def _copy(hit: Found) -> Found:
-    """A hit that may borrow: the next look begins with what is its own."""
-    return Found(
-        hit.document, hit.lexical, hit.cosine, hit.similarity, counts=hit.counts, chars=hit.chars
-    )
 
 
 def _by_similarity(hit: Found) -> tuple[float, int]:
@@ -349,7 +347,10 @@ def _rank(
     admits: Callable[[Document], bool],
     confidence_share: float,
 ) -> list[Found]:
-    """Those that pass the filter, best first; of one key only the nearest level."""
+    """Those that pass the filter, best first; of one key only the nearest level.
+
+    Equal scores are ordered by key: numbers differ from store to store.
+    """
     nearest: dict[str, Found] = {}
     for hit in found:
         document = hit.document
@@ -362,7 +363,7 @@ def _rank(
         other = nearest.get(document.key)
         if other is None or _level(hit) > _level(other):
             nearest[document.key] = hit
-    return sorted(nearest.values(), key=lambda hit: (-hit.score, hit.document.number))
+    return sorted(nearest.values(), key=lambda hit: (-hit.score, hit.document.key))
 
 
 def _level(hit: Found) -> float:

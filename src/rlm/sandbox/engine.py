@@ -13,12 +13,13 @@ from rlm.errors import ConfigError, RLMError, SandboxError, SandboxUnfit
 from rlm.frames import plain_text
 
 Tool = Callable[..., Any]
-Wire = Callable[[Any], Any]
+Convert = Callable[[Any], Any]
 MAX_LOCALS = 400
 LOST = "the REPL was started anew and its variables are lost"
 TOOL_FAULTS = (RLMError, ValueError, TypeError, LookupError, ArithmeticError, OSError)
 """What a tool may raise to speak to the code that called it; anything else is ours, and masked."""
 ENGINES = ("auto", "process", "monty")
+INSTALL_MONTY = "pip install 'pydantic-monty>=1.4'"
 
 
 def same(value: Any) -> Any:
@@ -78,13 +79,13 @@ class Surroundings:
     """Functions that the worker's own objects call and model-written code cannot name."""
     untimed: frozenset[str] = frozenset()
     """Tools whose time does not count against a block."""
-    to_wire: Wire = same
+    to_wire: Convert = same
     """Turns a value of the host's into JSON-like data; other values stay as they are."""
-    from_wire: Wire = same
+    from_wire: Convert = same
 
 
 class Stopped(Exception):
-    """The worker has to go: `kind` is an error of REPLResult, `why` is for the model."""
+    """The worker must be replaced: `kind` is an error of REPLResult, `why` is for the model."""
 
     def __init__(self, kind: str, why: str) -> None:
         super().__init__(why)
@@ -210,7 +211,7 @@ class Repl(ABC):
 def check_variable_name(name: str) -> None:
     if not name.isidentifier() or name.startswith("_"):
         raise SandboxError(
-            f"{name!r} is no name for a variable: use letters, digits and inner underscores"
+            f"{name!r} is not a valid variable name: use letters, digits and inner underscores"
         )
 
 
@@ -251,8 +252,8 @@ def open_repl(
     limits: SandboxLimits | None = None,
     engine: str = "auto",
     unsafe: bool = False,
-    to_wire: Wire | None = None,
-    from_wire: Wire | None = None,
+    to_wire: Convert | None = None,
+    from_wire: Convert | None = None,
 ) -> Repl:
     """A REPL that is ready to run code. `auto` is the confined process, and `monty` where the
     kernel cannot confine and that package is there. With `unsafe` the process runs even where it

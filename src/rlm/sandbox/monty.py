@@ -1,6 +1,6 @@
 """The second engine: model-written code in monty, an interpreter that has no way to the machine.
 
-Monty (`pip install 'rlm-memory[monty]'`) runs in a worker process of its own with an empty
+Monty (the package pydantic-monty) runs in a worker process of its own with an empty
 environment, so that a panic costs a worker and not the host. It knows less Python than the first
 engine: no inheritance, `@property`, `yield` or `del`, and fewer modules. Code that uses these is
 refused with a message that names them.
@@ -11,8 +11,8 @@ What differs from the first engine:
 - A text on the host comes in with its characters, as long as these are a small part of the memory.
   Operators cannot call the host here; a longer text has `read`, `find` and `count` alone (see
   `monty_prelude`, also for the prompt).
-- Monty does not vouch for its memory after a time-out, so the worker is thrown away. Before each
-  block its state is saved, if that is quick, and a worker that takes its place goes on from there;
+- Monty does not guarantee its memory after a time-out, so the worker is discarded. Before each
+  block its state is saved, if that is quick, and the worker that replaces it continues from there;
   then `restarted` is not set.
 
 A turn of the worker's is awaited in a thread, because waiting inside the package would hold up
@@ -34,6 +34,7 @@ from typing import Any
 from rlm.errors import SandboxError
 from rlm.frames import BrokenFrame, encode, plain_text
 from rlm.sandbox.engine import (
+    INSTALL_MONTY,
     LOST,
     MAX_LOCALS,
     Repl,
@@ -59,8 +60,7 @@ OVER = "stopped: the time of this block is over"
 END = "\n\npass"
 """Follows a block, else the value of its last expression would be carried over to the host."""
 HELD_SHARE = 32
-"""A text is held in the sandbox when it has at most so many characters as this share of the memory
-has bytes."""
+"""The memory in bytes, divided by this, is the length of the longest text held in the sandbox."""
 _CALL = "_rlm_call"
 _UNKNOWN = "The monty syntax parser does not yet support "
 _GONE = "the worker exceeded its memory limit"
@@ -84,7 +84,7 @@ class MontyRepl(Repl):
         for name in self._given.tools:
             if not name.isidentifier():
                 raise SandboxError(
-                    f"{name!r} is no name for a tool: use letters, digits and underscores"
+                    f"{name!r} is not a valid tool name: use letters, digits and underscores"
                 )
         self._monty = _import_monty()
         self._start()
@@ -218,7 +218,7 @@ class MontyRepl(Repl):
         return self._result(block, error, said, lost)
 
     def _replace(self, saved: bytes | None) -> str:
-        """Throw the worker away; what became of the variables."""
+        """Discard the worker; says what became of the variables."""
         self._kill()
         if saved is not None:
             with contextlib.suppress(SandboxError):
@@ -262,13 +262,13 @@ class MontyRepl(Repl):
             line = (
                 f" (line {at[0].line})\n    {(at[0].source_line or '').strip()[:200]}" if at else ""
             )
-            return "refused", f"not known here: {what}; write it another way{line}"
+            return "refused", f"not supported here: {what}; write it another way{line}"
         if isinstance(inner, MemoryError):
             return "memory", _trace(error)
         if isinstance(inner, NotImplementedError) and str(inner).endswith(_NO_WAIT):
             said = (
-                "a tool cannot be called from a function that is given to map, filter, sorted and"
-                " the like"
+                "a tool cannot be called from a function that is given to map, filter, sorted"
+                " or similar"
             )
             return (
                 "error",
@@ -282,7 +282,7 @@ class MontyRepl(Repl):
         if isinstance(at, monty.NameLookupSnapshot):
             return at.resume  # type: ignore[no-any-return]
         if not isinstance(at, monty.FunctionSnapshot):
-            raise Stopped("died", "the worker waits for something that there is not")
+            raise Stopped("died", "the worker asked for something unknown")
         if at.is_os_function:
             return at.resume_not_handled  # type: ignore[no-any-return]
         if at.function_name != _CALL:
@@ -359,7 +359,7 @@ class MontyRepl(Repl):
         except self._monty.MontyRuntimeError as exc:
             if isinstance(exc.exception(), MemoryError):
                 raise Stopped("memory", "MemoryError: the variables do not fit") from exc
-            return dict(self._known)  # the code broke our helpers, which is its own loss
+            return dict(self._known)  # the code broke our helpers, which it has to live with
         if not isinstance(found, dict):
             return dict(self._known)
         return {
@@ -372,9 +372,7 @@ def _import_monty() -> Any:
     try:
         return importlib.import_module("pydantic_monty")
     except ImportError as exc:
-        raise SandboxError(
-            "the engine 'monty' is not installed: pip install 'rlm-memory[monty]'"
-        ) from exc
+        raise SandboxError(f"the engine 'monty' is not installed: {INSTALL_MONTY}") from exc
 
 
 def _raise_answer(message: str) -> dict[str, Any]:
@@ -382,11 +380,11 @@ def _raise_answer(message: str) -> dict[str, Any]:
 
 
 def _nowhere(stream: str, text: str) -> None:
-    """Output of our own code: there is none."""
+    """Drops the output of our own code."""
 
 
 def _syntax_error(error: Any, code: str) -> str:
-    """Why the code is no Python, and where; what we put behind it is not named."""
+    """The syntax error of the code with its line; lines that we appended are not shown."""
     lines = code.split("\n")
     at = error.traceback()[-1:]
     if not at or at[0].filename == "main.py":  # monty gives the place only when it read that far

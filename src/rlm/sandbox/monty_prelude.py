@@ -419,7 +419,7 @@ class Handles:
     def _ask(self, name: str, *args: Any) -> Any:
         try:
             return self._hidden[name](*args) if name in self._hidden else None
-        except TOOL_FAULTS:  # a handle of something that is gone: whoever uses it is told
+        except TOOL_FAULTS:  # a handle whose text is gone: using it raises
             return None
 
 

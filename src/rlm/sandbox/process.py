@@ -1,6 +1,6 @@
 """The confined engine: model-written code in a process that can do nothing but compute and ask.
 
-The worker is not believed. Every message is checked, every call counted, and time is kept here.
+The worker is not trusted. Every message is checked, every call counted, and time is kept here.
 When a block's time is over the worker is asked to stop (a signal that Python code notices), and
 killed if it does not, so that most time-outs keep the variables. A worker that was killed, or that
 broke the protocol, is replaced at the next block; what the host had set is set again.
@@ -22,6 +22,7 @@ from rlm.errors import SandboxError, SandboxUnfit
 from rlm.frames import BrokenFrame, plain_text
 from rlm.kernel import WORKER_CPU_S
 from rlm.sandbox.engine import (
+    INSTALL_MONTY,
     LOST,
     MAX_LOCALS,
     Repl,
@@ -122,7 +123,7 @@ class ProcessRepl(Repl):
             missing = ", ".join(sorted(NEEDED - self.layers))
             raise SandboxUnfit(
                 f"this machine cannot confine a process (missing: {missing}); use the engine"
-                " 'monty' (pip install 'rlm-memory[monty]'), or --unsafe if the code is your own"
+                f" 'monty' ({INSTALL_MONTY}), or --unsafe if the code is your own"
             )
         for name, value in self._set.items():
             self._ask({"op": "set", "name": name, "value": value}, "ok")
@@ -212,7 +213,7 @@ class ProcessRepl(Repl):
         name, args, words = message["name"], message["args"], message["words"]
         tool = self._given.hidden.get(name) or self._given.tools.get(name)
         if tool is None:
-            raise Gone("it called a tool that there is not")
+            raise Gone("it called an unknown tool")
         value, fault = self._call(block, name, lambda: self._run_tool(tool, args, words))
         if fault is None:
             try:
@@ -260,7 +261,7 @@ def _new_worker(frame_bytes: int) -> WorkerProcess:
 
 
 def _send(worker: WorkerProcess, message: dict[str, Any]) -> None:
-    """SandboxError when it is too long, Gone when nobody reads (any more)."""
+    """SandboxError when it is too long, Gone when the worker does not read any more."""
     try:
         worker.send(message)
     except BrokenFrame as exc:

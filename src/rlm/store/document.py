@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rlm.retrieval.tokens import grams
-from rlm.store.identity import json_texts
+from rlm.store.identity import canonical_json
 from rlm.store.types import MemoryItem, Scope
 
 ITEM_COLUMNS = ("title", "description", "tags", "scope", "task_query", "content", "grams")
@@ -54,7 +54,7 @@ def item_columns(item: MemoryItem) -> tuple[str, ...]:
     first = (
         item.title,
         item.description,
-        json_texts(item.tags),
+        canonical_json(item.tags),
         scope_words(item.scope),
         item.task_query or "",
         item.content,

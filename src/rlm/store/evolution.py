@@ -18,7 +18,7 @@ from typing import Any
 
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
-from rlm.store.graph import ConfidenceChange, Evolution, GraphStore, Node
+from rlm.store.graph import Evolution, GraphStore, Node
 from rlm.store.identity import normalize
 from rlm.store.types import TIERS
 from rlm.store.values import natural, unit
@@ -154,19 +154,17 @@ class GraphEvolution(GraphStore):
     ) -> EvolutionReport:
         """Lower the confidence of each node by `per_month` for every 30 days without an access.
 
-        What has been lowered since the last access counts, so that it does not matter how often
-        this is called. What falls below `archive_below` goes to the archive.
+        A month is taken once, also where it was undone since: it does not matter how often this is
+        called. What falls below `archive_below` goes to the archive.
         """
         for name, value in (("per_month", per_month), ("archive_below", archive_below)):
             unit(value, name)
         report = EvolutionReport("decay", dry_run)
         with self.atomic(write=not dry_run):
-            done: dict[str, list[ConfidenceChange]] = {}
-            for change in self.confidence_history():
-                if change.kind.startswith("decay:"):
-                    done.setdefault(change.node_id, []).append(change)
+            changes = self.confidence_history()
+            decayed = {each.node_id: each.at for each in changes if each.kind.startswith("decay:")}
             for node in self.query_nodes(limit=ALL):
-                after = _decayed_confidence(node, per_month, done.get(node.id, ()))
+                after = _decayed_confidence(node, per_month, decayed.get(node.id))
                 if after < node.confidence:
                     report.confidence[node.id] = (node.confidence, after)
                     if after < archive_below:
@@ -312,16 +310,14 @@ def _equal_groups(nodes: Sequence[Node]) -> list[list[Node]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _decayed_confidence(node: Node, per_month: float, done: Iterable[ConfidenceChange]) -> float:
-    """The confidence that a node has left today."""
-    since = node.last_accessed
-    months = max(0, clock.now_ms() - since) // MONTH_MS
-    spent = sum(
-        change.before - change.after
-        for change in done
-        if clock.parse_iso(change.at).timestamp() * 1000 > since
-    )
-    due = round(per_month * months - spent, 6)
+def _decayed_confidence(node: Node, per_month: float, decayed_at: str | None) -> float:
+    """The confidence that a node has left today; `decayed_at` is when it was lowered last."""
+
+    def months(until_ms: float) -> int:
+        return int(max(0.0, until_ms - node.last_accessed) // MONTH_MS)
+
+    taken = 0 if decayed_at is None else months(clock.parse_iso(decayed_at).timestamp() * 1000)
+    due = per_month * (months(clock.now_ms()) - taken)
     return max(0.0, round(node.confidence - due, 6)) if due > 0 else node.confidence
 
 

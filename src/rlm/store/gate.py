@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from rlm.errors import ValidationError
+from rlm.errors import NotFound, ValidationError
 from rlm.store.graph import Member
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.identity import normalize_scope
@@ -31,6 +31,7 @@ from rlm.store.types import (
     LEVELS,
     NODE_TYPES,
     OUTCOMES,
+    QUARANTINE_KEYS,
     QUARANTINE_REASON,
     ROLES,
     SOURCE_TYPES,
@@ -51,6 +52,7 @@ from rlm.store.values import (
     check_many,
     check_text,
     choice,
+    finite,
     is_clean,
     natural,
     show,
@@ -81,7 +83,7 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
         raise ValidationError(f"expected a MemoryItem, got {type(item).__name__}")
     title, description, content, task, tags = _item_texts(item)
     _check_title(title)
-    content = content.strip()
+    content = _trim(content)
     if not content:
         raise ValidationError("content is empty: write the steps to take", field="content")
     source_type = choice(item.source_type, SOURCE_TYPES, "source_type")
@@ -186,6 +188,30 @@ def amend_item(old: MemoryItem, changes: Mapping[str, Any], tenant: Tenant) -> M
     return replace(new, archived_at=old.archived_at)
 
 
+def approve_item(old: MemoryItem, by: str | None) -> MemoryItem:
+    """A copy of a stored memory that a person trusts, with who said so."""
+    stated = old.provenance.items()
+    provenance = {key: value for key, value in stated if key not in QUARANTINE_KEYS}
+    if by:
+        provenance["approved_by"] = admit_text(by, "approved_by", 200)
+    return replace(old, trust="trusted", provenance=provenance)
+
+
+def move_confidence(
+    item: MemoryItem, delta: Any, kind: Any, reason: Any
+) -> tuple[float, float, str, str | None]:
+    """Confidence before and after, clamped to [0, 1], with kind and reason as they are logged."""
+    before = item.confidence or 0.0
+    after = min(1.0, max(0.0, before + finite(delta, "delta")))
+    text = None if reason is None else admit_text(reason, "reason", 2_000)
+    return before, after, admit_text(kind, "kind", 64), text
+
+
+def no_memory(memory_id: str) -> NotFound:
+    """The error for an id that this tenant does not have."""
+    return NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
+
+
 def same_words(new: MemoryItem) -> ValidationError:
     """The error for an edit that would make one memory the same as another."""
     return ValidationError(
@@ -223,7 +249,11 @@ def _trust(item: MemoryItem, source_type: str, content: str) -> tuple[str, str |
 
 
 _BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
-"""At the beginning of a content: they go, the indentation of the first line stays."""
+
+
+def _trim(content: str) -> str:
+    """Without blank lines at either end; the indentation of the first line stays."""
+    return _BLANK_LINES.sub("", content).rstrip()
 
 
 def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -234,7 +264,7 @@ def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, 
             why = f"unknown node field {key!r}; known: {', '.join(sorted(known))}"
             raise ValidationError(why, field=key)
     row: dict[str, Any] = {"type": choice(kind, NODE_TYPES, "node type")}
-    row["content"] = _BLANK_LINES.sub("", admit_text(content, "content", NODE_CHARS)).rstrip()
+    row["content"] = _trim(admit_text(content, "content", NODE_CHARS))
     if not row["content"]:
         raise ValidationError("node content is empty", field="content")
     if "tier" in values:
@@ -250,9 +280,9 @@ def admit_node(kind: str, content: str, values: Mapping[str, Any]) -> dict[str, 
 
 
 def admit_edge(
-    kind: str, label: str | None, members: Sequence[Any], weight: float
-) -> tuple[str, str | None, tuple[Member, ...], float]:
-    """Checked parts of a hyperedge. Whether its nodes exist is for the store to say."""
+    kind: str, label: str | None, weight: float, members: Sequence[Any]
+) -> tuple[str, str | None, float, tuple[Member, ...]]:
+    """Checked parts of a hyperedge, as `Edge` orders them. Which nodes exist the store knows."""
     choice(kind, EDGE_TYPES, "edge type")
     clean_label = None if label is None else admit_line(label, "label", TASK_CHARS)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < 1e300:
@@ -270,7 +300,7 @@ def admit_edge(
             why = f"node {member.node_id} is twice in the role {member.role!r} of one edge"
             raise ValidationError(why, field="members")
         seen.add((member.node_id, member.role))
-    return kind, clean_label, checked, float(weight)
+    return kind, clean_label, float(weight), checked
 
 
 def _member(value: Any, index: int) -> Member:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
@@ -18,11 +18,14 @@ from typing import Any, Self
 from rlm.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly, ValidationError
 from rlm.retrieval.embed import Embedder
 from rlm.store import gate, jsonrows
+from rlm.store.lock import part_file
 from rlm.store.types import LOCAL, MemoryItem, Tenant
 from rlm.store.values import admit_id
 
 _LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
 FORMAT = 1
+Words = tuple[tuple[str, ...], dict[str, float], int, bytes | None]
+"""What is searched of a memory: its columns, their weighted stems, their length, its vector."""
 _State = tuple[list[MemoryItem], *tuple[list[dict[str, Any]], ...]]
 
 
@@ -53,7 +56,7 @@ class JSONDocument:
         self._closed = False
         self._foreign = True  # whether a file at `path` is of another form, or was not read
         self._pending = False  # whether there are access counts that the file does not have
-        self._cache: dict[tuple[str, ...], tuple[frozenset[str], bytes | None]] = {}
+        self._cache: dict[Hashable, Words] = {}
 
     # -- the file ----------------------------------------------------------------------------------
 
@@ -140,22 +143,16 @@ class JSONDocument:
             "packs": self._packs,
         }
         text = json.dumps(data, ensure_ascii=False, indent=1)
-        part = Path(f"{target}.{os.getpid()}.part")
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
             if self._foreign and target == self.path and target.exists():
                 _keep_copy(target)
-            part.touch(mode=0o600)
-            with part.open("w", encoding="utf-8") as file:
+            with part_file(target) as part, part.open("w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            part.replace(target)
         except PermissionError as exc:
             raise StoreReadOnly(f"{target} cannot be written: {exc.strerror}") from exc
         except OSError as exc:
-            with suppress(OSError):
-                part.unlink()
             why = f"{target} cannot be written ({exc.strerror}): the old file is intact"
             raise StoreFull(why) from exc
         self.path = self.path or target
@@ -256,6 +253,13 @@ class JSONDocument:
             return shelved, doubtful, _LEVEL_ORDER[item.level], -place
 
         return min(self._places(memory_id), key=order, default=None)
+
+    def _existing(self, memory_id: str) -> int:
+        """The place of a memory that must be there: NotFound."""
+        place = self._place(memory_id)
+        if place is None:
+            raise gate.no_memory(memory_id)
+        return place
 
     def _put(self, admitted: Sequence[MemoryItem]) -> None:
         mine = ((place, item) for place, item in enumerate(self._items) if self._mine(item))

@@ -8,7 +8,7 @@ the later one wins; use SQLite for that. A file that cannot be read is never ove
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, Self
@@ -16,19 +16,17 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from rlm import clock
-from rlm.errors import NotFound, NotSupported
+from rlm.errors import NotSupported
+from rlm.retrieval import bm25
 from rlm.retrieval.recall import Corpus, Document, Loan, recall
 from rlm.retrieval.tokens import Query, tokens
 from rlm.store import gate
 from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
+from rlm.store.jsondoc import Words
 from rlm.store.jsonruns import JSONRuns
-from rlm.store.learning import apply_lessons
-from rlm.store.records import check_listing
-from rlm.store.types import Check, Hit, Lessons, MemoryItem, Scope, without_quarantine
-from rlm.store.values import admit_text
-
-_LEVEL_ORDER = {"project": 0, "team": 1, "org": 2}
-
+from rlm.store.records import ID_KINDS, check_listing
+from rlm.store.types import Check, Hit, MemoryItem, Scope
+from rlm.store.values import check_count, choice
 
 LACKS = {
     "graph": "no hypergraph",
@@ -80,9 +78,6 @@ class MemoryStore(JSONRuns):
         self._save_or_restore(before)
         return [item.memory_id for item in admitted]
 
-    def apply_lessons(self, lessons: Lessons) -> None:
-        apply_lessons(self, lessons)
-
     # -- retrieving --------------------------------------------------------------------------------
 
     def retrieve(
@@ -101,7 +96,7 @@ class MemoryStore(JSONRuns):
             item: MemoryItem = document.row
             return outcome in (None, item.outcome) and (scope is None or item.scope.admits(scope))
 
-        source = _Candidates(live, *self._read_words(live))
+        source = _Candidates(live, self._read_words(live))
         found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
         hits = []
         for hit in found.hits:
@@ -111,23 +106,23 @@ class MemoryStore(JSONRuns):
             hits.append(Hit(replace(hit.document.row), hit.score, why))
         return hits
 
-    def _read_words(
-        self, live: Sequence[MemoryItem]
-    ) -> tuple[list[tuple[str, ...]], list[tuple[frozenset[str], bytes | None]]]:
-        """The columns of every memory, with its stems and its vector, remembered by its words."""
-        columns = [item_columns(item) for item in live]
-        fresh = [place for place, words in enumerate(columns) if words not in self._cache]
+    def _read_words(self, live: Sequence[MemoryItem]) -> list[Words]:
+        """What is searched of every memory; what is known of the same text is not read again."""
+        texts = [_searched(item) for item in live]
+        fresh = {text: item for text, item in zip(texts, live, strict=True)
+                 if text not in self._cache}  # fmt: skip
         vectors: Sequence[bytes | None] = [None] * len(fresh)
         if fresh and self.embedder is not None:  # rounded as SQLite keeps them: the same scores
-            rows = self.embedder.embed_documents([item_text(live[place]) for place in fresh])
+            rows = self.embedder.embed_documents([item_text(item) for item in fresh.values()])
             vectors = [row.astype(np.float16).tobytes() for row in rows]
-        for place, vector in zip(fresh, vectors, strict=True):
-            stems = frozenset(tokens("\n".join(columns[place])))
-            self._cache[columns[place]] = stems, vector
-        known = [self._cache[words] for words in columns]
+        for (text, item), vector in zip(fresh.items(), vectors, strict=True):
+            columns = item_columns(item)
+            stems = frozenset(tokens("\n".join(columns)))
+            self._cache[text] = columns, *bm25.weigh(columns, ITEM_WEIGHTS, stems), vector
+        known = [self._cache[text] for text in texts]
         if len(self._cache) > 2 * len(known):
-            self._cache = dict(zip(columns, known, strict=True))
-        return columns, known
+            self._cache = dict(zip(texts, known, strict=True))
+        return known
 
     # -- reading and changing one ------------------------------------------------------------------
 
@@ -136,10 +131,10 @@ class MemoryStore(JSONRuns):
         return None if place is None else replace(self._items[place])
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
-        if kind != "memory":
+        if choice(kind, ID_KINDS, "kind") != "memory":
             raise _lacking("graph")
         ids = {item.memory_id for item in self._visible() if item.memory_id.startswith(prefix)}
-        return sorted(ids)[:limit]
+        return sorted(ids)[: check_count(limit, "limit")]
 
     def list_items(
         self,
@@ -170,21 +165,13 @@ class MemoryStore(JSONRuns):
         return [replace(item) for _, _, item in chosen[max(0, offset) :][: max(0, limit)]]
 
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
-        return self._update(memory_id, changes)
-
-    def _update(
-        self, memory_id: str, changes: dict[str, Any], *, approving: bool = False
-    ) -> MemoryItem:
-        place = self._place(memory_id)
-        if place is None:
-            raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
+        place = self._existing(memory_id)
         old = self._items[place]
         new = gate.amend_item(old, changes, self.tenant)
         if new.memory_id != old.memory_id and self._place(new.memory_id) is not None:
             raise gate.same_words(new)
         before = self._state()
-        if not approving:
-            self._mark_changed(old)
+        self._mark_changed(old)
         self._items[place] = new
         if new.confidence != old.confidence:
             self._note_signal(new, "edit", old.confidence or 0.0, None)
@@ -219,16 +206,12 @@ class MemoryStore(JSONRuns):
         return True
 
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
-        item = self.get(memory_id)
-        if item is None:
-            raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
-        if item.trust == "trusted":
-            return item
-        provenance = without_quarantine(item.provenance)
-        if by:
-            provenance["approved_by"] = admit_text(by, "approved_by", 200)
-        changes = {"trust": "trusted", "provenance": provenance}
-        return self._update(item.memory_id, changes, approving=True)
+        place = self._existing(memory_id)
+        if self._items[place].trust != "trusted":
+            before = self._state()
+            self._items[place] = gate.approve_item(self._items[place], by)
+            self._save_or_restore(before)
+        return replace(self._items[place])
 
     # -- what it lacks -----------------------------------------------------------------------------
 
@@ -290,43 +273,52 @@ class MemoryStore(JSONRuns):
         self.close()
 
 
+def _searched(item: MemoryItem) -> tuple[Hashable, ...]:
+    """All that the words and the vector of a memory are made of."""
+    words = (item.title, item.description, item.task_query, item.content)
+    return (*words, tuple(item.tags), item.scope)
+
+
 @dataclass(frozen=True, slots=True)
 class _Candidates:
     """What a list supplies to recall: every memory is read. A number is a place in the list."""
 
     items: Sequence[MemoryItem]
-    columns: Sequence[tuple[str, ...]]
-    known: Sequence[tuple[frozenset[str], bytes | None]]
+    known: Sequence[Words]
     weights: Sequence[float] = ITEM_WEIGHTS
     lends: bool = False
 
+    @property
+    def _mean_chars(self) -> float:
+        return sum(chars for _, _, chars, _ in self.known) / max(1, len(self.known))
+
     def corpus(self, query: Query) -> Corpus:
         terms = (*query.terms, *query.stops)
-        chars = sum(sum(map(len, words)) for words in self.columns)
-        holding = {term: sum(term in stems for stems, _ in self.known) for term in terms}
-        return Corpus(len(self.items), chars / max(1, len(self.items)), holding)
+        holding = {term: sum(term in counts for _, counts, _, _ in self.known) for term in terms}
+        return Corpus(len(self.items), self._mean_chars, holding)
 
     def by_words(
         self, query: Query, weights: Mapping[str, float], count: int
     ) -> Mapping[int, float]:
-        terms = frozenset(query.terms)
-        found = ((at, terms & stems) for at, (stems, _) in enumerate(self.known))
-        return {at: sum(map(weights.__getitem__, held)) for at, held in found if held}
+        wanted = {term: weights[term] for term in query.terms}
+        mean, found = self._mean_chars, {}
+        for at, (_, counts, chars, _) in enumerate(self.known):
+            if parts := bm25.contributions(counts, chars / mean, wanted):
+                found[at] = sum(parts.values())
+        return found
 
     def by_meaning(self, vector: Any, count: int, others: Sequence[int]) -> Mapping[int, float]:
         size = 2 * len(vector)
-        places = [at for at, (_, own) in enumerate(self.known) if own and len(own) == size]
-        data = b"".join(self.known[at][1] or b"" for at in places)
+        places = [at for at, (*_, own) in enumerate(self.known) if own and len(own) == size]
+        data = b"".join(self.known[at][-1] or b"" for at in places)
         cosines = np.frombuffer(data, np.float16).reshape(len(places), -1).astype(np.float32)
         return dict(zip(places, (cosines @ vector).tolist(), strict=True)) if places else {}
 
     def rows(self, numbers: Sequence[int]) -> Iterator[Document]:
         for at in numbers:
-            item, vector = self.items[at], self.known[at][1]
+            item, (columns, _, _, vector) = self.items[at], self.known[at]
             confidence, used = float(item.confidence or 0.0), item.last_used
-            yield Document(
-                at, item.memory_id, self.columns[at], vector, confidence, used, item.level, item
-            )
+            yield Document(at, item.memory_id, columns, vector, confidence, used, item.level, item)
 
     def neighbours(self, numbers: Sequence[int]) -> Sequence[Loan]:
         return ()

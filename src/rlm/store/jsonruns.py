@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rlm import clock
-from rlm.errors import NotFound
 from rlm.store import gate
 from rlm.store.jsondoc import JSONDocument
-from rlm.store.learning import LearningRow, learning_row
+from rlm.store.learning import LearningRow, apply_lessons, learning_row
 from rlm.store.records import Use, admit_artifacts, admit_usage, already_saved
 from rlm.store.types import Judgment, Lessons, MemoryItem, NewPack, PackRow, Run, Trajectory
-from rlm.store.values import admit_id, admit_text, check_count, finite
+from rlm.store.values import admit_id, check_count
+
+if TYPE_CHECKING:
+    from rlm.store.backend import MemoryBackend
 
 
 class JSONRuns(JSONDocument):
     """What runs left, why confidence moved, which packs were imported."""
-
-    def apply_lessons(self, lessons: Lessons) -> None:
-        """What a run changes in memories that are there."""
-        raise NotImplementedError
 
     # -- runs --------------------------------------------------------------------------------------
 
@@ -86,21 +84,16 @@ class JSONRuns(JSONDocument):
                 item, success = self._items[place], judgment is not None and judgment.is_success
                 name = "success_count" if success else "failure_count"
                 self._items[place] = replace(item, **{name: getattr(item, name) + 1})
-        self.apply_lessons(lessons)
+        apply_lessons(cast("MemoryBackend", self), lessons)
 
     def adjust_confidence(
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
     ) -> float:
-        place = self._place(memory_id)
-        if place is None:
-            raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
-        state, item = self._state(), self._items[place]
-        before = item.confidence or 0.0
-        after = min(1.0, max(0.0, before + finite(delta, "delta")))
-        kind = admit_text(kind, "kind", 64)
-        text = None if reason is None else admit_text(reason, "reason", 2_000)
+        place, state = self._existing(memory_id), self._state()
+        item = self._items[place]
+        before, after, kind, why = gate.move_confidence(item, delta, kind, reason)
         self._items[place] = replace(item, confidence=after)
-        self._note_signal(self._items[place], kind, before, text)
+        self._note_signal(self._items[place], kind, before, why)
         self._save_or_restore(state)
         return after
 
@@ -111,8 +104,9 @@ class JSONRuns(JSONDocument):
         self._signals.append({**about, "at": clock.now_iso(), "kind": kind, **moved})
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        signals = self._own_rows(self._signals)
-        kept = [signal for signal in signals if signal["memory_id"] == memory_id]
+        signals, place = self._own_rows(self._signals), self._place(memory_id)
+        stable = memory_id if place is None else self._items[place].memory_id
+        kept = [signal for signal in signals if signal["memory_id"] == stable]
         names = ("at", "kind", "delta", "before", "after", "reason")
         return [{name: signal[name] for name in names} for signal in kept]
 

@@ -76,10 +76,7 @@ def learning_row(
     used: Sequence[tuple[str, int, float | None]],
 ) -> LearningRow:
     """A row from its columns, the artifact's fields, and its usage in any order."""
-    texts: dict[str, Any] = {
-        name: _text(artifact.get(name))
-        for name in ("kind", "curriculum_id", "task_id", "task_hash", "reason")
-    }
+    texts: dict[str, Any] = {name: _text(artifact.get(name)) for name in TEXTS}
     tokens = _tokens(artifact.get("usage"))
     given = _given_memories(artifact, sorted(used, key=lambda use: (use[1], use[0])))
     named = artifact.get("terms")

@@ -7,6 +7,7 @@ returns.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from rlm.errors import ValidationError
@@ -38,6 +39,7 @@ VERDICTS = ("high", "medium", "low")
 PROVENANCE_KEYS = (
     "source", "curriculum_id", "task_id", "trajectory_id", "run_id", "exported_in_pack", "pack",
 )  # fmt: skip
+ID_KINDS = ("memory", "node", "edge")
 LISTED_BY = {"source_type": SOURCE_TYPES, "outcome": OUTCOMES, "trust": TRUSTS, "level": LEVELS}
 
 
@@ -52,7 +54,8 @@ class Use(NamedTuple):
 def admit_artifacts(
     run: Any, trajectory: Any, judgment: Any
 ) -> tuple[Run, Trajectory, Judgment | None]:
-    """What `save_artifacts` takes besides memories, admitted; the trajectory names its run."""
+    """What `save_artifacts` takes besides memories, admitted; the trajectory names its run.
+    Where nobody could judge, the trajectory says why, and there is no judgment."""
     expected: tuple[tuple[str, Any, type], ...] = (
         ("run", run, Run),
         ("trajectory", trajectory, Trajectory),
@@ -65,6 +68,9 @@ def admit_artifacts(
             raise ValidationError(why, field=name)
     kept = _run(run)
     judged = None if judgment is None else _judgment(judgment)
+    if judgment is not None and judgment.is_success is None:
+        unjudged = {**trajectory.artifact, "unjudged": judgment.reason}
+        trajectory, judged = replace(trajectory, artifact=unjudged), None
     return kept, _trajectory(trajectory, kept.run_id), judged
 
 

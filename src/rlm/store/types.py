@@ -155,11 +155,6 @@ QUARANTINE_KEYS = (QUARANTINE_REASON, "quarantined_because")
 """The same, and what the stores of earlier versions called it."""
 
 
-def without_quarantine(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Provenance without the reason of a quarantine."""
-    return {key: value for key, value in provenance.items() if key not in QUARANTINE_KEYS}
-
-
 @dataclass(slots=True)
 class MemoryItem:
     """A procedure worth recalling. Fills its own id and time; the store stamps the rest.
@@ -327,7 +322,8 @@ class Judgment:
     True
     """
 
-    is_success: bool
+    is_success: bool | None
+    """None when nobody could tell: the run is kept, and teaches nothing."""
     reason: str
     confidence: str = "low"
     missing: list[str] = field(default_factory=list)

@@ -10,19 +10,9 @@ from rlm.errors import ValidationError
 from rlm.handles import Meter
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.open import open_engine
-from rlm.ontology.views.views import Views
+from rlm.ontology.views.views import VIEWS, Views
 from rlm.store.jsonfile import MemoryStore
 from rlm.tools.memory import memory_tools
-
-VIEWS = (
-    "search_entity",
-    "search_by_label",
-    "describe_entity",
-    "probe_relationships",
-    "find_path",
-    "predicate_frequency",
-    "graph_stats",
-)
 
 
 def setup_ontology_context(

@@ -14,23 +14,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from rlm.errors import HandleError, OntologyError, RLMError, ValidationError
+from rlm.errors import HandleError, RLMError, ValidationError
 from rlm.handles import Meter, Ref, Store, View
 from rlm.loop.trace import render_value
 from rlm.ontology.engine.protocol import Answer, Engine
+from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query, enforce_limit
-from rlm.ontology.query.lexer import IRI, PNAME
-from rlm.ontology.query.shape import QueryPattern, declared_prefixes, pattern_of
+from rlm.ontology.query.shape import QueryPattern, declared_prefixes, names_of, pattern_of
+from rlm.ontology.remote.sample import sample_meta
 from rlm.ontology.terms import Prefixes
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem, Scope
 from rlm.tools.memory import ORIGIN, RecalledTexts
 from rlm.tools.sparql_peek import find_misnamed, peek
-from rlm.tools.sparql_schema import SchemaCache, SchemaReader
+from rlm.tools.sparql_schema import LABEL_CHARS, SCHEMA_MODES, check_mode, describe_schema
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, result_handle
 from rlm.tools.views import take
 
@@ -68,15 +68,14 @@ def sparql_tools(
     memory: MemoryBackend | None = None,
     recalled: RecalledTexts | None = None,
     session: str | None = None,
-    cache: SchemaCache | None = None,
     ontology: str | None = None,
 ) -> Toolbox:
     """The SPARQL tools of one run. With `memory`, patterns of queries are stored and related
     procedures are named.
 
-    `session` is stamped on what is stored; `cache` holds schemas, and is shared by the runs of a
-    process otherwise. `ontology` is what a person calls the graph, and so do memories; the engine's
-    name where none is given. The time of these tools is the engine's, which has limits of its own.
+    `session` is stamped on what is stored. `ontology` is what a person calls the graph, and so do
+    memories; the engine's name where none is given. The time of these tools is the engine's, which
+    has limits of its own.
     """
     name = ontology or engine.name
     patterns = (
@@ -84,7 +83,7 @@ def sparql_tools(
         if memory is None
         else Patterns(memory, engine, recalled, session=session, ontology=name)
     )
-    tools = _SPARQL(engine, handles, SchemaReader(engine, cache, name), memory, patterns, name)
+    tools = _SPARQL(engine, handles, memory, patterns, name)
     return Toolbox.of(
         meter,
         tools.sparql_schema,
@@ -100,18 +99,21 @@ class _SPARQL:
         self,
         engine: Engine,
         handles: Store,
-        schema: SchemaReader,
         memory: MemoryBackend | None,
         patterns: Patterns | None,
         name: str,
     ) -> None:
         self._engine = engine
         self._handles = handles
-        self._schema = schema
         self._memory = memory
         self._patterns = patterns
         self._name = name
         self._cut: set[str] = set()
+        self._sampled: GraphMeta | None = None
+
+    @property
+    def _meta(self) -> GraphMeta:
+        return self._sampled or self._engine.meta()
 
     # -- before a query ----------------------------------------------------------------------------
 
@@ -125,7 +127,11 @@ class _SPARQL:
         """What the graph holds. output_mode: 'overview' (counts), 'classes', 'properties' or
         'namespaces'. filter_prefix: only names that begin so, as 'prov:'. limit up to 50; total and
         has_more say what is left."""
-        return self._schema.schema(output_mode, filter_prefix, limit, bool(use_cache))
+        check_mode(output_mode, SCHEMA_MODES)
+        if not use_cache and not hasattr(self._engine, "content_hash"):
+            self._sampled = sample_meta(self._engine)  # an endpoint's data may be other data by now
+        found = describe_schema(self._meta, output_mode, filter_prefix, limit)
+        return {"ontology": clip(self._name, LABEL_CHARS), **found}
 
     def sparql_peek(
         self,
@@ -137,8 +143,7 @@ class _SPARQL:
         """What one class, property or thing is like, with procedures learnt about it
         (related_procedures). output_mode: 'sample' (rows, limit up to 50), 'schema' (what it joins)
         or 'count'."""
-        meta = self._schema.meta
-        found = peek(self._engine, meta, resource, limit, output_mode)
+        found = peek(self._engine, self._meta, resource, limit, output_mode)
         if related_memories:
             found["related_procedures"] = self._related_procedures(
                 f"{found['label']} {found['uri']}"
@@ -207,17 +212,9 @@ class _SPARQL:
 
     def _hints(self, checked: Checked) -> list[str]:
         """Names of the query that the graph does not have."""
-        meta = self._schema.meta
-        prefixes = Prefixes({**meta.prefixes, **declared_prefixes(checked.tokens)})
-        start = next(
-            place for place, token in enumerate(checked.tokens) if token.upper == checked.kind
-        )
-        names: dict[str, None] = {}
-        for token in checked.tokens[start:]:
-            if token.kind in (IRI, PNAME) and len(names) < CHECKED_NAMES:
-                with suppress(OntologyError):  # relative to a BASE
-                    names[meta.curie(prefixes.expand(token.text))] = None
-        return find_misnamed(self._engine, meta, list(names))
+        meta = self._meta
+        named = names_of(checked.text, meta.prefixes)[:CHECKED_NAMES]
+        return find_misnamed(self._engine, meta, list(map(meta.curie, named)))
 
     # -- its rows ----------------------------------------------------------------------------------
 

@@ -196,9 +196,7 @@ def _count(one: _Resource, limit: int) -> dict[str, Any]:
     return {"count": outgoing + incoming, "outgoing": outgoing, "incoming": incoming}
 
 
-def find_misnamed(
-    engine: Engine, meta: GraphMeta, names: list[str], most: int = WRONG_NAMES
-) -> list[str]:
+def find_misnamed(engine: Engine, meta: GraphMeta, names: list[str]) -> list[str]:
     """Which names of a query the graph does not have, each with the nearest."""
     wrong: list[str] = []
     for name in names:
@@ -206,6 +204,6 @@ def find_misnamed(
             resolve(engine, meta, name)
         except OntologyError as exc:
             wrong.append(clip(str(exc), CELL_CHARS * 2))
-        if len(wrong) == most:
+        if len(wrong) == WRONG_NAMES:
             break
     return wrong

@@ -1,17 +1,13 @@
-"""`sparql_schema`: what a graph holds, from GraphMeta, cached by content."""
+"""`sparql_schema`: what a graph holds, from GraphMeta, which an engine caches by content."""
 
 from __future__ import annotations
 
-import copy
-import threading
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from rlm.errors import ValidationError
-from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
-from rlm.ontology.remote.sample import sample_meta
 from rlm.ontology.terms import local_name, namespace
 from rlm.ontology.views.summary import key_classes, key_properties
 from rlm.tools.toolbox import check_count, check_text, clip
@@ -28,88 +24,28 @@ LABEL_CHARS = 80
 NAME_CHARS = 500
 COMMON = 3
 """Properties, domains or ranges beside an entry of `sparql_schema`."""
-CACHED = 256
 
 SCHEMA_MODES = ("overview", "classes", "properties", "namespaces")
 
 Schema = dict[str, Any]
 
 
-class SchemaCache:
-    """Answers of `sparql_schema` by the content that they are about. Thread-safe."""
-
-    def __init__(self, most: int = CACHED) -> None:
-        self._most = most
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[Any, ...], Schema] = OrderedDict()
-        self.hits = 0
-
-    def get(
-        self, key: tuple[Any, ...], make: Callable[[], Schema], *, fresh: bool = False
-    ) -> Schema:
-        """What is cached under a key, else what `make` gives; `fresh` forgets the content."""
-        with self._lock:
-            found = None if fresh else self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-                self.hits += 1
-        if found is None:
-            found = make()
-            with self._lock:
-                if fresh:
-                    for other in [other for other in self._kept if other[0] == key[0]]:
-                        del self._kept[other]
-                self._kept[key] = found
-                while len(self._kept) > self._most:
-                    self._kept.popitem(last=False)
-        return copy.deepcopy(found)
-
-
-SHARED = SchemaCache()
-"""For files: their content has a hash, so every run of a process can use it."""
-
-
-class SchemaReader:
-    """The schema of one engine's graph."""
-
-    def __init__(
-        self, engine: Engine, cache: SchemaCache | None = None, name: str | None = None
-    ) -> None:
-        content = getattr(engine, "content_hash", None)
-        self._engine = engine
-        self._name = name or engine.name
-        self._content = content or engine.source
-        self._cache = cache or (SHARED if content else SchemaCache())
-        self._fresh: GraphMeta | None = None
-
-    @property
-    def meta(self) -> GraphMeta:
-        return self._fresh or self._engine.meta()
-
-    def schema(
-        self, output_mode: str, filter_prefix: str | None, limit: int, use_cache: bool
-    ) -> Schema:
-        """One of the four modes, from the cache where it may be."""
-        check_mode(output_mode, SCHEMA_MODES)
-        check_count(limit, "limit", SCHEMA_LIMIT)
-        wanted = (
-            ""
-            if filter_prefix is None
-            else check_text(filter_prefix, "filter_prefix", NAME_CHARS).strip()
-        )
-        make = {
-            "overview": _overview,
-            "classes": _classes,
-            "properties": _properties,
-            "namespaces": _namespaces,
-        }
-        if not use_cache and not hasattr(self._engine, "content_hash"):
-            self._fresh = sample_meta(self._engine)  # an endpoint's data may be other data by now
-        key = (self._content, output_mode, wanted, limit)
-        found = self._cache.get(
-            key, lambda: make[output_mode](_Chosen(self.meta, wanted), limit), fresh=not use_cache
-        )
-        return {"ontology": clip(self._name, LABEL_CHARS), **found}
+def describe_schema(
+    meta: GraphMeta, output_mode: str, filter_prefix: str | None, limit: int
+) -> Schema:
+    """One of the four modes. ValidationError for another, OntologyError for an unknown prefix."""
+    check_mode(output_mode, SCHEMA_MODES)
+    check_count(limit, "limit", SCHEMA_LIMIT)
+    if filter_prefix is not None:
+        check_text(filter_prefix, "filter_prefix", NAME_CHARS)
+    chosen = _Chosen(meta, (filter_prefix or "").strip())
+    make = {
+        "overview": _overview,
+        "classes": _classes,
+        "properties": _properties,
+        "namespaces": _namespaces,
+    }
+    return make[output_mode](chosen, limit)
 
 
 def check_mode(value: Any, modes: tuple[str, ...]) -> None:
@@ -191,30 +127,26 @@ def _overview(chosen: _Chosen, limit: int) -> Schema:
 def _classes(chosen: _Chosen, limit: int) -> Schema:
     meta = chosen.meta
 
-    def entries(iris: list[str]) -> Iterator[dict[str, Any]]:
-        for iri in iris:
-            own = sorted(
-                meta.domain_of.get(iri, NONE), key=lambda prop: (-meta.pred_freq.get(prop, 0), prop)
-            )
-            entry = chosen.describe(iri) | {"count": meta.classes[iri]}
-            yield entry | ({"common_properties": chosen.shorts(own)} if own else {})
+    def entry(iri: str) -> dict[str, Any]:
+        own = sorted(
+            meta.domain_of.get(iri, NONE), key=lambda prop: (-meta.pred_freq.get(prop, 0), prop)
+        )
+        said = chosen.describe(iri) | {"count": meta.classes[iri]}
+        return said | ({"common_properties": chosen.shorts(own)} if own else {})
 
-    return _page("classes", chosen.classes(), entries, limit, meta)
+    return _page("classes", chosen.classes(), entry, limit, meta)
 
 
 def _properties(chosen: _Chosen, limit: int) -> Schema:
     meta = chosen.meta
 
-    def entries(iris: list[str]) -> Iterator[dict[str, Any]]:
-        for iri in iris:
-            entry = chosen.describe(iri) | {
-                "kind": meta.kinds.get(iri, "property"),
-                "count": meta.properties[iri],
-            }
-            sides = (("domain", meta.doms.get(iri, NONE)), ("range", meta.rngs.get(iri, NONE)))
-            yield entry | {side: chosen.shorts(iris) for side, iris in sides if iris}
+    def entry(iri: str) -> dict[str, Any]:
+        said = {"kind": meta.kinds.get(iri, "property"), "count": meta.properties[iri]}
+        sides = (("domain", meta.doms.get(iri, NONE)), ("range", meta.rngs.get(iri, NONE)))
+        ends = {side: chosen.shorts(iris) for side, iris in sides if iris}
+        return chosen.describe(iri) | said | ends
 
-    return _page("properties", chosen.properties(), entries, limit, meta)
+    return _page("properties", chosen.properties(), entry, limit, meta)
 
 
 def _namespaces(chosen: _Chosen, limit: int) -> Schema:
@@ -224,27 +156,23 @@ def _namespaces(chosen: _Chosen, limit: int) -> Schema:
         space: prefix for prefix, space in reversed(meta.namespaces.items()) if chosen.has(space)
     }
 
-    def entries(iris: list[str]) -> Iterator[dict[str, Any]]:
-        for iri in iris:
-            yield {
-                "prefix": clip(spaces[iri], LABEL_CHARS),
-                "iri": clip(iri, CELL_CHARS),
-                "terms": terms[iri],
-            }
+    def entry(iri: str) -> dict[str, Any]:
+        prefix = clip(spaces[iri], LABEL_CHARS)
+        return {"prefix": prefix, "iri": clip(iri, CELL_CHARS), "terms": terms[iri]}
 
     return _page(
-        "namespaces", sorted(spaces, key=lambda iri: (-terms[iri], iri)), entries, limit, meta
+        "namespaces", sorted(spaces, key=lambda iri: (-terms[iri], iri)), entry, limit, meta
     )
 
 
 def _page(
     name: str,
     iris: list[str],
-    entries: Callable[[list[str]], Iterator[dict[str, Any]]],
+    entry: Callable[[str], dict[str, Any]],
     limit: int,
     meta: GraphMeta,
 ) -> Schema:
     """As many as were asked for and fit, the total, and whether that is all."""
-    shown = take(entries(iris[:limit]), SCHEMA_CHARS - 200)
+    shown = take(map(entry, iris[:limit]), SCHEMA_CHARS - 200)
     made: Schema = {"total": len(iris), name: shown, "has_more": len(shown) < len(iris)}
     return made | ({"sampled": True} if meta.sampled else {})

@@ -7,14 +7,15 @@ lost how many.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm.handles import Meter
 from rlm.loop.trace import render_value
-from rlm.ontology.views.views import Views
-from rlm.tools.toolbox import Toolbox, check_count, check_text, clip
+from rlm.ontology.views.views import VIEWS, Views
+from rlm.tools.toolbox import Tool, Toolbox, check_count, check_text, clip
 
 if TYPE_CHECKING:
     from rlm.ontology.datasets.dataset import DatasetMeta  # a run without one does not load it
@@ -33,61 +34,15 @@ QUERY_ROWS = 25
 
 def view_tools(views: Views, meter: Meter) -> Toolbox:
     """The views of one graph. Their time is the engine's, which has limits of its own."""
-    tools = _Views(views)
-    return Toolbox.of(
-        meter,
-        tools.search_entity,
-        tools.search_by_label,
-        tools.describe_entity,
-        tools.probe_relationships,
-        tools.find_path,
-        tools.predicate_frequency,
-        tools.graph_stats,
-        untimed=True,
-    )
+    return Toolbox.of(meter, *(_fitted(getattr(views, name)) for name in VIEWS), untimed=True)
 
 
-class _Views:
-    def __init__(self, views: Views) -> None:
-        self._views = views
+def _fitted(view: Tool) -> Tool:
+    @functools.wraps(view)
+    def call_and_fit(*args: Any, **kwargs: Any) -> Any:
+        return fit(view(*args, **kwargs), VIEW_CHARS)
 
-    def search_entity(
-        self, query: str, limit: int = 10, search_in: str = "all"
-    ) -> list[dict[str, Any]]:
-        """Terms and things by a piece of their name: [{uri, curie, label, kind, match_type}]; limit
-        up to 25, fewer if long. search_in: 'all', 'label', 'localname' or 'iri'. match_type 'fuzzy'
-        means that the spelling differs."""
-        return fit(self._views.search_entity(query, limit, search_in), VIEW_CHARS)
-
-    def search_by_label(self, text: str, limit: int = 10) -> list[dict[str, Any]]:
-        """As search_entity, in labels and alternative labels only, exact ones first."""
-        return fit(self._views.search_by_label(text, limit), VIEW_CHARS)
-
-    def describe_entity(self, uri: str, limit: int = 20) -> dict[str, Any]:
-        """What a class, property or thing is: label, types, comment, place in the schema,
-        outgoing_sample. uri: prefix:name, IRI, or a name that only one term has."""
-        return fit(self._views.describe_entity(uri, limit), VIEW_CHARS)
-
-    def probe_relationships(
-        self, uri: str, predicate: str | None = None, direction: str = "both", limit: int = 20
-    ) -> dict[str, Any]:
-        """What it points to and what points to it: lists of up to 25, and true counts by predicate.
-        direction: 'both', 'out' or 'in'."""
-        return fit(self._views.probe_relationships(uri, predicate, direction, limit), VIEW_CHARS)
-
-    def find_path(
-        self, source: str, target: str, max_depth: int = 2, limit: int = 10
-    ) -> dict[str, Any]:
-        """Paths between two things, shortest first, links followed both ways; max_depth up to 4."""
-        return fit(self._views.find_path(source, target, max_depth, limit), VIEW_CHARS)
-
-    def predicate_frequency(self, limit: int = 20) -> list[dict[str, Any]]:
-        """Predicates in use, most frequent first: [{predicate, count, label}]; limit up to 25."""
-        return fit(self._views.predicate_frequency(limit), VIEW_CHARS)
-
-    def graph_stats(self) -> dict[str, Any]:
-        """Sizes, roots, key classes, languages and namespaces of the graph."""
-        return fit(self._views.graph_stats(), VIEW_CHARS)
+    return call_and_fit
 
 
 # -- into so many characters

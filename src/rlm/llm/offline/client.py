@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rlm.llm.offline.graph.planner import graph_reply
-from rlm.llm.offline.text.said import HOW_TO_SET, OFFLINE_UNANSWERED, WHAT_IT_IS
-from rlm.llm.types import Message, Reply, copy_messages
+from rlm.llm.offline.text.said import HOW_TO_SET, WHAT_IT_IS
+from rlm.llm.types import OFFLINE, OFFLINE_UNANSWERED, Message, Reply, copy_messages
 
 __all__ = ["OFFLINE_UNANSWERED", "OfflineClient", "least", "next_reply", "question_in"]
 
@@ -43,7 +43,7 @@ class OfflineClient:
     'offline is no language model'
     """
 
-    model = "offline"
+    model = OFFLINE
     is_language_model = False
 
     def complete(

@@ -140,17 +140,6 @@ class DatasetMeta:
                 "snapshot_path": self.snapshot_path,
             }
 
-    def summary(self, *, graphs: int = 12) -> str:
-        """One line for a prompt: nothing of the data but counts, and at most so many graphs."""
-
-        def rank(one: tuple[str, int]) -> tuple[bool, bool, int, str]:
-            return one[0] != "mem", one[0] != "prov", -one[1], one[0]
-
-        counts = sorted(self.graphs().items(), key=rank)
-        shown = ", ".join(f"{label} {count:,}" for label, count in counts[:graphs])
-        more = f" and {len(counts) - graphs} more graphs" if len(counts) > graphs else ""
-        return f"dataset {self.name}: {len(self):,} statements ({shown}{more})"
-
     def image(self) -> tuple[int, str]:
         """The version and all graphs as TriG, of one moment; the same text for the same data."""
         with self._lock:
@@ -288,14 +277,7 @@ class DatasetMeta:
                 limit=min(limit, MAX_ROWS),
             )
 
-    def query(
-        self,
-        sparql: str,
-        *,
-        limit: int = 100,
-        timeout_s: float = QUERY_S,
-        bindings: Mapping[str, Term] | None = None,
-    ) -> Answer:
+    def query(self, sparql: str, *, limit: int = 100, timeout_s: float = QUERY_S) -> Answer:
         """A query over all graphs but `prov` as one, or over any by GRAPH <urn:rlm:{name}:prov>. At
         most MAX_ROWS rows and QUERY_S seconds. The labels of blank nodes hold for this answer only.
         Raises QueryRefused, QueryTimeout or OntologyError."""
@@ -306,8 +288,7 @@ class DatasetMeta:
                 version, text = self.image()
                 self._handed = HandedDataset(text, self.name, version)
             rows, wait_s = min(limit, MAX_ROWS), max(0.0, min(timeout_s, QUERY_S))
-            engine = self._handed.engine
-            return engine.query(sparql, limit=rows, timeout_s=wait_s, bindings=bindings)
+            return self._handed.engine.query(sparql, limit=rows, timeout_s=wait_s)
 
     def close(self) -> None:
         """End the worker and remove what it was given. The dataset can still be used."""

@@ -16,8 +16,6 @@ import gc
 import json
 import os
 import signal
-import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
@@ -25,15 +23,8 @@ import pyoxigraph as ox
 
 from rlm import frames, kernel
 from rlm.errors import NotRDF
-from rlm.ontology.engine.ox_terms import from_term, to_term
-from rlm.ontology.engine.parser import (
-    THREAD_STACK_BYTES,
-    TooMuch,
-    brief,
-    parse_small,
-    parse_to_disk,
-)
-from rlm.ontology.meta.store_reader import LoadCounts
+from rlm.ontology.engine.ox_terms import to_term
+from rlm.ontology.engine.parser import TooMuch, brief, parse_file
 
 REFUSED_CALLS = (
     *("socket", "socketpair", "connect", "bind", "listen", "sendto", "sendmsg", "sendmmsg"),
@@ -47,7 +38,6 @@ IDLE = 10
 CHUNK_BYTES = 64 << 10
 META_BYTES = 256 << 10
 GRACE_S = 2.0
-MOMENTS, MOMENT_S = 5, 0.0005
 _DAMAGE = ("Corruption", "IO error")
 """How the store's own complaints begin, whichever exception brings them."""
 
@@ -78,12 +68,10 @@ def confine(
 
 
 class QueryServer:
-    """Answers one host over one store. `counts` is what was counted while the store was filled."""
+    """Answers one host over one store."""
 
-    def __init__(
-        self, store: ox.Store, send: Any, *, in_memory: bool, counts: LoadCounts | None = None
-    ) -> None:
-        self._store, self._send, self._counts, self._in_memory = store, send, counts, in_memory
+    def __init__(self, store: ox.Store, send: Any, *, in_memory: bool) -> None:
+        self._store, self._send, self._in_memory = store, send, in_memory
 
     def answer(self, message: dict[str, Any]) -> None:
         op = message["op"]
@@ -105,11 +93,7 @@ class QueryServer:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _query(self, message: dict[str, Any]) -> None:
-        given = message["bindings"].items()
-        bound: Any = {ox.Variable(name): from_term(term) for name, term in given}
-        found: Any = self._store.query(
-            message["text"], prefixes=message["prefixes"], substitutions=bound or None
-        )
+        found: Any = self._store.query(message["text"], prefixes=message["prefixes"])
         if isinstance(found, ox.QueryBoolean):
             self._head("ask", boolean=bool(found))
             self._send({"op": "done", "truncated": False, "too_long": 0})
@@ -150,10 +134,8 @@ class QueryServer:
         # Loaded before the walls stood, when the host asked for it.
         from rlm.ontology.meta.builder import scan_store
 
-        threading.stack_size(THREAD_STACK_BYTES)
-        counts, self._counts = self._counts, None
         with _without_gc():
-            text = json.dumps(scan_store(self._store, individuals, counts), separators=(",", ":"))
+            text = json.dumps(scan_store(self._store, individuals), separators=(",", ":"))
         for start in range(0, len(text), META_BYTES):
             self._send({"op": "part", "text": text[start : start + META_BYTES]})
         self._send({"op": "done"})
@@ -201,7 +183,7 @@ def _without_gc() -> Iterator[None]:
 
 def _prepare(first: dict[str, Any], send: Any) -> QueryServer | None:
     """Do what the first message says; the server for what follows, None when that was all."""
-    mode, memory_mb, counts = first["mode"], int(first["memory_mb"]), None
+    mode, memory_mb = first["mode"], int(first["memory_mb"])
     signal.setitimer(signal.ITIMER_REAL, float(first["timeout_s"]) + GRACE_S)
     # What cannot be loaded once the walls stand.
     if first["meta"]:
@@ -216,17 +198,16 @@ def _prepare(first: dict[str, Any], send: Any) -> QueryServer | None:
             if mode == "build":
                 send({"op": "built", "facts": _build_store(file, first)})
                 return None
-            beside = _core_to_spare()  # before the walls: it reads a file
             walls = confine(memory_mb)
             try:
-                store, facts, counts = parse_small(file, first, beside=beside)
+                store, facts = parse_file(file, first)
             except TooMuch:
                 send({"op": "large"})
                 return None
     signal.setitimer(signal.ITIMER_REAL, 0)
     in_memory = mode == "memory"
     send({"op": "ready", "walls": walls, "facts": facts, "in_memory": in_memory})
-    return QueryServer(store, send, in_memory=in_memory, counts=counts)
+    return QueryServer(store, send, in_memory=in_memory)
 
 
 def _build_store(file: BinaryIO, first: dict[str, Any]) -> dict[str, Any]:
@@ -235,18 +216,6 @@ def _build_store(file: BinaryIO, first: dict[str, Any]) -> dict[str, Any]:
         os.nice(IDLE)
     confine(int(first["memory_mb"]), writable=[first["folder"]])
     store = ox.Store(f"{first['folder']}/store")
-    facts = parse_to_disk(file, first, store)
+    _, facts = parse_file(file, first, store)
     store.flush()
     return facts
-
-
-def _core_to_spare() -> bool:
-    """Whether at one of a few moments fewer processes run, this one too, than there are cores."""
-    with contextlib.suppress(OSError, ValueError, IndexError, AttributeError):
-        cores = len(os.sched_getaffinity(0))
-        for _ in range(MOMENTS):
-            with open("/proc/loadavg", encoding="ascii") as file:  # noqa: PTH123 - as above
-                if int(file.read().split()[3].split("/")[0]) < cores:
-                    return True
-            time.sleep(MOMENT_S)
-    return False

@@ -140,7 +140,7 @@ class Loader:
             folder = self._cache.begin()
         except OSError as exc:
             return self._without_cache(exc)
-        order = self._order("build", folder, named=True, idle=True, most_bytes=self._most_bytes)
+        order = self._order("build", folder, idle=True, most_bytes=self._most_bytes)
         order["sha256"] = self.content_hash
         self._building = CacheWriter(self._cache, folder, order, self._key, self._built_beside)
         return None
@@ -161,7 +161,7 @@ class Loader:
         except OSError as exc:
             return self._without_cache(exc)
         try:
-            worker, answer = self._begin(self._order("build", building, named=False, idle=False))
+            worker, answer = self._begin(self._order("build", building, idle=False))
             worker.kill()
             if answer["op"] != "built":
                 return self._without_cache(answer.get("message", answer["op"]))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -29,9 +29,8 @@ from rlm.ontology.engine.formats import detect
 from rlm.ontology.engine.loader import Loader
 from rlm.ontology.engine.protocol import Answer, EngineLimits
 from rlm.ontology.engine.worker import Damaged, Killed, Worker, ask, explain_refusal
-from rlm.ontology.query.bind import bind_hidden
 from rlm.ontology.query.guard import Checked, check_query, enforce_limit
-from rlm.ontology.terms import Prefixes, Term
+from rlm.ontology.terms import BlankNodeLabels, Prefixes
 
 if TYPE_CHECKING:
     from rlm.ontology.meta.graph_meta import GraphMeta
@@ -58,7 +57,6 @@ class LocalEngine:
         self._worker: Worker | None = None
         self._closed = False
         self._meta: GraphMeta | None = None
-        self._naming: str | None = None
         self._blanks = BlankNodeLabels()
         self.limits = limits
         file = detect(Path(path).expanduser(), format)
@@ -79,9 +77,6 @@ class LocalEngine:
         self._worker, said = self._loader.start(with_meta=with_meta)
         self._can_meta, self.in_memory = bool(said["with_meta"]), bool(said["in_memory"])
         self._facts: dict[str, Any] = said["facts"]
-        if self._facts["naming"] != self._naming:  # the blank nodes have other names than before
-            self._blanks.forget()
-            self._naming = self._facts["naming"]
         self.walls = [str(wall) for wall in said["walls"]]
 
     @property
@@ -140,25 +135,19 @@ class LocalEngine:
         *,
         limit: int = 1000,
         timeout_s: float | None = None,
-        bindings: Mapping[str, Term] | None = None,
     ) -> Answer:
-        """At most `limit` rows or triples, and no more than the engine's own limits. `bindings`
-        gives variables their value (`rlm.ontology.query.bind`). The file's prefixes and the
-        well-known ones need not be declared. Raises QueryRefused, QueryTimeout, OntologyError."""
+        """At most `limit` rows or triples, and no more than the engine's own limits. The file's
+        prefixes and the well-known ones need not be declared. The labels of blank nodes hold as
+        long as the engine. Raises QueryRefused, QueryTimeout, OntologyError."""
         checked = check_query(sparql)
         if limit < 0:
             raise QueryRefused(f"a limit of {limit} rows is not possible; use 0 or more")
         rows = min(limit, self.limits.rows)
-        text, bound = bind_hidden(checked, bindings or {})
-        text = enforce_limit(text, rows + 1) if checked.kind == "SELECT" else text
+        text = enforce_limit(sparql, rows + 1) if checked.kind == "SELECT" else sparql
         wait_s = self.limits.timeout_s if timeout_s is None else timeout_s
         order = {"op": "query", "text": text, "rows": rows, "bytes": self.limits.answer_bytes}
         with self._lock:
-            order |= {
-                "timeout_s": wait_s,
-                "prefixes": dict(self.prefixes),
-                "bindings": {name: self._blanks.to_raw(term) for name, term in bound.items()},
-            }
+            order |= {"timeout_s": wait_s, "prefixes": dict(self.prefixes)}
             return self._retry(lambda: self._answer(order, checked, wait_s))
 
     def _retry(self, act: Callable[[], T]) -> T:
@@ -262,46 +251,3 @@ class LocalEngine:
                     raise OntologyError(f"{self.source} cannot be described: {why}")
         found, preferred = orjson.loads("".join(parts))
         return complete_scan(found, self._facts["prefixes"], preferred)
-
-
-class BlankNodeLabels:
-    """Short names for blank nodes: b0, b1, … in the order in which they are first answered. The
-    store's own names are long and change when a file is parsed again. Labels hold as long as the
-    engine, also when its worker is replaced, and can be given back as the value of a variable."""
-
-    def __init__(self) -> None:
-        self._labels: dict[str, str] = {}
-        self._raw: dict[str, str] = {}
-        self._next = 0
-
-    def to_public(self, term: Any) -> Term:
-        """A term of the worker's as callers see it."""
-        if term["t"] == "bnode":
-            return {"t": "bnode", "v": self._label(str(term["v"]))}
-        if term["t"] == "triple":
-            return {"t": "triple", "v": [self.to_public(part) for part in term["v"]]}
-        return dict(term)
-
-    def to_raw(self, term: Term) -> Term:
-        """A caller's term as the worker knows it. QueryRefused for an unknown label."""
-        if term.get("t") != "bnode":
-            return dict(term)
-        label = str(term.get("v")).removeprefix("_:")
-        if label not in self._raw:
-            raise QueryRefused(
-                f"there is no blank node {label!r} in any answer of this engine; ask for it first"
-            )
-        return {"t": "bnode", "v": self._raw[label]}
-
-    def forget(self) -> None:
-        """The store was built again: its names are others now. Labels are not used twice."""
-        self._labels.clear()
-        self._raw.clear()
-
-    def _label(self, raw: str) -> str:
-        label = self._labels.get(raw)
-        if label is None:
-            label = self._labels[raw] = f"b{self._next}"
-            self._raw[label] = raw
-            self._next += 1
-        return label

@@ -4,36 +4,27 @@ What is not quite by the standard (an IRI with a blank in it, a language tag tha
 common in files that people use: a file that fails is tried again without these checks, and a note
 says so.
 
-Graphs that may be answered from memory are read twice, once for memory and once for the cache.
-Their blank nodes are numbered in the order of the file, so that both know them by the same names. A
-large file is read once, by the store itself, which gives random names and is faster.
+A file may be read more than once, for memory, for the cache, and for the cache again. Blank nodes
+are numbered in the order of the file, so that they have the same names each time.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import threading
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from itertools import chain, islice
-from queue import Queue
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 import pyoxigraph as ox
 
 from rlm.errors import NotRDF
 from rlm.ontology.engine.safe_input import SafeReader, check_jsonld
-from rlm.ontology.meta.store_reader import LoadCounts
 
 BASE_IRI = "urn:rlm:base/"
 """What relative IRIs are relative to. Not the file's path: one content is one graph anywhere."""
 PREFIX_STATEMENTS = 1000
-CHUNKS_AHEAD = 8
-THREAD_STACK_BYTES = 16 << 20
-"""Not the process's own 64 MiB: a stack counts as memory that is used."""
-T = TypeVar("T")
 Order = dict[str, Any]
 _MAY_BE_BLANK = (ox.BlankNode, ox.Triple)
 _NO_GRAPH = ox.DefaultGraph()
@@ -57,98 +48,50 @@ class TooMuch(Exception):
     """There is more in a file than is meant for memory."""
 
 
-def parse_small(
-    file: BinaryIO, order: Order, *, beside: bool = False
-) -> tuple[ox.Store, dict[str, Any], LoadCounts | None]:
-    """A file in a store in memory, what is to be known of it, and counts, where they hold
-    (`beside`: parse and store in two threads). Raises NotRDF or TooMuch."""
-    most = order["most_triples"]
+def parse_file(
+    file: BinaryIO, order: Order, on_disk: ox.Store | None = None
+) -> tuple[ox.Store, dict[str, Any]]:
+    """A file in a store in memory, or in an empty one on disk, and what is to be known of it.
+    Raises NotRDF or TooMuch."""
 
-    def load(lenient: bool) -> tuple[ox.Store, str, dict[str, str], LoadCounts | None]:
-        found = ox.Store()  # anew each time: what failed half-way would stay in memory
-        counts = LoadCounts() if beside and not lenient else None
-
-        def fill(chunks: Iterator[list[ox.Quad]]) -> None:
-            _fill(found, chunks, most, beside=beside, counts=counts)
-
-        return found, *_load_named(file, order, fill, lenient), counts
-
-    (store, digest, prefixes, counts), notes = _try_twice(file, load)
-    facts = _facts(store, order, digest, prefixes, notes, naming="")
-    if most and facts["triples"] > most:
-        raise TooMuch
-    if counts is None or facts["graphs"] or counts.predicates.total() != facts["triples"]:
-        return store, facts, None
-    counts.count_subjects(store)
-    return store, facts, counts
-
-
-def parse_to_disk(file: BinaryIO, order: Order, store: ox.Store) -> dict[str, Any]:
-    """Load a file into an empty store on disk; what is to be known of it. Raises NotRDF."""
-
-    def load(lenient: bool) -> tuple[str, dict[str, str]]:
-        if len(store):
-            store.clear()
-        if order["named"]:
-
-            def fill(chunks: Iterator[list[ox.Quad]]) -> None:
-                store.bulk_extend(chain.from_iterable(chunks))
-
-            return _load_named(file, order, fill, lenient)
-        data, finish = _open_input(file, order)
-        store.bulk_load(
-            input=data, format=_FORMATS[order["format"]], base_iri=BASE_IRI, lenient=lenient
-        )
-        digest = finish()
+    store = ox.Store() if on_disk is None else on_disk
+    notes: list[str] = []
+    try:
+        digest, prefixes = _load(file, order, store, lenient=False)
+    except SyntaxError as first:
         file.seek(0)
-        return digest, _prefixes(file, order)
+        if on_disk is None:
+            store = ox.Store()  # what failed half-way would stay in memory
+        store.clear()
+        line = first.lineno if isinstance(first.lineno, int) else None
+        try:
+            digest, prefixes = _load(file, order, store, lenient=True)
+        except SyntaxError:
+            raise NotRDF(brief(first), line=line) from first
+        where = "" if line is None or "line" in str(first.msg) else f" (line {line})"
+        notes.append(f"not quite by the standard, read all the same: {brief(first)}{where}")
+    triples = _unite_graphs(store)
+    if not triples:
+        if order["format"] == "json-ld":
+            raise NotRDF("this JSON holds no JSON-LD: there is not one statement in it")
+        notes.append("there is not one statement in it")
+    if order["most_triples"] and triples > order["most_triples"]:
+        raise TooMuch
+    return store, {"sha256": digest, "prefixes": prefixes, "notes": notes, "triples": triples}
 
-    (digest, prefixes), notes = _try_twice(file, load)
-    naming = "" if order["named"] else os.urandom(8).hex()
-    return _facts(store, order, digest, prefixes, notes, naming=naming)
 
-
-def _try_twice(file: BinaryIO, load: Callable[[bool], T]) -> tuple[T, list[str]]:
-    try:
-        return load(False), []
-    except SyntaxError as exc:
-        first = exc
-    line = first.lineno if isinstance(first.lineno, int) else None
-    file.seek(0)
-    try:
-        found = load(True)
-    except SyntaxError:
-        raise NotRDF(brief(first), line=line) from first
-    where = "" if line is None or "line" in str(first.msg) else f" (line {line})"
-    return found, [f"not quite by the standard, read all the same: {brief(first)}{where}"]
+def _unite_graphs(store: ox.Store) -> int:
+    """Have the statements of all graphs in the default one, each once; how many there are. The
+    engine's own union repeats what several graphs say."""
+    if next(iter(store.named_graphs()), None) is None:
+        return len(store)
+    store.update(_UNION)
+    return sum(1 for _ in store.quads_for_pattern(None, None, None, _NO_GRAPH))
 
 
 def brief(error: SyntaxError) -> str:
     """What a parser objects to, on one line."""
     return " ".join(str(error.msg or error).split())[:400]
-
-
-def _facts(
-    store: ox.Store,
-    order: Order,
-    digest: str,
-    prefixes: dict[str, str],
-    notes: list[str],
-    *,
-    naming: str,
-) -> dict[str, Any]:
-    """`naming` is the same for stores in which a file's blank nodes have the same names."""
-    triples, graphs = len(store), next(iter(store.named_graphs()), None) is not None
-    if graphs:
-        # Asked as one, each statement once: the engine's own union repeats what several graphs say.
-        store.update(_UNION)
-        triples = sum(1 for _ in store.quads_for_pattern(None, None, None, _NO_GRAPH))
-    if not triples:
-        if order["format"] == "json-ld":
-            raise NotRDF("this JSON holds no JSON-LD: there is not one statement in it")
-        notes = [*notes, "there is not one statement in it"]
-    known = {"sha256": digest, "prefixes": prefixes, "naming": naming, "notes": notes}
-    return {**known, "triples": triples, "graphs": graphs}
 
 
 def _open_input(file: BinaryIO, order: Order) -> tuple[Any, Callable[[], str]]:
@@ -177,30 +120,31 @@ def _open_input(file: BinaryIO, order: Order) -> tuple[Any, Callable[[], str]]:
 # -- blank nodes under names of ours
 
 
-def _load_named(
-    file: BinaryIO, order: Order, fill: Callable[[Iterator[list[ox.Quad]]], None], lenient: bool
+def _load(
+    file: BinaryIO, order: Order, store: ox.Store, *, lenient: bool
 ) -> tuple[str, dict[str, str]]:
-    """Parse in chunks. The SHA-256 of the file, and the prefixes declared near its beginning."""
+    """The SHA-256 of the file, and the prefixes declared near its beginning. TooMuch after twice as
+    many statements as are meant for memory: some may be repetitions."""
     data, finish = _open_input(file, order)
     format, prefixes = order["format"], dict[str, str]()
     parser = ox.parse(input=data, format=_FORMATS[format], base_iri=BASE_IRI, lenient=lenient)
     lines = format in ("n-triples", "n-quads") and isinstance(data, bytes)
+    names: dict[str, ox.BlankNode] | None = None if lines and b"_:" not in data else {}
 
     def chunks() -> Iterator[list[ox.Quad]]:
-        names: dict[str, ox.BlankNode] | None = None if lines and b"_:" not in data else {}
-        first = True
-        while (chunk := list(islice(parser, PREFIX_STATEMENTS))) or first:
-            if first:
+        seen = 0
+        while chunk := list(islice(parser, PREFIX_STATEMENTS)):
+            if not seen:
                 prefixes.update(_usable(parser.prefixes))
-                first = False
+            seen += len(chunk)
+            if order["most_triples"] and seen > 2 * order["most_triples"]:
+                raise TooMuch
             if names is not None:
                 _rename(chunk, names)
             yield chunk
-        digest.append(finish())  # here, while the last chunks are still being stored
 
-    digest: list[str] = []
-    fill(chunks())
-    return digest[0], prefixes
+    store.bulk_extend(chain.from_iterable(chunks()))
+    return finish(), prefixes or _usable(parser.prefixes)
 
 
 def _rename(chunk: list[ox.Quad], names: dict[str, ox.BlankNode]) -> None:
@@ -217,86 +161,6 @@ def _rename(chunk: list[ox.Quad], names: dict[str, ox.BlankNode]) -> None:
         s, o, graph = quad.subject, quad.object, quad.graph_name
         if type(s) in _MAY_BE_BLANK or type(o) in _MAY_BE_BLANK or graph != _NO_GRAPH:
             chunk[at] = ox.Quad(name(s), quad.predicate, name(o), name(graph))
-
-
-def _fill(
-    store: ox.Store,
-    chunks: Iterator[list[ox.Quad]],
-    most: int,
-    *,
-    beside: bool,
-    counts: LoadCounts | None,
-) -> None:
-    """Store what is parsed; `beside`: at the same time, in a thread. TooMuch after 2 × `most`. The
-    store works without Python's lock. With a core to spare this takes a fifth less time; without
-    one, half more, because two threads then wait for each other's turn."""
-    storing = _StoreThread(store) if beside else None
-    try:
-        seen = 0
-        for chunk in chunks:
-            seen += len(chunk)
-            if most and seen > 2 * most:
-                raise TooMuch
-            if storing is None:
-                store.extend(chunk)
-            elif not storing.put(chunk):
-                break
-            if counts is not None:
-                counts.add(chunk)
-    finally:
-        if storing is not None:
-            storing.end()
-
-
-class _StoreThread:
-    """Stores chunks. MemoryError where there is no room for a thread."""
-
-    def __init__(self, store: ox.Store) -> None:
-        self._store = store
-        self._todo: Queue[list[ox.Quad] | None] = Queue(maxsize=CHUNKS_AHEAD)
-        self._failed: list[BaseException] = []
-        threading.stack_size(THREAD_STACK_BYTES)
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        try:
-            self._thread.start()
-        except RuntimeError as exc:
-            raise MemoryError from exc
-
-    def put(self, chunk: list[ox.Quad]) -> bool:
-        """Whether it makes sense to go on."""
-        self._todo.put(chunk)
-        return not self._failed
-
-    def end(self) -> None:
-        """Wait until all is stored, or raise what came in between."""
-        self._todo.put(None)
-        self._thread.join()
-        if self._failed:
-            raise self._failed[0]
-
-    def _run(self) -> None:
-        while (chunk := self._todo.get()) is not None:
-            try:
-                if not self._failed:
-                    self._store.extend(chunk)
-            except BaseException as exc:  # raised again in `end`
-                self._failed.append(exc)
-
-
-# -- prefixes
-
-
-def _prefixes(file: BinaryIO, order: Order) -> dict[str, str]:
-    """The prefixes that a file declares near its beginning: loading in bulk does not tell them."""
-    format = order["format"]
-    if format in ("n-triples", "n-quads", "json-ld"):
-        return {}
-    reader: Any = SafeReader(file, format, gzipped=order["gzipped"])
-    parser = ox.parse(input=reader, format=_FORMATS[format], base_iri=BASE_IRI, lenient=True)
-    with contextlib.suppress(SyntaxError, StopIteration):
-        for _ in range(PREFIX_STATEMENTS):
-            next(parser)
-    return _usable(parser.prefixes)
 
 
 def _usable(prefixes: dict[str, str]) -> dict[str, str]:

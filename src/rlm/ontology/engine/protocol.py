@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -64,12 +63,7 @@ class Engine(Protocol):
     def source(self) -> str: ...
 
     def query(
-        self,
-        sparql: str,
-        *,
-        limit: int = 1000,
-        timeout_s: float | None = None,
-        bindings: Mapping[str, Term] | None = None,
+        self, sparql: str, *, limit: int = 1000, timeout_s: float | None = None
     ) -> Answer: ...
 
     def meta(self) -> GraphMeta: ...

@@ -107,9 +107,4 @@ def explain_refusal(message: dict[str, Any], checked: Checked, prefixes: Prefixe
         return OntologyError(f"the query failed: {said}")
     if missing := unbound(checked, prefixes):
         return QueryRefused(f"query refused: {missing}")
-    if "SELECT projection" in said:
-        said += (
-            "; a variable that is bound from outside must be returned: add it to SELECT (and to"
-            " GROUP BY)"
-        )
     return QueryRefused(f"query refused: {said}")

@@ -25,7 +25,7 @@ from rlm.ontology.meta.schema_builder import (
     read_properties,
     read_types,
 )
-from rlm.ontology.meta.store_reader import LoadCounts, StoreReader
+from rlm.ontology.meta.store_reader import StoreReader
 
 if TYPE_CHECKING:
     from rlm.ontology.meta.graph_meta import GraphMeta
@@ -45,12 +45,10 @@ def build_meta(store: Store, prefixes: Mapping[str, str] | None = None) -> Graph
     return graph_meta.GraphMeta.from_dict(complete)
 
 
-def scan_store(
-    store: Store, individuals: int, loaded: LoadCounts | None = None
-) -> tuple[dict[str, Any], dict[str, str]]:
+def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str, str]]:
     """A GraphMeta as JSON without version and namespaces, and the prefixes that vocabularies in the
-    store recommend (vann). At most so many individuals are named; `loaded` spares some counting."""
-    reader = StoreReader(store, loaded)
+    store recommend (vann). At most so many individuals are named."""
+    reader = StoreReader(store)
     types = read_types(reader)
     found = read_classes(reader, types)
     use = ClassUseThread(store, reader, found["classes"], found["subs"])

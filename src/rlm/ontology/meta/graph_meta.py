@@ -92,10 +92,6 @@ class ClassUse:
     """Property → how many have it, and the class or datatype of the values, '' if there is none or
     several."""
 
-    def to_dict(self) -> dict[str, Any]:
-        have = {prop: list(use) for prop, use in self.properties.items()}
-        return {"instances": self.instances, "seen": self.seen, "properties": have}
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ClassUse:
         have = {prop: (int(n), str(kind)) for prop, (n, kind) in data["properties"].items()}
@@ -266,27 +262,9 @@ class GraphMeta:
             lines.append(f"Imports that were not fetched: {len(self.imports)}")
         return "\n".join(cut(line, 400) for line in lines)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values; `from_dict` gives an equal GraphMeta back."""
-        found: dict[str, Any] = {"version": VERSION}
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.name in _MAPS:
-                value = {iri: list(others) for iri, others in value.items()}
-            elif isinstance(value, IRISet):
-                value = list(value)
-            elif isinstance(value, Individuals):
-                value = {"count": value.count, "sample": list(value.sample)}
-            elif each.name == "class_use":
-                value = {iri: use.to_dict() for iri, use in value.items()}
-            elif each.name in _LABELS:
-                value = {iri: [list(label) for label in labels] for iri, labels in value.items()}
-            found[each.name] = value
-        return found
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> GraphMeta:
-        """Raises OntologyError when the dictionary is of another version or of another kind."""
+        """Reads what `complete_scan` gave. OntologyError for another version or another kind."""
         if data.get("version") != VERSION:
             found = f"this GraphMeta is of version {data.get('version')!r}, not {VERSION}"
             raise OntologyError(f"{found}: build it again")

@@ -1,26 +1,17 @@
 """Reading a pyoxigraph store for a GraphMeta: counts of everything, statements by predicate.
 
-Counting is left to the store, in threads, where it runs without Python's lock. A file that is
-parsed in one thread and stored in another is counted meanwhile (`LoadCounts`): at 100 k triples
-GraphMeta then takes 39 ms instead of 57. A worker imports this before it parses, and whoever opens
-a file waits for that: no `dataclasses` here.
+A worker imports this before it parses, and whoever opens a file waits for that: no `dataclasses`
+here.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import cached_property
-from operator import attrgetter
-from typing import TYPE_CHECKING
 
-from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolution, QuerySolutions, Store
+from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store
 
 from rlm.ontology import vocabulary as v
-
-if TYPE_CHECKING:
-    from pyoxigraph import Quad
 
 Text = tuple[str, str, str]
 Members = Iterator[tuple[str, list[str], int]]
@@ -28,12 +19,10 @@ LOOKUP_WORTH = 3
 """Looking up the texts of one IRI costs as much as reading so many statements."""
 MAX_MEMBERS = 10_000
 EXPRESSION_DEPTH = 8
-_SUBJECTS = "SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE { ?s ?p ?o }"
 _MEMBERS = """
 SELECT ?t (COUNT(*) AS ?n) (GROUP_CONCAT(IF(isIRI(?s), STR(?s), ""); separator="\\n") AS ?names)
 WHERE { PATTERN FILTER(isIRI(?t)) } GROUP BY ?t
 """
-_PREDICATE = attrgetter("predicate.value")
 
 
 def solutions(store: Store, query: str) -> QuerySolutions:
@@ -42,92 +31,28 @@ def solutions(store: Store, query: str) -> QuerySolutions:
     return found
 
 
-class QueryThread:
-    """A query in a thread of its own."""
-
-    def __init__(self, store: Store, query: str) -> None:
-        self._store, self._query = store, query
-        self._rows: list[QuerySolution] = []
-        self._failed: BaseException | None = None
-        self._thread: threading.Thread | None = threading.Thread(target=self._ask, daemon=True)
-        try:
-            self._thread.start()
-        except RuntimeError:  # there is no memory left for one
-            self._thread = None
-            self._ask()
-
-    def _ask(self) -> None:
-        try:
-            self._rows = list(solutions(self._store, self._query))
-        except BaseException as exc:  # raised again where the answer is wanted
-            self._failed = exc
-
-    def rows(self) -> list[QuerySolution]:
-        if self._thread is not None:
-            self._thread.join()
-        if self._failed is not None:
-            raise self._failed
-        return self._rows
-
-
-class LoadCounts:
-    """The use of each predicate and the members of each type, counted while a file is loaded. They
-    hold for a store without named graphs in which no statement of the file was a repetition."""
-
-    def __init__(self) -> None:
-        self.predicates: Counter[str] = Counter()
-        self.subjects: QueryThread | None = None
-        self._typed: dict[object, list[object]] = {}
-
-    def add(self, quads: list[Quad]) -> None:
-        predicates = list(map(_PREDICATE, quads))
-        self.predicates.update(predicates)
-        if v.TYPE in predicates:
-            typed = self._typed
-            for quad, predicate in zip(quads, predicates, strict=True):
-                if predicate == v.TYPE:
-                    typed.setdefault(quad.object, []).append(quad.subject)
-
-    def count_subjects(self, store: Store) -> None:
-        """Begin to; the store is complete now."""
-        self.subjects = QueryThread(store, _SUBJECTS)
-
-    def members(self) -> Members:
-        for kind, subjects in self._typed.items():
-            if type(kind) is NamedNode:
-                names = [subject.value for subject in subjects if type(subject) is NamedNode]
-                yield kind.value, names, len(subjects) - len(names)
-
-
 class StoreReader:
     """Statements of all graphs together, each once."""
 
-    def __init__(self, store: Store, loaded: LoadCounts | None = None) -> None:
-        """Begins to count at once what `loaded` does not tell of this very store."""
-        self._store, self._loaded = store, loaded
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._named_graphs = next(iter(store.named_graphs()), None) is not None
-        if loaded is None:
-            triples = "?s ?p ?o"
-            if self._named_graphs:
-                triples = "{ SELECT DISTINCT ?s ?p ?o WHERE { ?s ?p ?o } }"
-            counting = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {triples} }} GROUP BY ?p"
-            self._predicates = QueryThread(store, counting)
-        begun = loaded.subjects if loaded is not None else None
-        self._subjects = begun or QueryThread(store, _SUBJECTS)
 
     @cached_property
     def pred_freq(self) -> dict[str, int]:
         """Every predicate with its number of statements, the most used first."""
-        if self._loaded is not None:
-            counted: dict[str, int] = self._loaded.predicates
-        else:
-            counted = {row["p"].value: int(row["n"].value) for row in self._predicates.rows()}
+        triples = "?s ?p ?o"
+        if self._named_graphs:
+            triples = "{ SELECT DISTINCT ?s ?p ?o WHERE { ?s ?p ?o } }"
+        counting = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {triples} }} GROUP BY ?p"
+        found = solutions(self._store, counting)
+        counted = {row["p"].value: int(row["n"].value) for row in found}
         return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
     @cached_property
     def subject_count(self) -> int:
-        """It may have to be waited for: ask late."""
-        return int(self._subjects.rows()[0]["n"].value)
+        counting = "SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE { ?s ?p ?o }"
+        return int(next(solutions(self._store, counting))["n"].value)
 
     def pairs(self, predicate: str) -> Iterator[tuple[object, object]]:
         """Subject and object of every statement with this predicate."""
@@ -171,9 +96,6 @@ class StoreReader:
     def members(self) -> Members:
         """Every type that is an IRI, the IRIs among its subjects, and how many others it has. The
         subjects come from the store as one text: a tenth of the time that one by one takes."""
-        if self._loaded is not None:
-            yield from self._loaded.members()
-            return
         pattern = f"?s <{v.TYPE}> ?t"
         if self._named_graphs:
             pattern = f"{{ SELECT DISTINCT ?s ?t WHERE {{ {pattern} }} }}"

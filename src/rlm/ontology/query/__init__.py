@@ -1,1 +1,1 @@
-"""SPARQL as text: its tokens, what may be asked, its LIMIT, its values and its shape."""
+"""SPARQL as text: its tokens, what may be asked, its LIMIT and its shape."""

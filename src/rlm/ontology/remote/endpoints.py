@@ -28,13 +28,8 @@ if TYPE_CHECKING:
 class Endpoint:
     """An endpoint whose settings were checked. `secrets` are what no message may show."""
 
-    name: str
+    settings: EndpointSettings
     address: Address
-    method: str = "auto"
-    timeout_s: float = 30.0
-    max_bytes: int = 8 << 20
-    allow_private: bool = False
-    default_graph: str = ""
     authorization: str = field(default="", repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
     access: str = ""
@@ -53,18 +48,7 @@ def from_settings(given: EndpointSettings) -> Endpoint:
             f"endpoint {given.name!r}: over http:// anybody on the way could read the credentials:"
             " use https://"
         )
-    return Endpoint(
-        name=given.name,
-        address=address,
-        method=given.method,
-        timeout_s=given.timeout_s,
-        max_bytes=given.max_bytes,
-        allow_private=given.allow_private,
-        default_graph=given.default_graph,
-        authorization=authorization,
-        secrets=secrets,
-        access=access,
-    )
+    return Endpoint(given, address, authorization, secrets, access)
 
 
 def _credentials(given: EndpointSettings) -> tuple[str, tuple[str, ...], str]:

@@ -11,7 +11,6 @@ are quoted, as one line, cut, with our credentials blotted out: they are a stran
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlencode
@@ -20,11 +19,10 @@ from rlm._version import __version__
 from rlm.errors import EndpointError, OntologyError, QueryRefused, QueryTimeout
 from rlm.http import Connections, Deadline, ExchangeFailed, Request, Response, Retry, retry_after_s
 from rlm.ontology.engine.protocol import Answer
-from rlm.ontology.query.bind import bind_values
 from rlm.ontology.query.guard import Checked, check_query, declarations, enforce_limit, unbound
 from rlm.ontology.remote import addresses, results
 from rlm.ontology.remote.endpoints import Endpoint
-from rlm.ontology.terms import Prefixes, Term
+from rlm.ontology.terms import Prefixes
 from rlm.urls import Address, hide
 
 if TYPE_CHECKING:
@@ -55,21 +53,21 @@ class RemoteEngine:
     ) -> None:
         """`resolver` looks names up and `tls` says whom to trust, in place of the system's."""
         self.endpoint = endpoint
-        self.name, self.source = endpoint.name, endpoint.address.url
+        self.name, self.source = endpoint.settings.name, endpoint.address.url
         self._retry = retry
 
         def check(address: Address, timeout_s: float) -> list[str]:
             return addresses.check_addresses(
                 address,
-                allow_private=endpoint.allow_private,
+                allow_private=endpoint.settings.allow_private,
                 timeout_s=timeout_s,
                 resolver=resolver,
             )
 
         self._connections = Connections(
-            max_bytes=endpoint.max_bytes, redirects=MAX_REDIRECTS, addresses=check, tls=tls
+            max_bytes=endpoint.settings.max_bytes, redirects=MAX_REDIRECTS, addresses=check, tls=tls
         )
-        self._ways = WAYS[endpoint.method]
+        self._ways = WAYS[endpoint.settings.method]
         self._meta: GraphMeta | None = None
         self.prefixes = Prefixes()
 
@@ -79,16 +77,17 @@ class RemoteEngine:
         *,
         limit: int = 1000,
         timeout_s: float | None = None,
-        bindings: Mapping[str, Term] | None = None,
     ) -> Answer:
         """At most `limit` rows, and no more than MAX_ROWS. `timeout_s` covers everything, retries
         too. The well-known prefixes, and those that `meta` gave names to, need not be declared."""
         if limit < 0:
             raise QueryRefused(f"a limit of {limit} rows makes no sense: give 0 or more")
         started, rows = time.monotonic(), min(limit, MAX_ROWS)
-        deadline = Deadline.after(self.endpoint.timeout_s if timeout_s is None else timeout_s)
+        deadline = Deadline.after(
+            self.endpoint.settings.timeout_s if timeout_s is None else timeout_s
+        )
         checked = check_query(sparql)
-        text = self._prepare(checked, rows, bindings)
+        text = self._prepare(checked, rows)
         graph = checked.kind in ("CONSTRUCT", "DESCRIBE")
         try:
             accept = results.N_TRIPLES if graph else results.RESULTS_JSON
@@ -124,9 +123,9 @@ class RemoteEngine:
     def __repr__(self) -> str:
         return f"RemoteEngine({self.name!r}, {self.source!r})"
 
-    def _prepare(self, checked: Checked, rows: int, bindings: Mapping[str, Term] | None) -> str:
+    def _prepare(self, checked: Checked, rows: int) -> str:
         """The text to send. One row more is asked for, to know whether there are more."""
-        text = enforce_limit(bind_values(checked.text, bindings), rows + 1)
+        text = enforce_limit(checked.text, rows + 1)
         return check_query(
             declarations(checked, self.prefixes) + text, max_chars=MAX_SENT_CHARS
         ).text
@@ -168,8 +167,8 @@ class RemoteEngine:
 
     def _fields(self, text: str | None) -> str:
         fields = [] if text is None else [("query", text)]
-        if self.endpoint.default_graph:
-            fields.append(("default-graph-uri", self.endpoint.default_graph))
+        if self.endpoint.settings.default_graph:
+            fields.append(("default-graph-uri", self.endpoint.settings.default_graph))
         return urlencode(fields)
 
     def _request(self, way: str, text: str, accept: str) -> Request:

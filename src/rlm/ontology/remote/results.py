@@ -1,10 +1,10 @@
 """What an endpoint answers: SPARQL 1.1 JSON results, and N-Triples for CONSTRUCT and DESCRIBE.
 
 The bytes come from a stranger. They are capped before they get here; here they are either what the
-formats promise or an EndpointError that says what is wrong and where. N-Triples is read by a few
-regular expressions, line by line, because a native parser that fails on a crafted input takes the
-process with it. Blank nodes are named anew, b0, b1, …: their names mean nothing outside of one
-answer.
+formats promise or an EndpointError that says what is wrong and where. A native parser that fails on
+a crafted input takes the process with it, so every line of N-Triples is checked before one sees it:
+nothing in a line that passes can nest. Blank nodes are named anew, b0, b1, …: their names mean
+nothing outside of one answer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from rlm.errors import EndpointError
 from rlm.ontology import terms
-from rlm.ontology.terms import Term
+from rlm.ontology.terms import BlankNodeLabels, Term
 
 Triple = tuple[Term, Term, Term]
 
@@ -27,26 +27,13 @@ RESULTS_JSON = "application/sparql-results+json, application/json;q=0.8"
 N_TRIPLES = "application/n-triples, text/plain;q=0.5, text/turtle;q=0.1"
 
 _PLAIN = r"[^\x00-\x20<>\"{}|^`\\]*"
-_IRI = rf"<({_PLAIN}(?:\\(?:u[0-9A-Fa-f]{{4}}|U[0-9A-Fa-f]{{8}}){_PLAIN})*)>"
-_BNODE = r"_:([\w](?:[\w.·-]*[\w·-])?)"
-_STRING = r'"([^"\\\n\r]*(?:\\.[^"\\\n\r]*)*)"'
-_NODE = re.compile(rf"[ \t]*(?:{_IRI}|{_BNODE})")
-_TAG = r"@([A-Za-z]+(?:-[A-Za-z0-9]+)*)"
-_OBJECT = re.compile(rf"[ \t]*(?:{_IRI}|{_BNODE}|{_STRING}(?:[ \t]*\^\^[ \t]*{_IRI}|{_TAG})?)")
-_END = re.compile(r"[ \t]*\.[ \t]*(?:#[^\n\r]*)?")
-_BLANK = re.compile(r"[ \t]*(?:#.*)?")
-_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.?))", re.DOTALL)
-_ONE_CHAR = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
-
-
-class BlankNames:
-    """New names for the blank nodes of one answer."""
-
-    def __init__(self) -> None:
-        self._new: dict[str, str] = {}
-
-    def term(self, label: str) -> Term:
-        return {"t": "bnode", "v": self._new.setdefault(label, f"b{len(self._new)}")}
+_IRI = rf"<{_PLAIN}(?:\\(?:u[0-9A-Fa-f]{{4}}|U[0-9A-Fa-f]{{8}}){_PLAIN})*>"
+_BNODE = r"_:[\w](?:[\w.·-]*[\w·-])?"
+_STRING = r'"[^"\\\n\r]*(?:\\.[^"\\\n\r]*)*"'
+_TAG = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"
+_OBJECT = rf"(?:{_IRI}|{_BNODE}|{_STRING}(?:[ \t]*\^\^[ \t]*{_IRI}|{_TAG})?)"
+_TRIPLE = rf"(?:{_IRI}|{_BNODE})[ \t]*{_IRI}[ \t]*{_OBJECT}[ \t]*\."
+_LINE = re.compile(rf"[ \t]*(?:{_TRIPLE}[ \t]*)?(?:#.*)?")
 
 
 # -- SPARQL 1.1 JSON results
@@ -60,7 +47,7 @@ def read_rows(body: bytes, max_rows: int) -> tuple[list[str], list[dict[str, Ter
     bindings = results.get("bindings") if isinstance(results, dict) else None
     if not isinstance(bindings, list):
         _wrong("has no list at results.bindings")
-    known, names, rows = set(variables), BlankNames(), []
+    known, names, rows = set(variables), BlankNodeLabels(), []
     for number, binding in enumerate(bindings[:max_rows]):
         if not isinstance(binding, dict):
             _wrong(f"has a row {number} that is no object")
@@ -100,7 +87,7 @@ def _variables(found: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _json_term(value: Any, names: BlankNames, key: str, depth: int = 0) -> Term:
+def _json_term(value: Any, names: BlankNodeLabels, key: str, depth: int = 0) -> Term:
     if not isinstance(value, dict):
         _wrong(f"has a value of ?{_cut(key)} that is no object")
     kind, text = value.get("type"), value.get("value")
@@ -114,7 +101,7 @@ def _json_term(value: Any, names: BlankNames, key: str, depth: int = 0) -> Term:
     if kind == "uri":
         return terms.iri(text)
     if kind == "bnode":
-        return names.term(text)
+        return names.to_public({"t": "bnode", "v": text})
     if kind not in ("literal", "typed-literal"):
         _wrong(f"has a value of ?{_cut(key)} of an unknown type, {_cut(kind)!r}")
     lang, datatype = value.get("xml:lang"), value.get("datatype")
@@ -135,64 +122,27 @@ def _literal(text: str, datatype: str | None, lang: str | None) -> Term:
 def read_triples(body: bytes, max_triples: int) -> tuple[list[Triple], bool]:
     """The first triples of an N-Triples document, each once, and whether there were more."""
     try:
-        text = body.decode("utf-8")
+        lines = re.split(r"\r\n|\r|\n", body.decode("utf-8"))
     except UnicodeDecodeError as exc:
         raise EndpointError(f"the answer is not UTF-8 (byte {exc.start})") from exc
-    names = BlankNames()
-    triples: dict[tuple[tuple[tuple[str, str], ...], ...], Triple] = {}
-    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
-        if _BLANK.fullmatch(line):
-            continue
-        triple = _triple(line, names, number)
-        key = tuple(tuple(sorted(term.items())) for term in triple)
-        if key in triples:
-            continue
-        if len(triples) >= max_triples:
-            return list(triples.values()), True
-        triples[key] = triple
+    for number, line in enumerate(lines, 1):
+        if not _LINE.fullmatch(line):
+            raise EndpointError(f"the answer is not N-Triples at its line {number}: {_cut(line)!r}")
+    import pyoxigraph as ox  # a query for rows needs none
+
+    from rlm.ontology.engine.ox_terms import to_term
+
+    names, triples = BlankNodeLabels(), dict[ox.Triple, Triple]()
+    try:
+        for quad in ox.parse("\n".join(lines), format=ox.RdfFormat.N_TRIPLES, lenient=True):
+            if quad.triple not in triples and len(triples) >= max_triples:
+                return list(triples.values()), True
+            parts = (quad.subject, quad.predicate, quad.object)
+            s, p, o = (names.to_public(to_term(part)) for part in parts)
+            triples[quad.triple] = s, p, {**o, "lang": o["lang"].lower()} if "lang" in o else o
+    except SyntaxError as exc:
+        raise EndpointError(f"the answer is not N-Triples: {_cut(str(exc))}") from exc
     return list(triples.values()), False
-
-
-def _triple(line: str, names: BlankNames, number: int) -> Triple:
-    subject = _NODE.match(line)
-    predicate = subject and _NODE.match(line, subject.end())
-    found = predicate and _OBJECT.match(line, predicate.end())
-    ended = found and _END.fullmatch(line, found.end())
-    if not (subject and predicate and found and ended) or predicate[1] is None:
-        raise EndpointError(f"the answer is not N-Triples at its line {number}: {_cut(line)!r}")
-    iri, bnode, string, datatype, lang = found.groups()
-    if string is not None:
-        dt = None if datatype is None else _unescape(datatype, number)
-        value = _literal(_unescape(string, number), dt, lang)
-    else:
-        value = _node(iri, bnode, names, number)
-    start = _node(subject[1], subject[2], names, number)
-    return start, _node(predicate[1], None, names, number), value
-
-
-def _node(iri: str | None, bnode: str | None, names: BlankNames, number: int) -> Term:
-    if iri is not None:
-        return terms.iri(_unescape(iri, number))
-    return names.term(bnode or "")
-
-
-def _unescape(text: str, number: int) -> str:
-    if "\\" not in text:
-        return text
-    where = f"at its line {number}"
-
-    def one(match: re.Match[str]) -> str:
-        code = match[1] or match[2]
-        if code is None:
-            if match[3] not in _ONE_CHAR:
-                raise EndpointError(f"the answer has an unknown escape {where}: {match[0]!r}")
-            return _ONE_CHAR[match[3]]
-        point = int(code, 16)
-        if point > 0x10FFFF or 0xD800 <= point <= 0xDFFF:
-            raise EndpointError(f"the answer has an escape for no character {where}: {match[0]!r}")
-        return chr(point)
-
-    return _ESCAPE.sub(one, text)
 
 
 # -- what was not expected

@@ -117,7 +117,7 @@ def sample_meta(engine: Engine) -> GraphMeta:
 def query_s(engine: Engine) -> float:
     """How long one of these queries may take: the endpoint's own limit at most."""
     endpoint = getattr(engine, "endpoint", None)
-    return QUERY_S if endpoint is None else min(QUERY_S, endpoint.timeout_s)
+    return QUERY_S if endpoint is None else min(QUERY_S, endpoint.settings.timeout_s)
 
 
 def _note(engine: Engine, asked: _Sampler) -> str:

@@ -14,8 +14,7 @@ from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import Label, cut, pick, squeeze
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.query.bind import term_source
-from rlm.ontology.terms import Term, is_machinery, local_name, term_text
+from rlm.ontology.terms import Term, is_machinery, local_name, term_source, term_text
 from rlm.ontology.terms import iri as iri_term
 
 VALUE_CHARS = 160

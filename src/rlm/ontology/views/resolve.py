@@ -13,9 +13,8 @@ from collections.abc import Collection
 from rlm.errors import OntologyError
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.query.bind import term_source
 from rlm.ontology.terms import iri as iri_term
-from rlm.ontology.terms import literal
+from rlm.ontology.terms import literal, term_source
 from rlm.ontology.views.search import exact_names, not_found
 from rlm.ontology.vocabulary import ALTERNATIVES, LABELS
 

@@ -18,8 +18,7 @@ from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut, name_of, pick, plain, squeeze, stem
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.query.bind import term_source
-from rlm.ontology.terms import is_machinery, literal, local_name
+from rlm.ontology.terms import is_machinery, literal, local_name, term_source
 from rlm.ontology.views.links import labels_of
 
 MOST_HITS = 25
@@ -155,20 +154,14 @@ def match(wanted: SearchText, entry: NameEntry) -> int | None:
     return 3 if wanted.text in entry.text or wanted.joined in entry.joined else None
 
 
-class SearchOptions(NamedTuple):
-    limit: int = 10
-    search_in: str = "all"
-    lang: str | None = None
-
-
 def search_entity(
-    engine: Engine, index: NameIndex, query: str, how: SearchOptions
+    engine: Engine, index: NameIndex, query: str, limit: int, search_in: str, lang: str | None
 ) -> list[dict[str, Any]]:
     """The best hits, each as uri, curie, label, kind, match_type and match_in; at most 25."""
-    if how.search_in not in SEARCH_IN:
-        raise OntologyError(f"search_in is {how.search_in!r}; it can be {', '.join(SEARCH_IN)}")
-    limit, meta = check_limit(how.limit, MOST_HITS), index.meta
-    wanted, fields = SearchText.of(query), SEARCH_IN[how.search_in]
+    if search_in not in SEARCH_IN:
+        raise OntologyError(f"search_in is {search_in!r}; it can be {', '.join(SEARCH_IN)}")
+    limit, meta = check_limit(limit, MOST_HITS), index.meta
+    wanted, fields = SearchText.of(query), SEARCH_IN[search_in]
     hits = index.find(wanted, fields)
     partial = meta.sampled or not meta.individuals.complete
     if partial and sum(hit.how == 0 for hit in hits) < limit:
@@ -179,7 +172,7 @@ def search_entity(
         best.setdefault(hit.entry.iri, hit)
     shown = list(best.values())[:limit]
     labels = labels_of(engine, meta, (hit.entry.iri for hit in shown))
-    return [_show_hit(meta, hit, pick(labels.get(hit.entry.iri, ()), how.lang)) for hit in shown]
+    return [_show_hit(meta, hit, pick(labels.get(hit.entry.iri, ()), lang)) for hit in shown]
 
 
 def _ask(

@@ -19,6 +19,11 @@ from rlm.ontology.views.summary import key_classes
 
 MOST_PREDICATES = 25
 LISTED = 10
+VIEWS = (
+    *("search_entity", "search_by_label", "describe_entity", "probe_relationships"),
+    *("find_path", "predicate_frequency", "graph_stats"),
+)
+"""The methods of `Views` that are mounted as tools and in notebooks."""
 
 
 class Views:
@@ -38,64 +43,57 @@ class Views:
     def search_entity(
         self, query: str, limit: int = 10, search_in: str = "all"
     ) -> list[dict[str, Any]]:
-        """Terms by a piece of their name. search_in: label, iri, localname or all.
-
-        Each hit says how it matched: match_type exact, prefix, word, substring or fuzzy, and
-        match_in.
-        """
-        how = search.SearchOptions(limit, search_in, self.lang)
-        return search.search_entity(self.engine, self._index, query, how)
+        """Terms and things by a piece of their name: [{uri, curie, label, kind, match_type}]; limit
+        up to 25, fewer if long. search_in: 'all', 'label', 'localname' or 'iri'. match_type 'fuzzy'
+        means that the spelling differs."""
+        return search.search_entity(self.engine, self._index, query, limit, search_in, self.lang)
 
     def search_by_label(self, text: str, limit: int = 10) -> list[dict[str, Any]]:
-        """Terms by their labels and alternative labels, the exact ones first."""
+        """As search_entity, in labels and alternative labels only, exact ones first."""
         return self.search_entity(text, limit, "label")
 
     def describe_entity(self, uri: str, limit: int = 20) -> dict[str, Any]:
-        """uri, label, types, comment, outgoing_sample, and the place of a term in the schema.
-
-        For a class: superclasses, subclasses, properties, instances. For a property: domain, range,
-        uses.
-        """
+        """What a class, property or thing is: label, types, comment, place in the schema,
+        outgoing_sample. uri: prefix:name, IRI, or a name that only one term has."""
         return describe.describe_entity(self.engine, self.meta, uri, limit=limit, lang=self.lang)
 
     def probe_relationships(
         self, uri: str, predicate: str | None = None, direction: str = "both", limit: int = 20
     ) -> dict[str, Any]:
-        """What it points to and what points to it, with true counts. direction: both, out or in."""
+        """What it points to and what points to it: lists of up to 25, and true counts by predicate.
+        direction: 'both', 'out' or 'in'."""
         asked = describe.LinkOptions(predicate, direction, limit, self.lang)
         return describe.probe_relationships(self.engine, self.meta, uri, asked)
 
     def find_path(
         self, source: str, target: str, max_depth: int = 2, limit: int = 10
     ) -> dict[str, Any]:
-        """Paths between two entities, the shortest first, links followed both ways; max_depth up to
-        4."""
+        """Paths between two things, shortest first, links followed both ways; max_depth up to 4."""
         return paths.find_path(
             self.engine, self.meta, source, target, max_depth=max_depth, limit=limit
         )
 
     def predicate_frequency(self, limit: int = 20) -> list[dict[str, Any]]:
-        """The predicates in use, the most frequent first."""
-        return predicate_frequency(self.meta, limit=limit, lang=self.lang)
+        """Predicates in use, most frequent first: [{predicate, count, label}]; limit up to 25."""
+        meta = self.meta
+        most = list(meta.pred_freq.items())[: search.check_limit(limit, MOST_PREDICATES)]
+        # rdf:type and rdfs:label too: this is about statements, not the schema.
+        return [
+            {
+                "predicate": meta.curie(iri),
+                "count": count,
+                "label": cut(meta.label(iri, self.lang), 80),
+            }
+            | ({"kind": meta.kinds[iri]} if iri in meta.kinds and iri not in meta.guessed else {})
+            for iri, count in most
+        ]
 
     def graph_stats(self) -> dict[str, Any]:
-        """Sizes, roots, key classes, languages and namespaces."""
-        return graph_stats(self.meta)
+        """Sizes, roots, key classes, languages and namespaces of the graph."""
+        return _graph_stats(self.meta)
 
 
-def predicate_frequency(
-    meta: GraphMeta, *, limit: int = 20, lang: str | None = None
-) -> list[dict[str, Any]]:
-    """Every predicate, rdf:type and rdfs:label too: this is about statements, not the schema."""
-    most = list(meta.pred_freq.items())[: search.check_limit(limit, MOST_PREDICATES)]
-    return [
-        {"predicate": meta.curie(iri), "count": count, "label": cut(meta.label(iri, lang), 80)}
-        | ({"kind": meta.kinds[iri]} if iri in meta.kinds and iri not in meta.guessed else {})
-        for iri, count in most
-    ]
-
-
-def graph_stats(meta: GraphMeta) -> dict[str, Any]:
+def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
     """Numbers, then short lists; `more_roots` and `left_out` say what is not listed."""
     kinds = ["property" if iri in meta.guessed else kind for iri, kind in meta.kinds.items()]
     roots = sorted(meta.roots, key=lambda iri: iri in meta.deprecated)

@@ -123,7 +123,7 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
         "globals": user_names,
         "locals": user_names,
         "open": refuse("there are no files in the sealed REPL: the text is in `context`"),
-        "input": refuse("nobody can answer in the sealed REPL"),
+        "input": refuse("there is no input in the sealed REPL"),
         "exit": _leave,
         "quit": _leave,
         "__import__": modules.importer,

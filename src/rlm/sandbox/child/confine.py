@@ -27,7 +27,7 @@ CALLS = tuple(_CALLS.split())
 
 
 def confine(memory_mb: int, *, tied: bool = False, only: frozenset[str]) -> list[str]:
-    """Shut this process in; the layers that took hold. `only` leaves some out, for tests. `tied`:
+    """Confine this process; the layers that took effect. `only` leaves some out, for tests. `tied`:
     end with the thread that started us, where that lives as long as its process."""
     if not sys.platform.startswith("linux"):
         return []

@@ -1,4 +1,4 @@
-"""Functions that stand for those of the standard library that would lead out.
+"""Replacements for functions of the standard library that would lead out of the sandbox.
 
 Some read attributes by name, some run text as code, some need all of a text: these ask the guards,
 check the names, and take a text on the host. `modules.py` says which module offers them.
@@ -141,7 +141,7 @@ def methodcaller(name: str, /, *args: Any, **words: Any) -> Callable[[Any], Any]
 
 
 def wraps(wrapped: Any) -> Callable[[Any], Any]:
-    """`functools.wraps` without a choice of attributes: with one it would write where it likes."""
+    """`functools.wraps` without a choice of attributes: with one it could write anywhere."""
 
     def note(wrapper: Any) -> Any:
         with contextlib.suppress(AttributeError, TypeError):
@@ -154,11 +154,11 @@ def wraps(wrapped: Any) -> Callable[[Any], Any]:
 def namedtuple(
     typename: str, field_names: Any, *, defaults: Any = None, rename: bool = False
 ) -> type:
-    """`collections.namedtuple`, which runs its names as code, with names that are names."""
+    """`collections.namedtuple`, which runs its names as code, with names that are identifiers."""
     names = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
     for name in (typename, *names):
         if not _is_name(name) or keyword.iskeyword(name):
-            raise ValueError(f"{name!r} is no name for a field or a type")
+            raise ValueError(f"{name!r} is not a valid name for a field or a type")
     defaults = None if defaults is None else list(defaults)
     return guards.adopt(
         collections.namedtuple(typename, names, defaults=defaults, rename=bool(rename))
@@ -185,7 +185,7 @@ NamedTuple = _NamedTuple()
 
 
 class _EnumType(enum.EnumType):
-    """Makes enumerations; by a call only from names that are names: it would take any method."""
+    """Makes enumerations; by a call only from identifiers: it would take any method."""
 
     def __call__(cls, value: Any, names: Any = None, **more: Any) -> Any:
         if names is None and not more:
@@ -199,7 +199,7 @@ class _EnumType(enum.EnumType):
         pairs = [name if isinstance(name, tuple) else (name, None) for name in listed]
         for name, _ in pairs:
             if not _is_name(name):
-                raise ValueError(f"{name!r} is no name for a member")
+                raise ValueError(f"{name!r} is not a valid name for a member")
         values = dict(names) if isinstance(names, dict) else None
         return super().__call__(value, values or listed, module="repl")
 
@@ -245,4 +245,4 @@ def dataclass(kind: Any = None, /, **options: Any) -> Any:
 
 
 def sleep(seconds: float) -> None:
-    """Waiting is of no use here: it returns at once."""
+    """Sleeping has no effect here: it returns at once."""

@@ -44,7 +44,7 @@ _NO_DEFAULT = object()
 
 
 def attribute_name(name: Any) -> str:
-    """A name that may be read or set, as it is called inside. AttributeError else."""
+    """A name that may be read or set, as it is called inside; else AttributeError."""
     if type(name) is not str:
         raise TypeError(f"an attribute's name is text, not {type(name).__name__}")
     plain = private_name(name)
@@ -256,7 +256,7 @@ def make_super(owner: Any, instance: Any) -> Any:
 
 
 def magic_of_super(found: Any, name: str) -> Any:
-    """`super().__init__` and its like."""
+    """`super().__init__` and similar methods."""
     if type(found) is not super or name not in MAGIC:
         raise AttributeError(f'the attribute "{name}" is not available here')
     return getattr(found, name)
@@ -278,7 +278,7 @@ class _Metaclass:
         for base in bases:
             if not isinstance(base, type) or issubclass(base, type) or base in _sealed:
                 named = getattr(base, "__name__", type(base).__name__)
-                raise TypeError(f"{named} is no class to inherit from here")
+                raise TypeError(f"{named} cannot be inherited from here")
             if issubclass(type(base), kind):
                 kind = type(base)
         return kind
@@ -292,7 +292,7 @@ def _any_enum(bases: tuple[type, ...]) -> bool:
 
 
 _sealed: set[type] = set()
-"""Classes of ours that nobody inherits from."""
+"""Classes of ours that code cannot inherit from."""
 
 
 def seal_types(*kinds: type) -> None:

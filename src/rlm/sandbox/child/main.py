@@ -24,7 +24,7 @@ from rlm import frames, kernel
 from rlm.frames import plain_text
 from rlm.sandbox.child import confine, guards
 from rlm.sandbox.child.builtins import Out, make_builtins
-from rlm.sandbox.child.outgoing import Outgoing
+from rlm.sandbox.child.encoder import ValueEncoder
 from rlm.sandbox.child.policy import (
     PRIVATE,
     Policy,
@@ -42,7 +42,7 @@ _BLOCK = "<block {}>"
 
 
 class Interrupted(BaseException):
-    """The host says that the time is over."""
+    """The host says that the time limit is reached."""
 
 
 class BlockRefused(Exception):
@@ -78,7 +78,7 @@ class ShowVars(Tool):
 
 
 class CodeWorker:
-    """The life of one worker."""
+    """The state of one worker, and the loop that serves the host."""
 
     def __init__(self, taken: int, given: int) -> None:
         self._in, self._out_fd = taken, given
@@ -195,7 +195,7 @@ class CodeWorker:
 
     def _to_wire(self, value: Any) -> Any:
         """A value of the code's as plain data, without calling a method of the code's."""
-        return Outgoing(self._limit).data(value)
+        return ValueEncoder(self._limit).encode(value)
 
     def _from_wire(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -236,7 +236,7 @@ class CodeWorker:
         except MemoryError as exc:
             error, said = "memory", self._trace(exc)
         except (SystemExit, KeyboardInterrupt):
-            error = None  # `exit()` and its like end the block and are no fault
+            error = None  # `exit()` and similar end the block and are not errors
         except BaseException as exc:
             error, said = "error", self._trace(exc)
         try:

@@ -2,7 +2,7 @@
 further.
 
 A real module is a way out (`json.codecs.sys`), so none is ever handed over. A facade holds the
-parts that stand in this table, and the replacements of `facades.py`.
+parts that are listed in this table, and the replacements of `facades.py`.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def is_hidden(name: str) -> bool:
 
 
 class TooLarge(Exception):
-    """The code has too many parts, or they lie too deep in each other."""
+    """The syntax tree is too large or too deep."""
 
 
 def measure(tree: ast.AST) -> None:
@@ -102,7 +102,7 @@ def measure(tree: ast.AST) -> None:
 
 
 class Rename(ast.NodeTransformer):
-    """Leading underscores out, before the policy looks."""
+    """Renames names with leading underscores, before the policy reads them."""
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         for field in ("name", "asname", "arg", "attr", "id", "rest"):
@@ -128,7 +128,7 @@ class Rename(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.annotation = None  # names that nobody imported are common there
+        node.annotation = None  # names that are not imported are common there
         return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -207,7 +207,7 @@ class Policy(RestrictingNodeTransformer):
         before: list[ast.stmt] = []
 
         def once(part: ast.expr) -> ast.expr:
-            """A part that is read twice, worked out once."""
+            """A subexpression that is used twice and evaluated once."""
             if isinstance(part, ast.Constant):
                 return part
             name = self.gen_tmp_name()

@@ -23,7 +23,7 @@ Call = Callable[..., Any]
 
 
 class SharedObject:
-    """What a copy of is the thing itself."""
+    """An object whose copies are the object itself."""
 
     __slots__ = ()
 

@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, Any, Self
 import apsw
 
 from rlm import clock, config
-from rlm.errors import NotFound, RLMError, StoreError, StoreReadOnly
+from rlm.errors import RLMError, StoreError, StoreReadOnly
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.recall import Document, recall
 from rlm.store import gate
-from rlm.store.learning import apply_lessons
 from rlm.store.sqlite import integrity, items, listing, migrations, reembed, rows
 from rlm.store.sqlite.candidates import Index
 from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database
@@ -40,13 +39,11 @@ from rlm.store.types import (
     LOCAL,
     Check,
     Hit,
-    Lessons,
     MemoryItem,
     Scope,
     Tenant,
-    without_quarantine,
 )
-from rlm.store.values import admit_id, admit_text, finite
+from rlm.store.values import admit_id
 
 if TYPE_CHECKING:
     from rlm.store.sqlite.graph import HyperGraph
@@ -237,7 +234,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     def _existing(self, connection: apsw.Connection, memory_id: str) -> tuple[int, int, MemoryItem]:
         found = items.fetch(connection, self.spaces.visible(), memory_id)
         if found is None:
-            raise NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
+            raise gate.no_memory(memory_id)
         return found
 
     def _rename(
@@ -270,13 +267,10 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     ) -> float:
         with self.db.write() as connection:
             number, space, item = self._existing(connection, memory_id)
-            before = item.confidence or 0.0
-            after = min(1.0, max(0.0, before + finite(delta, "delta")))
+            before, after, kind, why = gate.move_confidence(item, delta, kind, reason)
             sql = "UPDATE memory_items SET confidence = ? WHERE item_no = ?"
             connection.execute(sql, (after, number))
-            text = None if reason is None else admit_text(reason, "reason", 2_000)
-            kind = admit_text(kind, "kind", 64)
-            save_signal(connection, space, item.memory_id, kind, before, after, text)
+            save_signal(connection, space, item.memory_id, kind, before, after, why)
         return after
 
     def delete(self, memory_id: str) -> bool:
@@ -310,10 +304,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             number, space, old = self._existing(connection, memory_id)
             if old.trust == "trusted":
                 return old
-            provenance = without_quarantine(old.provenance)
-            if by:
-                provenance["approved_by"] = admit_text(by, "approved_by", 200)
-            new = replace(old, trust="trusted", provenance=provenance)
+            new = gate.approve_item(old, by)
             fresh = self._rewrite(connection, number, space, new)
             sql = "UPDATE pack_items SET item_no = ? WHERE item_no = ?"
             connection.execute(sql, (fresh, number))
@@ -325,9 +316,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             yield
             self._flush_accesses(connection)
         self.index.catch_up()
-
-    def apply_lessons(self, lessons: Lessons) -> None:
-        apply_lessons(self, lessons)
 
     # -- projects ----------------------------------------------------------------------------------
 
@@ -369,7 +357,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             "engine": {
                 "store": "sqlite",
                 "sqlite": apsw.sqlite_lib_version(),
-                "lexical": "fts5" if self.fts5 else "scan",
+                "lexical": self.index.lexical,
                 "semantic": self.embedder.model if self.embedder else None,
             },
         }

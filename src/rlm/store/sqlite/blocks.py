@@ -197,6 +197,7 @@ class Blocks:
 
     def forget(self) -> None:
         """Remember nothing: what was read inside a write may be rolled back."""
+        self._is_whole = False  # until a sync has come to its end: an interrupt may strike anywhere
         self._state: tuple[int, ...] | None = None
         self._stamp = 0
         self._spaces = np.empty(0, np.int32)
@@ -208,11 +209,12 @@ class Blocks:
     def sync(self, connection: apsw.Connection, model: str | None, dim: int) -> None:
         """Read what changed, as this transaction sees it. Cheap when nothing was written."""
         state = self._db.data_version()
-        if model != self._model:
+        if model != self._model or not self._is_whole:
             self.forget()
             self._model = model
         if self._state == state:
             return
+        self._is_whole = False
         words = -(-dim // 64)
         sql = "SELECT block, stamp, model, data FROM recall_blocks WHERE kind = ? AND stamp > ?"
         rows = fetch(connection, f"{sql} ORDER BY block", (self._source.kind, self._stamp))
@@ -227,7 +229,7 @@ class Blocks:
             for place, column in enumerate(self._codes):
                 column[first : first + SLOTS] = block.codes[:, place] if usable else 0
             self._stamp = max(self._stamp, stamp)
-        self._state = state
+        self._state, self._is_whole = state, True
 
     def _grow(self, size: int, words: int) -> None:
         if len(self._codes) != words:
@@ -251,6 +253,12 @@ class Blocks:
     def live(self) -> int:
         """How many rows of any space live."""
         return int(np.count_nonzero(self._spaces))
+
+    def live_upto(self, spaces: tuple[int, ...], number: int) -> dict[int, int]:
+        """How many rows of each of these spaces live that have any; up to this number."""
+        old = self._spaces[: number + 1]
+        counts = {space: int(np.count_nonzero(old == space)) for space in spaces}
+        return {space: count for space, count in counts.items() if count}
 
     def near(
         self, vector: Floats, count: int, spaces: tuple[int, ...], others: Sequence[int]

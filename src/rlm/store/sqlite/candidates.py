@@ -73,6 +73,13 @@ class Index:
         """The model whose vectors count."""
         return self._embedder.model if self._embedder else None
 
+    @property
+    def lexical(self) -> str:
+        """What finds rows by words: `tantivy` (and FTS5 for the newest), `fts5` or `scan`."""
+        if not self.fts5:
+            return "scan"
+        return "tantivy" if self.words.upto() else "fts5"
+
     def catch_up(self, *, force: bool = False) -> bool:
         """Bring the word index up to date, where the store is large and it lags; whether it was."""
         if self._db.in_write or self._db.read_only or not self.fts5:
@@ -125,7 +132,8 @@ class SQLiteCandidates:
         if not index.fts5:
             return Corpus(rows, mean_chars, self._scan(terms, {})[1])
         self._upto = index.words.upto()
-        holding = index.words.holding(self._spaces, terms) if self._upto else {}
+        live = index.blocks.live_upto(self._spaces, self._upto)
+        holding = index.words.holding(live, terms) if self._upto else {}
         if holding is None:
             self._upto, holding = 0, {}
         sql = f"SELECT count(*) FROM {index.source.fts} WHERE {index.source.fts} MATCH ?"

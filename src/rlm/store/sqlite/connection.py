@@ -3,7 +3,7 @@
 The driver is apsw, because it brings its own SQLite: versions 3.7.0 to 3.51.2 have a bug that can
 lose committed pages when two processes write, and the interpreter's own library is often one of
 them. The version is checked at open. WAL, `synchronous=FULL`, foreign keys on, one write lock
-(`lock.py`), `BEGIN IMMEDIATE` for every write, and a new connection after a fork.
+(`store/lock.py`), `BEGIN IMMEDIATE` for every write, and a new connection after a fork.
 
 This module knows no table. It maps every apsw error to ours, in `map_errors`, and nowhere else.
 """
@@ -32,7 +32,7 @@ from rlm.errors import (
     StoreReadOnly,
     ValidationError,
 )
-from rlm.store.sqlite.lock import WriteLock
+from rlm.store.lock import WriteLock
 
 MINIMUM_SQLITE = (3, 51, 3)
 NETWORK_FILE_SYSTEMS = frozenset(
@@ -154,7 +154,7 @@ class Database:
             self._depth = self._reading = 0
             self._closed = False
             _abandoned.append(self._connection)
-            self.lock.forget()
+            self.lock.close()
             self._connection = self._connect()
 
     @property

@@ -136,10 +136,10 @@ def fetch(
 
 def locate(
     connection: apsw.Connection, spaces: tuple[int, ...], memory_id: str
-) -> tuple[int, bool] | None:
-    """(item_no, whether it is archived) of the same memory, read no further: it may be damaged."""
-    row = _nearest(connection, spaces, memory_id, "item_no, archived_at IS NOT NULL")
-    return None if row is None else (row[0], bool(row[1]))
+) -> tuple[int, bool, str] | None:
+    """(item_no, whether it is archived, its stable id), read no further: it may be damaged."""
+    row = _nearest(connection, spaces, memory_id, "item_no, archived_at IS NOT NULL, memory_id")
+    return None if row is None else (row[0], bool(row[1]), row[2])
 
 
 def _nearest(

@@ -6,25 +6,21 @@ from typing import Any
 
 import apsw
 
-from rlm.store.records import check_listing
+from rlm.store.records import ID_KINDS, check_listing
 from rlm.store.sqlite.connection import fetch
 from rlm.store.sqlite.rows import COLUMNS, from_row
 from rlm.store.sqlite.spaces import in_spaces
 from rlm.store.types import MemoryItem, Tenant
 from rlm.store.values import check_count, choice
 
-_IDS = {
-    "memory": ("memory_items", "memory_id"),
-    "node": ("nodes", "id"),
-    "edge": ("hyperedges", "id"),
-}
+_IDS = (("memory_items", "memory_id"), ("nodes", "id"), ("hyperedges", "id"))
 
 
 def ids_starting(
     connection: apsw.Connection, spaces: tuple[int, ...], kind: str, prefix: str, limit: int
 ) -> list[str]:
     """A range of the index rather than LIKE, so that `%` and `_` are plain characters."""
-    table, column = _IDS[choice(kind, tuple(_IDS), "kind")]
+    table, column = _IDS[ID_KINDS.index(choice(kind, ID_KINDS, "kind"))]
     rows = connection.execute(
         f"SELECT DISTINCT {column} FROM {table} WHERE space_id {in_spaces(spaces)}"
         f" AND {column} >= ? AND {column} < ? ORDER BY {column} LIMIT ?",

@@ -7,14 +7,14 @@ before the first of them. A file from a newer rlm is left alone.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
 import apsw
 
-from rlm.errors import SchemaTooNew, StoreCorrupt, StoreReadOnly
+from rlm.errors import REINSTALL, SchemaTooNew, StoreCorrupt, StoreReadOnly
+from rlm.store.lock import part_file
 from rlm.store.sqlite import blocks, schema
 from rlm.store.sqlite.connection import Database, map_errors
 from rlm.store.sqlite.sources import MEMORY, NODE
@@ -92,8 +92,8 @@ def _version(database: Database, newest: int) -> int:
     version = int(database.value("PRAGMA user_version"))
     if version > newest:
         raise SchemaTooNew(
-            f"{database.path} has schema {version}, this rlm knows {newest}: upgrade with "
-            "`pip install --upgrade rlm-memory`; the file was not touched"
+            f"{database.path} has schema {version}, this rlm knows {newest}: to upgrade, "
+            f"{REINSTALL}; the file was not touched"
         )
     application = int(database.value("PRAGMA application_id"))
     tables = int(database.value("SELECT count(*) FROM sqlite_schema"))
@@ -104,29 +104,16 @@ def _version(database: Database, newest: int) -> int:
 
 
 def copy_database(source: apsw.Connection, target: Path) -> None:
-    """An online copy, which other processes may write beside and nobody else may read.
-
-    It is renamed into place when it is whole. Whatever fails, nothing of it stays behind.
-    """
-    import tempfile  # only here: a command-line search has 300 ms in all
-
+    """An online copy, which other processes may write beside and nobody else may read."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        number, name = tempfile.mkstemp(".part", f"{target.name}.", target.parent)  # mode 0600
-        os.close(number)
-        try:
-            with map_errors(target):
-                _copy(source, name)
-            Path(name).replace(target)
-        finally:
-            for end in ("", "-journal", "-wal", "-shm"):
-                Path(f"{name}{end}").unlink(missing_ok=True)
+        with part_file(target) as part, map_errors(target):
+            _copy(source, part)
     except OSError as exc:
         raise StoreReadOnly(f"{target} cannot be written: {exc.strerror}") from exc
 
 
-def _copy(source: apsw.Connection, name: str) -> None:
-    destination = apsw.Connection(name, flags=apsw.SQLITE_OPEN_READWRITE)
+def _copy(source: apsw.Connection, part: Path) -> None:
+    destination = apsw.Connection(str(part), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         with destination.backup("main", source, "main") as backup:
             while not backup.done:

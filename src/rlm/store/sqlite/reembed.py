@@ -17,7 +17,7 @@ from rlm.retrieval.static import STATIC_MODEL
 from rlm.store.document import item_text
 from rlm.store.sqlite import blocks, rows
 from rlm.store.sqlite.connection import Database, Value
-from rlm.store.sqlite.sources import MEMORY, NODE
+from rlm.store.sqlite.sources import MEMORY, NODE, Source
 
 BATCH = 2_000
 AT_ONCE = 20_000
@@ -66,17 +66,14 @@ def reembed(database: Database, embedder: Embedder | None) -> int:
     if embedder is None:
         return 0
     done = 0
-    for batch in _batches(database, embedder, "memory_items", "item_no", rows.COLUMNS):
+    for batch in _batches(database, embedder, MEMORY, rows.COLUMNS):
         texts = [item_text(rows.from_row(row[1:])) for row in batch]
-        done += _write(
-            database, embedder, "memory_items", "item_no", [row[0] for row in batch], texts
-        )
-    columns = "coalesce(subtype, ''), content, grams"
-    for batch in _batches(database, embedder, "nodes", "node_no", columns):
+        done += _write(database, embedder, MEMORY, [row[0] for row in batch], texts)
+    for batch in _batches(database, embedder, NODE, "coalesce(subtype, ''), content, grams"):
         for row in batch:
             NODE.check_texts(row[0], row[1:])
         texts = [("", row[2]) for row in batch]
-        done += _write(database, embedder, "nodes", "node_no", [row[0] for row in batch], texts)
+        done += _write(database, embedder, NODE, [row[0] for row in batch], texts)
     with database.write() as connection:
         for source in (MEMORY, NODE) if done else ():
             blocks.rebuild(connection, source, embedder.model)
@@ -85,13 +82,13 @@ def reembed(database: Database, embedder: Embedder | None) -> int:
 
 
 def _batches(
-    database: Database, embedder: Embedder, table: str, key: str, columns: str
+    database: Database, embedder: Embedder, source: Source, columns: str
 ) -> Iterator[list[tuple[Any, ...]]]:
     """Rows that lack a vector, each once, whatever the model makes of them."""
-    last = 0
+    last, key = 0, source.key
     while batch := database.rows(
-        f"SELECT {key}, {columns} FROM {table} WHERE {_STALE} AND {key} > :last ORDER BY {key}"
-        f" LIMIT {BATCH}",
+        f"SELECT {key}, {columns} FROM {source.table} WHERE {_STALE} AND {key} > :last"
+        f" ORDER BY {key} LIMIT {BATCH}",
         {**_stale_values(embedder), "last": last},
     ):
         yield batch
@@ -101,8 +98,7 @@ def _batches(
 def _write(
     database: Database,
     embedder: Embedder,
-    table: str,
-    key: str,
+    source: Source,
     numbers: Sequence[int],
     texts: Sequence[tuple[str, str]],
 ) -> int:
@@ -110,7 +106,7 @@ def _write(
     with database.write():
         pairs = zip(vectors, numbers, strict=True)
         database.run_many(
-            f"UPDATE {table} SET embedding = ?, embedding_model = ? WHERE {key} = ?",
+            f"UPDATE {source.table} SET embedding = ?, embedding_model = ? WHERE {source.key} = ?",
             [(vector, embedder.model, number) for vector, number in pairs],
         )
     return len(numbers)

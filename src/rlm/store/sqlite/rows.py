@@ -17,7 +17,7 @@ from orjson import loads as _loads
 from rlm.clock import parse_iso
 from rlm.errors import StoreCorrupt
 from rlm.retrieval.recall import Document
-from rlm.store.identity import canonical_json, json_object
+from rlm.store.identity import canonical_json
 from rlm.store.sqlite.connection import damaged_row, kind_of
 from rlm.store.types import LEVELS, MemoryItem, Scope
 
@@ -106,7 +106,7 @@ def to_row(item: MemoryItem, tags_json: str) -> tuple[Any, ...]:
     row = list(_ATTRIBUTES(item))
     row[_PLACE["tags_json"]] = tags_json
     row[_PLACE["scope_json"]] = _scope_json(item.scope)
-    row[_PLACE["provenance_json"]] = json_object(item.provenance)
+    row[_PLACE["provenance_json"]] = canonical_json(item.provenance)
     return tuple(row)
 
 

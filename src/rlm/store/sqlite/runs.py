@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import apsw
 
 from rlm import clock
 from rlm.store.identity import canonical_json
-from rlm.store.learning import FIELDS, LearningRow, learning_row
+from rlm.store.learning import FIELDS, LearningRow, apply_lessons, learning_row
 from rlm.store.records import Use, admit_artifacts, admit_usage, already_saved
-from rlm.store.sqlite.connection import Value, damaged_row
+from rlm.store.sqlite import items
+from rlm.store.sqlite.connection import Value, damaged_row, fetch
 from rlm.store.sqlite.spaces import Part, in_spaces
 from rlm.store.types import Judgment, Lessons, MemoryItem, Run, Trajectory
 from rlm.store.values import admit_id, check_count
+
+if TYPE_CHECKING:
+    from rlm.store.backend import MemoryBackend
 
 PAGE = 1_000
 _RUN = ("run_id", "created_at", "model", "ontology_name", "ontology_path", "notes")
@@ -77,15 +81,15 @@ class Runs(Part):
                 connection.execute(
                     "INSERT INTO judgments(space_id, trajectory_id, is_success, reason, confidence,"
                     " missing_json) VALUES (?,?,?,?,?,?)",
-                    (space, given_to, int(judgment.is_success), judgment.reason,
+                    (space, given_to, int(bool(judgment.is_success)), judgment.reason,
                      judgment.confidence, missing),
                 )  # fmt: skip
             ids = self.add_many(memories)
             self._save_usage(connection, space, given_to, uses)
             if lessons is not None:
                 if judgment is not None:
-                    self._count_outcomes(lessons.followed, success=judgment.is_success)
-                self.apply_lessons(lessons)
+                    self._count_outcomes(lessons.followed, success=bool(judgment.is_success))
+                apply_lessons(cast("MemoryBackend", self), lessons)
         return ids
 
     def _save_trajectory(
@@ -133,11 +137,14 @@ class Runs(Part):
         self.db.run_many(sql, [(admit_id(each, "memory_id"),) for each in followed])
 
     def signals(self, memory_id: str) -> list[dict[str, Any]]:
-        rows = self.db.rows(
+        spaces = self.spaces.visible()
+        sql = (
             f"SELECT {', '.join(_SIGNAL)} FROM confidence_signals WHERE memory_id = ? AND space_id"
-            f" {in_spaces(self.spaces.visible())} ORDER BY signal_no",
-            (memory_id,),
+            f" {in_spaces(spaces)} ORDER BY signal_no"
         )
+        with self.db.read() as connection:
+            found = items.locate(connection, spaces, memory_id)
+            rows = fetch(connection, sql, (found[2] if found else memory_id,))
         names = [name.removeprefix("confidence_") for name in _SIGNAL]
         return [dict(zip(names, row, strict=True)) for row in rows]
 

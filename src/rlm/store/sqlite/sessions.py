@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from rlm import clock
-from rlm.errors import LimitExceeded, NotFound, StoreError
+from rlm.errors import LimitExceeded, NotFound, StoreError, ValidationError
 from rlm.store.identity import canonical_json
 from rlm.store.records import admit_branch, admit_session
 from rlm.store.sqlite.connection import damaged_row
@@ -66,7 +66,11 @@ class Sessions(Part):
 
     def lease_job(self, lease_s: float = 300.0) -> Job | None:
         """Lease the job that waits longest, or whose lease ran out; None when none is due."""
-        until = clock.now() + timedelta(seconds=finite(lease_s, "lease_s"))
+        try:
+            until = clock.now() + timedelta(seconds=finite(lease_s, "lease_s"))
+        except OverflowError as exc:
+            why = f"lease_s is {lease_s:g}: use fewer seconds, this ends after the year 9999"
+            raise ValidationError(why, field="lease_s") from exc
         sql = (
             "UPDATE distill_queue SET state = 'leased', attempts = attempts + 1, fence = fence + 1,"
             " leased_until = ? WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id = ?"
@@ -120,9 +124,9 @@ class Sessions(Part):
     ) -> Branch:
         session, text, budget = admit_branch(session_id, description, budget_tokens)
         with self.db.write() as connection:
-            parent = None if parent_id is None else self.get_branch(parent_id)
-            if parent_id is not None and (parent is None or parent.session_id != session):
-                raise NotFound(f"no branch {parent_id!r} in session {session!r}")
+            parent = None if parent_id is None else self._open(parent_id)
+            if parent is not None and parent.session_id != session:
+                raise NotFound(f"no open branch {parent_id!r} in session {session!r}")
             depth = 0 if parent is None else parent.depth + 1
             made = Branch(clock.new_uuid(), session, parent_id, text, depth, budget, 0, "open",
                           None, clock.now_iso(), None)  # fmt: skip

@@ -9,7 +9,7 @@ import apsw
 
 from rlm.retrieval.embed import Embedder
 from rlm.store.sqlite.connection import Database
-from rlm.store.types import LEVELS, Lessons, MemoryItem, Tenant
+from rlm.store.types import LEVELS, MemoryItem, Tenant
 
 
 class Spaces:
@@ -70,8 +70,4 @@ class Part:
         raise NotImplementedError
 
     def together(self) -> AbstractContextManager[None]:
-        raise NotImplementedError
-
-    def apply_lessons(self, lessons: Lessons) -> None:
-        """What a run changes in memories that are there."""
         raise NotImplementedError

@@ -4,12 +4,13 @@ FTS5 takes 90 ms for eight common words in 100,000 rows, tantivy 2. So above `LA
 tantivy index lies beside the ontology cache. It is derived and may be deleted at any time. It is
 valid up to a row number that is committed together with its documents; newer rows are found by
 FTS5. Whoever writes and notices that it lags brings it up to date; a killed process leaves the
-last commit. Missing, locked or broken, it is left alone, FTS5 serves all rows, and `rlm doctor`
-says so.
+last commit. Whoever builds one removes those whose store is gone. Missing, locked or broken, it is
+left alone, FTS5 serves all rows, and `rlm doctor` says so.
 
 Every stem is prefixed with its space, so that a document frequency is the tenant's own and no
 filter is needed. A row that has died stays in the index until it is rebuilt; recall reads each
-candidate's row, so a dead one is never a hit.
+candidate's row, so a dead one is never a hit. Document frequencies are scaled down by the share of
+a space's documents that still live: the dead are taken to have had the words of the others.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ TERM_CHARS = 200
 BODY_COLUMNS = 2
 HEAD_TIMES = 4
 """A word of the head counts more often, as recall weighs it more: see docs/experiments.md."""
+OWNER = "store"
+"""The file of an index that says which store it belongs to."""
+EVERY = ""
+"""What stands for a stem in every document of a space, to count them: no stem is empty."""
 
 
 class WordIndex:
@@ -49,8 +54,8 @@ class WordIndex:
     def __init__(self, database: Database, source: Source, folder: Path) -> None:
         self._db = database
         self._source = source
-        name = hashlib.sha256(str(database.path.resolve()).encode()).hexdigest()[:16]
-        self._folder = folder / "index" / f"{name}-{source.kind}"
+        self._store = str(database.path.resolve())
+        self._folder = folder / "index" / _folder_name(self._store, source.kind)
         self._index: tantivy.Index | None = None
         self._searcher: tantivy.Searcher | None = None
         self._seen: int | None = None
@@ -73,13 +78,24 @@ class WordIndex:
             self._seen = changed
         return int(self._note.get("upto", 0))
 
-    def holding(self, spaces: Sequence[int], terms: Sequence[str]) -> dict[str, int] | None:
-        """In how many documents of these spaces each term is; None where it cannot be read."""
+    def holding(self, live: Mapping[int, int], terms: Sequence[str]) -> dict[str, int] | None:
+        """In how many live documents each term is, about; None where it cannot be read.
+
+        `live` are the tenant's spaces, and how many rows of each live among those indexed.
+        """
         searcher = self._searcher
         assert searcher is not None
         with self._giving_up():
+            known = {space: searcher.doc_freq("words", _term(space, EVERY)) for space in live}
+            # An index of an earlier rlm did not count: then all of it lives.
+            shares = {space: count / max(count, known[space]) for space, count in live.items()}
             return {
-                term: sum(searcher.doc_freq("words", _term(space, term)) for space in spaces)
+                term: round(
+                    sum(
+                        share * searcher.doc_freq("words", _term(space, term))
+                        for space, share in shares.items()
+                    )
+                )
                 for term in terms
             }
         return None
@@ -186,8 +202,10 @@ class WordIndex:
         dead = int(self._note.get("documents", 0)) - live
         if not upto or dead > DEAD_SHARE * live:
             self.drop()
+            _remove_orphans(self._folder.parent)
             upto = 0
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (self._folder / OWNER).write_text(self._store, "utf-8")
         index = _open(self._folder)
         writer = index.writer(HEAP_BYTES, 1)
         documents = int(self._note.get("documents", 0)) if upto else 0
@@ -230,6 +248,19 @@ class WordIndex:
             upto = page[-1][0]
 
 
+def _folder_name(store: str, kind: str) -> str:
+    return f"{hashlib.sha256(store.encode()).hexdigest()[:16]}-{kind}"
+
+
+def _remove_orphans(indexes: Path) -> None:
+    """Remove the indexes of stores that are gone: each names its store, and is named after it."""
+    for owner in indexes.glob(f"*/{OWNER}"):
+        with suppress(OSError, ValueError):
+            store, kind = owner.read_text("utf-8"), owner.parent.name.rpartition("-")[2]
+            if owner.parent.name == _folder_name(store, kind) and not Path(store).exists():
+                shutil.rmtree(owner.parent)
+
+
 def _term(space: int, stem: str) -> str:
     return f"{space}_{stem[:TERM_CHARS]}"
 
@@ -239,7 +270,7 @@ def _document(number: int, space: int, columns: Sequence[str]) -> tantivy.Docume
 
     head, body = " ".join(columns[:-BODY_COLUMNS]), " ".join(columns[-BODY_COLUMNS:])
     stems = tokens(head) * HEAD_TIMES + tokens(body)
-    words = " ".join([_term(space, stem) for stem in stems])
+    words = " ".join([_term(space, stem) for stem in (EVERY, *stems)])
     return tantivy.Document(number=number, words=words)
 
 

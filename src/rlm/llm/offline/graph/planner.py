@@ -52,8 +52,8 @@ from rlm.llm.offline.graph.prompt import (
     read_prompt,
 )
 from rlm.llm.offline.graph.telling import label_shown
-from rlm.llm.offline.text.said import OFFLINE_UNANSWERED, tidy
-from rlm.llm.types import Message
+from rlm.llm.offline.text.said import tidy
+from rlm.llm.types import OFFLINE_UNANSWERED, Message
 
 EXAMPLES = (
     "What is {0}?",

@@ -9,7 +9,6 @@ from rlm.llm.offline.text import said
 from rlm.llm.offline.text.plan import Plan
 from rlm.llm.offline.text.said import (
     HOW_TO_SET,
-    OFFLINE_UNANSWERED,
     WHAT_IT_IS,
     Found,
     per_text_of,
@@ -20,6 +19,7 @@ from rlm.llm.offline.text.said import (
 )
 from rlm.llm.offline.text.value import number_before, value_in
 from rlm.llm.offline.text.wanted import fits
+from rlm.llm.types import OFFLINE_UNANSWERED
 
 CANNOT = (
     f"{OFFLINE_UNANSWERED} this question cannot be answered without a language model. {WHAT_IT_IS}"

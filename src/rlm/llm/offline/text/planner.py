@@ -17,8 +17,8 @@ from rlm.llm.offline.text.answer import CANNOT, answer
 from rlm.llm.offline.text.named import names_in, of_the_text
 from rlm.llm.offline.text.plan import Plan, Seen, passage_plan
 from rlm.llm.offline.text.question import plan_for
-from rlm.llm.offline.text.said import HOW_TO_SET, OFFLINE_UNANSWERED, WHAT_IT_IS, tidy
-from rlm.llm.types import Message
+from rlm.llm.offline.text.said import HOW_TO_SET, WHAT_IT_IS, tidy
+from rlm.llm.types import OFFLINE_UNANSWERED, Message
 
 FOUND = "offline-found "
 OUTPUT_CHARS = 9_000

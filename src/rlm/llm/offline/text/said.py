@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from rlm.llm.types import OFFLINE_UNANSWERED
+
 if TYPE_CHECKING:
     from rlm.llm.offline.text.plan import Plan
 
 Found = Mapping[str, Any]
 
-OFFLINE_UNANSWERED = "Not answered:"
-"""What an answer begins with that is none. No other answer begins so."""
 WHAT_IT_IS = (
     "offline is no language model: it is a fixed planner that counts, finds, quotes, lists and"
     " outlines by rules, and understands nothing."

@@ -10,8 +10,8 @@ from __future__ import annotations
 from rlm import clock
 from rlm.errors import ValidationError
 from rlm.retrieval import rank
-from rlm.retrieval.excerpt import Phrase, excerpt, holds_phrases, split_phrases
-from rlm.retrieval.recall import Document, Recalled, recall
+from rlm.retrieval.excerpt import excerpt, holds_phrases, split_phrases
+from rlm.retrieval.recall import Document, recall
 from rlm.store.evolution import GraphEvolution
 from rlm.store.graph import NodeHit
 from rlm.store.sqlite.graph.rows import NODE_COLUMNS, node_fault, node_filters
@@ -69,11 +69,6 @@ class HyperGraph(GraphTransfer, GraphEvolution):
                 admits=admits,
                 confidence_share=rank.NODE_CONFIDENCE_SHARE,
             )
-            return self._hits(found, text, phrases, explain)
-
-    def _hits(
-        self, found: Recalled, text: str, phrases: tuple[Phrase, ...], explain: bool
-    ) -> list[NodeHit]:
         hits = []
         for hit in found.hits:
             node = self._touch(self._node(hit.document.row))

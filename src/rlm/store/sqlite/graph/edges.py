@@ -34,7 +34,7 @@ class EdgeTable(GraphRows):
         weight: float = 1.0,
     ) -> str:
         """Join nodes; members are `{"node_id", "role", "position"}`, position optional."""
-        edge = Edge(clock.new_uuid(), *_admit(type, label, members, weight))
+        edge = Edge(clock.new_uuid(), *gate.admit_edge(type, label, weight, members))
         with self.atomic(write=True) as connection:
             self._insert_edge(connection, edge)
             self._log_event("link", edge.node_ids, None, None, _name(edge))
@@ -112,10 +112,7 @@ class EdgeTable(GraphRows):
         grouped: dict[str, tuple[list[Any], list[Member]]] = {}
         for *head, node_id, role, position in rows:
             grouped.setdefault(head[0], (head, []))[1].append(Member(node_id, role, position))
-        edges = []
-        for (name, kind, label, weight), members in grouped.values():
-            edges.append(Edge(name, kind, label, weight, tuple(members)))
-        return edges
+        return [Edge(*(*head, tuple(members))) for head, members in grouped.values()]
 
     def get_members(self, edge_id: str, role: str | None = None) -> list[Node]:
         """The nodes that an edge joins, in order, archived ones too; those in one role, or all."""
@@ -154,9 +151,8 @@ class EdgeTable(GraphRows):
             old = self.get_edge(edge_id)
             if old is None:
                 return False
-            new = Edge(edge_id, *_admit(*(kwargs.get(name, getattr(old, name)) for name in (
-                "type", "label", "members", "weight"
-            ))))  # fmt: skip
+            parts = (kwargs.get(name, getattr(old, name)) for name in known)
+            new = Edge(edge_id, *gate.admit_edge(*parts))
             changed = [name for name in known if getattr(new, name) != getattr(old, name)]
             if not changed:
                 return True
@@ -202,13 +198,6 @@ class EdgeTable(GraphRows):
                 pair = {first, second}
                 edges = [edge.id for edge in self.get_links(first) if set(edge.node_ids) == pair]
             return [each for each in edges if self.delete_edge(each, reasoning=reasoning)]
-
-
-def _admit(
-    type_: str, label: str | None, members: Sequence[Any], weight: float
-) -> tuple[str, str | None, float, tuple[Member, ...]]:
-    kind, text, checked, number = gate.admit_edge(type_, label, members, weight)
-    return kind, text, number, checked
 
 
 def _insert_members(connection: apsw.Connection, edge: Edge) -> None:

@@ -41,9 +41,8 @@ class GraphTransfer(NodeTable, EdgeTable):
                 self._insert(connection, nodes)
             edges = self._absent(connection, "hyperedges", dump.edges)
             for edge in edges:
-                given = (edge.type, edge.label, edge.members, edge.weight)
-                kind, label, members, weight = gate.admit_edge(*given)
-                self._insert_edge(connection, Edge(edge.id, kind, label, weight, members))
+                admitted = gate.admit_edge(edge.type, edge.label, edge.weight, edge.members)
+                self._insert_edge(connection, Edge(edge.id, *admitted))
             numbers, events = self._load_events(connection, dump.events)
             known = {node.id for node in dump.nodes}
             changes = [change for change in dump.changes if change.node_id in known]

@@ -1,4 +1,4 @@
-"""One writer at a time, fairly.
+"""One writer at a time, fairly; and files that appear whole or not at all.
 
 SQLite's own busy-wait lets whoever asks at the right instant win: with eight writers somebody
 waited for seconds. So writers queue on an advisory lock beside the file. Two locks make a
@@ -14,6 +14,9 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 
 from rlm.errors import StoreLocked, StoreReadOnly
@@ -55,14 +58,11 @@ class WriteLock:
             fcntl.flock(self._files[1], fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Drop the descriptors; the lock files stay, since another process may hold them."""
+        """Drop the descriptors; the lock files stay, since another process may hold them. Also
+        after a fork, where they are shared with the parent."""
         for number in self._files:
             os.close(number)
         self._files = []
-
-    def forget(self) -> None:
-        """After a fork: the descriptors are shared with the parent, so close ours."""
-        self.close()
 
     def _open(self) -> None:
         if self._files:
@@ -91,3 +91,38 @@ class WriteLock:
                     ) from None
             time.sleep(pause * (0.5 + random.random()))
             pause = min(pause * 1.5, POLL_MAX_S)
+
+
+@contextmanager
+def part_file(target: Path) -> Iterator[Path]:
+    """A new file beside `target`, its owner's alone, that replaces it when the block ends well.
+
+    Whatever fails, nothing of it stays behind. It is locked while it is written; one that nobody
+    locks was left by a process that was killed, and is removed.
+    """
+    import tempfile  # only here: a command-line search has 300 ms in all
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for left in target.parent.glob(f"{escape(target.name)}.{8 * '?'}.part") if fcntl else ():
+        with suppress(OSError), left.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove(left)
+    while True:
+        number, name = tempfile.mkstemp(".part", f"{target.name}.", target.parent)  # mode 0600
+        part = Path(name)
+        if fcntl:
+            fcntl.flock(number, fcntl.LOCK_EX)
+        if part.exists():  # else somebody took it for one that was left
+            break
+        os.close(number)
+    try:
+        yield part
+        part.replace(target)
+    finally:
+        _remove(part)
+        os.close(number)
+
+
+def _remove(part: Path) -> None:
+    for end in ("", "-journal", "-wal", "-shm"):
+        Path(f"{part}{end}").unlink(missing_ok=True)

@@ -1,8 +1,8 @@
-"""Values of model-written code on their way to the host.
+"""Values of model-written code, encoded as plain data for the host.
 
 A class of the code's own can say anything of itself: that it is a string, that it has a million
-parts, that it never ends. So only methods of the built-in types are called here, and a number of
-characters bounds the whole.
+parts, that it never ends. So only methods of the built-in types are called here, and a budget
+of characters bounds the whole.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _SEQUENCES: tuple[type, ...] = (list, tuple, set, frozenset)
 _DEEPEST = 50
 
 
-class Outgoing:
-    """Values on their way to the host, within a number of characters."""
+class ValueEncoder:
+    """Turns values into plain data for the host, within a budget of characters."""
 
-    def __init__(self, room: int) -> None:
-        self._room = room
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
 
     def _take(self, size: int) -> None:
-        self._room -= size
-        if self._room < 0:
+        self._budget -= size
+        if self._budget < 0:
             raise ValueError("this is too much for one message: give less, or a handle")
 
-    def data(self, value: Any, depth: int = 0) -> Any:
+    def encode(self, value: Any, depth: int = 0) -> Any:
         self._take(1)
         kind = type(value)
         if value is None or kind is bool:
@@ -51,7 +51,9 @@ class Outgoing:
         if depth > _DEEPEST:
             raise ValueError("a value for a tool is nested too deep")
         if isinstance(value, dict):
-            named = {self._name(key): self.data(part, depth + 1) for key, part in dict.items(value)}
+            named = {
+                self._name(key): self.encode(part, depth + 1) for key, part in dict.items(value)
+            }
             if len(named) == 1 and isinstance(named.get("$ref"), dict):
                 raise ValueError(
                     "a dictionary that looks like a handle cannot be given: give the handle itself"
@@ -60,9 +62,9 @@ class Outgoing:
         for base in _SEQUENCES:
             if isinstance(value, base):
                 each = vars(base)["__iter__"]  # the type's own, whatever its subclass says
-                return [self.data(part, depth + 1) for part in each(value)]
+                return [self.encode(part, depth + 1) for part in each(value)]
         if kind in _VIEWS:
-            return [self.data(part, depth + 1) for part in value]
+            return [self.encode(part, depth + 1) for part in value]
         if isinstance(value, bytes):
             self._take(bytes.__len__(value))
             return bytes.decode(value, "utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Ed25519 signatures: who vouches for a pack.
+"""Ed25519 signatures of packs.
 
 A private key is a PEM file that only its owner may read. A public key is 32 bytes as base64, and a
 trusted one has a line `name base64` in the trusted keys file (`config.Settings.trusted_keys`). A
@@ -48,7 +48,7 @@ def generate_key(path: str | Path) -> str:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    secret, public = Path(path), Path(f"{path}.pub")
+    secret, public = Path(path).expanduser(), Path(f"{path}.pub").expanduser()
     if public.exists():
         raise PackError("is there already: name another file", path=str(public))
     key = Ed25519PrivateKey.generate()
@@ -81,7 +81,7 @@ def load_key(path: str | Path) -> Ed25519PrivateKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    with open_regular(Path(path), KEY_FILE_BYTES) as file:
+    with open_regular(Path(path).expanduser(), KEY_FILE_BYTES) as file:
         data = file.read()
     try:
         key = load_pem_private_key(data, password=None)
@@ -153,7 +153,7 @@ def trusted_keys(path: str | Path | None = None) -> dict[str, str]:
         if len(parts) != 2 or _bytes(parts[1], 32) is None:
             why = "expected `name base64` with a key of 32 bytes"
             raise PackError(why, path=str(file), line=number)
-        if scrub(parts[0])[1]:  # it would stand in the record of imports
+        if scrub(parts[0])[1]:  # it would be written to the ledger of imports
             raise PackError(f"the name of the key {A_SECRET}", path=str(file), line=number)
         keys[parts[1]] = parts[0]
     return keys

@@ -1,0 +1,197 @@
+"""What judge and extractor see of a run: the calls with whole queries and row counts, the code,
+what it printed, what sub-models said.
+
+The artifact (seed 001) is for people and cuts everything to a line; this is what a verdict rests
+on. It is JSON in at most `chars` characters: what does not fit is shortened, the latest steps last,
+and outputs keep their ends before their beginnings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rlm.learning.artifact import choose_steps, describe_error, is_failed
+from rlm.learning.prompts import clip_ends, render_data
+from rlm.loop.trace import ToolCall
+from rlm.loop.types import CodeBlock, RLMIteration, SubCall
+
+CHARS = 6_000
+LEAST_CHARS = 1_500
+TASK, ANSWER, CODE, QUERY, ARGUMENTS, OUTPUT, ERROR, ASKED, SAID = (
+    *(800, 1_800, 700, 800, 200, 1_200, 300, 160, 240),
+)
+"""The most characters of each part."""
+LATEST = 3
+"""Steps at the end that are shortened last."""
+MOST_CALLS, MOST_SUB_CALLS = 12, 5
+"""Of one step."""
+_PREFIX_LINE = re.compile(r"\s*\bPREFIX\s+[^\s:]*:\s*<[^>]*>\s*", re.IGNORECASE)
+
+Clip = Callable[[str, int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One block of code: what it called, what it printed, and whom it asked."""
+
+    turn: int
+    code: str = ""
+    output: str = ""
+    error: str = ""
+    calls: Sequence[ToolCall] = ()
+    sub_calls: Sequence[SubCall] = ()
+
+    def show(self, clip: Clip, end: Clip) -> dict[str, Any]:
+        """As JSON types. A query stands with its call, not in the code as well."""
+        code = self.code
+        calls = [_show_call(call, clip) for call in self.calls[-MOST_CALLS:]]
+        for place, call in enumerate(self.calls[-MOST_CALLS:], 1):
+            query = call.args.get("query")
+            if isinstance(query, str) and len(query) > 40:
+                code = code.replace(query, f"[query of call {place}]")
+        found: dict[str, Any] = {"turn": self.turn, "code": clip(code, CODE)}
+        if calls:
+            found["calls"] = calls
+        found["output"] = end(self.output, OUTPUT) if self.output.strip() else "(nothing printed)"
+        if self.error:
+            found["error"] = clip(self.error, ERROR)
+        if self.sub_calls:
+            shown = self.sub_calls[:MOST_SUB_CALLS]
+            found["asked_of_a_sub_model"] = [_show_sub_call(call, clip) for call in shown]
+            if len(self.sub_calls) > len(shown):
+                found["further_sub_calls"] = len(self.sub_calls) - len(shown)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a run did and answered. `not_found` is what the answer says and nothing shows."""
+
+    task: str
+    answer: str
+    steps: Sequence[Step] = ()
+    not_found: Sequence[str] = ()
+    more: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What else is shown."""
+
+    @classmethod
+    def of_run(
+        cls,
+        task: str,
+        answer: str,
+        iterations: Iterable[RLMIteration],
+        calls: Iterable[ToolCall] = (),
+        *,
+        not_found: Sequence[str] = (),
+    ) -> Evidence:
+        """The evidence of a run that has ended; `calls` are those of its trace."""
+        by_block: dict[int, list[ToolCall]] = {}
+        for call in calls:
+            by_block.setdefault(call.block, []).append(call)
+        blocks = [(turn.number, block) for turn in iterations for block in turn.code_blocks]
+        steps = [
+            _step(turn, block, by_block.get(number, ()))
+            for number, (turn, block) in enumerate(blocks, 1)
+        ]
+        return cls(task, answer, steps, not_found)
+
+    @classmethod
+    def of_artifact(
+        cls,
+        artifact: Mapping[str, Any],
+        ns: Mapping[str, Any] | None = None,
+        calls: Sequence[ToolCall] = (),
+    ) -> Evidence:
+        """Of a run of which only the artifact is left (seed 001), and perhaps its calls."""
+        steps = [
+            Step(
+                step["iteration"] if isinstance(step.get("iteration"), int) else 0,
+                str(step.get("action") or ""),
+                str(step.get("outcome") or ""),
+            )
+            for step in artifact.get("key_steps") or ()
+            if isinstance(step, Mapping)
+        ]
+        if calls:
+            steps.append(Step(0, calls=calls))
+        more: dict[str, Sequence[str]] = {}
+        if errors := list(artifact.get("errors_encountered") or ())[:5]:
+            more["errors"] = errors
+        values = [(n, v) for n, v in (ns or {}).items() if isinstance(v, str | int | float)][:10]
+        if values:
+            more["values"] = [f"{name} = {value}" for name, value in values]
+        task, answer = str(artifact.get("task") or ""), str(artifact.get("final_answer") or "")
+        return cls(task, answer, steps, more=more)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was done that could be learnt from."""
+        return not self.steps
+
+    def show(self, chars: int = CHARS) -> dict[str, Any]:
+        """As JSON types that take at most so many characters in a prompt."""
+        kept = 1.0
+        while True:
+            found = self._show(kept)
+            if len(render_data(found)) <= max(LEAST_CHARS, chars) or kept < 0.01:
+                return found
+            kept *= 0.85
+
+    def _show(self, kept: float) -> dict[str, Any]:
+        places = choose_steps([bool(step.error) for step in self.steps])
+        latest = set(places[-LATEST:])
+        steps = [self._show_step(at, kept if at in latest else kept / 2) for at in places]
+        found: dict[str, Any] = {
+            "task": clip_ends(self.task, max(40, int(TASK * kept))),
+            "steps": steps,
+        }
+        if len(places) < len(self.steps):
+            found["steps_left_out"] = len(self.steps) - len(places)
+        for name, texts in self.more.items():
+            found[name] = [clip_ends(text, max(16, int(ERROR * kept))) for text in texts]
+        found["final_answer"] = clip_ends(self.answer, max(80, int(ANSWER * kept)))
+        if self.not_found:
+            found["not_found"] = [clip_ends(text, 120) for text in self.not_found[:10]]
+        return found
+
+    def _show_step(self, at: int, share: float) -> dict[str, Any]:
+        def clip(text: str, most: int) -> str:
+            return clip_ends(text, max(16, int(most * share)))
+
+        def end(text: str, most: int) -> str:
+            return clip_ends(text, max(16, int(most * share)), tail=0.6)
+
+        return self.steps[at].show(clip, end)
+
+
+def _step(turn: int, block: CodeBlock, calls: Sequence[ToolCall]) -> Step:
+    error = describe_error(block) if is_failed(block) else ""
+    return Step(turn, block.code, block.result.stdout, error, calls, block.sub_calls)
+
+
+def _show_call(call: ToolCall, clip: Clip) -> dict[str, Any]:
+    found: dict[str, Any] = {"tool": clip(call.tool, 60)}
+    given = dict(call.args)
+    query = given.pop("query", None)
+    if isinstance(query, str):
+        found["query"] = clip(" ".join(_PREFIX_LINE.sub(" ", query).split()), QUERY)
+    if given:
+        listed = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        found["arguments"] = clip(listed, ARGUMENTS)
+    if not call.ok:
+        found["error"] = clip(call.error, ERROR)
+    elif call.value is not None and call.value != call.rows:
+        found["value"] = call.value
+    if call.rows is not None:
+        found["rows"] = call.rows
+    return found
+
+
+def _show_sub_call(call: SubCall, clip: Clip) -> dict[str, str]:
+    found = {"kind": call.kind, "asked": clip(call.prompt, ASKED)}
+    return found | (
+        {"error": clip(call.error, ERROR)} if call.error else {"said": clip(call.response, SAID)}
+    )

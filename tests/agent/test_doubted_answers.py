@@ -1,0 +1,118 @@
+"""An answer with something that no result shows is told to the model once, and it may repair; a run
+that nobody could judge is kept and teaches nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rlm import agent
+from rlm.llm import ScriptedClient
+
+pytestmark = pytest.mark.req("PM-04")
+
+TEXT = "one line\n" * 30 + "The harbour master signed the last page in Rostock.\n"
+COUNT = "```repl\nprint(context.count('line'))\n```"
+
+
+def verdict(is_success=True, confidence="high"):
+    return json.dumps(
+        {"reason": "r", "missing": [], "confidence": confidence, "is_success": is_success}
+    )
+
+
+def ask(store, *replies, question="How many lines are there?", path=None, context=TEXT, **more):
+    client = ScriptedClient([*replies], is_language_model=True)
+    result = agent.run(
+        question, path, context=None if path else context, store=store, client=client, **more
+    )
+    return result, client
+
+
+def told(client, place):
+    return client.calls[place][-1]["content"]
+
+
+@pytest.fixture
+def prov(root):
+    return root / "ontology" / "prov.ttl"
+
+
+def test_a_number_that_was_not_seen_is_told_once_and_repaired(store):
+    result, client = ask(store, COUNT, "FINAL(31)", "FINAL(30)", verdict(), enable_extraction=False)
+    assert (result.answer, result.iterations) == ("30", 3) and result.judgment["is_success"]
+    assert "31 was in no result" in told(client, 2)
+
+
+def test_the_next_answer_is_taken_as_it_is_and_the_judge_knows(store):
+    result, client = ask(
+        store, COUNT, "FINAL(31)", "FINAL(31)", verdict(False), enable_extraction=False
+    )
+    assert result.answer == "31" and result.converged and not result.judgment["is_success"]
+    assert '"not_found"' in told(client, 3) and "unsupported" in told(client, 3)
+
+
+def test_an_answer_before_any_look_is_not_taken(store):
+    result, client = ask(store, "FINAL(30)", COUNT, "FINAL(30)", verdict(), enable_extraction=False)
+    assert result.iterations == 3 and "nothing was looked at" in told(client, 1)
+
+
+@pytest.mark.parametrize(
+    "end",
+    ['answer["content"] = "31"; answer["ready"] = True', "FINAL('31')", "SUBMIT(answer='31')"],
+)
+def test_every_way_to_finish_can_be_taken_back(store, end):
+    result, _ = ask(
+        store, COUNT, f"```repl\n{end}\n```", "FINAL(30)", verdict(), enable_extraction=False
+    )
+    assert (result.answer, result.submitted) == ("30", None)
+
+
+def test_an_invented_term_is_told_and_a_vocabulary_term_is_not(store, prov):
+    look = "```repl\nprint(sparql_slice(sparql_query('SELECT ?x { ?x a owl:Class }'))['rows'])\n```"
+    result, client = ask(
+        store, look, "FINAL(prov:Unicorn)", "FINAL(prov:Agent, by owl:inverseOf)", verdict(),
+        question="Which class is it?", path=prov, enable_extraction=False,
+    )  # fmt: skip
+    assert "prov:Unicorn was in no result" in told(client, 2)
+    assert result.iterations == 3 and result.judgment["is_success"]
+
+
+def test_an_empty_result_grounds_a_denial(store, prov):
+    look = (
+        "```repl\nprint(sparql_slice(sparql_query('SELECT ?x { prov:Agent owl:equivalentClass ?x"
+        " ; prov:unheardOf ?y }')))\n```"
+    )
+    result, _ = ask(
+        store, look, "FINAL(There is none: prov:unheardOf has no value, nor owl:equivalentClass.)",
+        verdict(), question="Is there an equivalent of prov:Agent?", path=prov,
+        enable_extraction=False,
+    )  # fmt: skip
+    assert result.iterations == 2 and result.judgment["is_success"], result.judgment
+
+
+def test_a_made_up_quotation_is_told(store):
+    quote = '"The harbour master burned the last page in Wismar"'
+    result, client = ask(
+        store,
+        COUNT,
+        f"FINAL(It says {quote}.)",
+        "FINAL(He signed it.)",
+        verdict(),
+        enable_extraction=False,
+    )
+    assert "burned the last page" in told(client, 2) and result.answer == "He signed it."
+
+
+@pytest.mark.parametrize("reply", [verdict(None), verdict(True, "low"), "Hm, I think so."])
+def test_a_run_that_nobody_could_judge_is_kept_and_teaches_nothing(store, reply):
+    before = len(store.list_items())
+    result, client = ask(store, COUNT, "FINAL(30)", reply, reply)
+    assert result.judgment["is_success"] is None and not result.success
+    assert not result.new_memories and len(store.list_items()) == before
+    ((_, kept),) = store.recent_runs(trajectory_id=result.trajectory_id)
+    assert kept.artifact["unjudged"] == result.judgment["reason"]
+    (row,) = store.learning_rows()
+    assert row.is_success is None
+    assert len(client.calls) <= 4  # nobody was asked for lessons

@@ -1,0 +1,133 @@
+"""What judge and extractor see of a run: whole queries, row counts, ends of outputs, sub-calls."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlm.learning.claims import find_unseen_numbers, find_unseen_quotes
+from rlm.learning.evidence import CHARS, Evidence
+from rlm.learning.prompts import render_data
+from rlm.loop.trace import ToolCall
+from rlm.loop.types import CodeBlock, RLMIteration, SubCall
+from rlm.sandbox import REPLResult
+
+pytestmark = pytest.mark.req("PM-04")
+
+PREFIXES = "PREFIX prov: <http://www.w3.org/ns/prov#>\nPREFIX x: <http://x.example/>\n"
+QUERY = "SELECT ?x (COUNT(?y) AS ?n) WHERE { ?x a x:Ship ; x:calls ?y } GROUP BY ?x ORDER BY ?n"
+
+
+def turn(number, *blocks):
+    return RLMIteration(number, [], "", list(blocks))
+
+
+def block(code="x = 1", stdout="", stderr="", error=None, sub_calls=()):
+    return CodeBlock(code, REPLResult(stdout, stderr, {}, 0.0, error=error), list(sub_calls))
+
+
+def show(*turns, calls=(), answer="3", chars=CHARS):
+    return Evidence.of_run("How many?", answer, turns, calls).show(chars)
+
+
+def test_a_query_is_whole_with_its_rows_and_stands_once():
+    code = f'r = sparql_query("""{PREFIXES}{QUERY}""")\nprint(r)'
+    calls = [ToolCall("sparql_query", {"query": PREFIXES + QUERY}, rows=90, block=1)]
+    (step,) = show(turn(1, block(code, "90 rows")), calls=calls)["steps"]
+    assert step["calls"] == [{"tool": "sparql_query", "query": QUERY, "rows": 90}]
+    assert QUERY not in step["code"] and "[query of call 1]" in step["code"]
+
+
+def test_calls_stand_with_the_block_that_made_them():
+    turns = [turn(1, block("a()"), block("b()")), turn(2, block("c()"))]
+    calls = [
+        ToolCall("f", {"n": 1}, block=2),
+        ToolCall("g", {}, ok=False, error="KeyError: 7", block=3),
+    ]
+    first, second, third = show(*turns, calls=calls)["steps"]
+    assert "calls" not in first and second["calls"] == [{"tool": "f", "arguments": "n=1"}]
+    assert third["calls"] == [{"tool": "g", "error": "KeyError: 7"}]
+    assert [first["turn"], second["turn"], third["turn"]] == [1, 1, 2]
+
+
+def test_an_output_keeps_its_end_and_an_error_its_name():
+    long = "begin " + "x" * 5_000 + " the end: 41"
+    failed = block("y(", "", "  File \"<block 2>\"\nSyntaxError: '(' was never closed", "error")
+    first, second = show(turn(1, block("print(1)", long), failed))["steps"]
+    assert first["output"].startswith("begin") and first["output"].endswith("the end: 41")
+    assert second["error"] == "SyntaxError: '(' was never closed"
+
+
+def test_sub_calls_are_shown_and_the_rest_counted():
+    asked = [SubCall("llm_query", "m", f"Read part {n}", f"It says {n}") for n in range(20)]
+    asked[1] = SubCall("llm_query", "m", "Read part 1", "", error="timeout")
+    (step,) = show(turn(1, block("llm_query_batched(p)", "done", sub_calls=asked)))["steps"]
+    shown = step["asked_of_a_sub_model"]
+    assert shown[0] == {"kind": "llm_query", "asked": "Read part 0", "said": "It says 0"}
+    assert shown[1]["error"] == "timeout" and step["further_sub_calls"] == 20 - len(shown)
+
+
+texts = st.text(max_size=3_000)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(texts, texts, texts), max_size=25), texts, st.integers(1_500, 6_000))
+def test_evidence_is_bounded_whatever_the_run_holds(blocks, answer, chars):
+    turns = [
+        turn(n, block(code, out, err, "error" if err else None))
+        for n, (code, out, err) in enumerate(blocks, 1)
+    ]
+    calls = [
+        ToolCall("sparql_query", {"query": code}, block=n)
+        for n, (code, _, _) in enumerate(blocks, 1)
+    ]
+    found = show(*turns, calls=calls, answer=answer, chars=chars)
+    assert len(render_data(found)) <= chars or len(found["steps"]) == 10
+    json.dumps(found)
+
+
+def test_the_latest_steps_are_shortened_last():
+    query = "SELECT ?x WHERE { " + "?x a x:Ship . " * 40 + "}"
+    turns = [turn(n, block("f()", "o" * 900)) for n in range(1, 9)]
+    calls = [ToolCall("sparql_query", {"query": query}, block=n) for n in range(1, 9)]
+    steps = show(*turns, calls=calls)["steps"]
+    assert len(steps[-1]["calls"][0]["query"]) > len(steps[0]["calls"][0]["query"])
+
+
+# -- numbers and quotations
+
+
+@pytest.mark.parametrize(
+    ("answer", "seen", "left"),
+    [
+        ("There are 42 ships.", {"41"}, ["42"]),
+        ("There are 42 ships.", {"42"}, []),
+        ("There are 1,234 ships.", {"1234"}, []),
+        ("The mean is 58.75.", {"58.7512"}, []),
+        ("The mean is 58.7.", {"58.75"}, []),
+        ("About 46% of them.", {"0.4583"}, []),
+        ("Ships: a, b and c. That is 3.", set(), []),
+        ("- a\n- b\n- c\n- d\nThat makes 4.", set(), []),
+        ("Of the 250 suppliers 227 have one.", {"250"}, ["227"]),
+        ("See http://x.example/a12#34, x:A55 and `v77`.", set(), []),
+        ("It was built on 2021-03-04, at 12:30.", set(), []),
+        ("In 1998 there were 7.", {"7"}, []),
+    ],
+)
+def test_numbers_that_nothing_shows(answer, seen, left):
+    assert find_unseen_numbers(answer, seen, "How many in 1998?") == left
+
+
+def test_quotations_that_stand_nowhere():
+    text = "He said that the   quick brown fox\njumps over the lazy dog, and left."
+    for said in (
+        "“the quick brown fox jumps over the lazy dog”",
+        '"The quick brown fox … over the lazy dog"',
+        'They call it "a fox".',
+    ):
+        assert find_unseen_quotes(said, [text]) == []
+    made_up = "the quick brown fox sleeps under the lazy dog"
+    assert find_unseen_quotes(f'It says: "{made_up}".', [text]) == [made_up]
