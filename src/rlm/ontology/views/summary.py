@@ -27,6 +27,8 @@ from rlm.ontology.terms import WELL_KNOWN, is_machinery, local_name, namespace
 BUDGET = 600
 _TITLE_CHARS, _SHORT_TITLE_CHARS = 170, 110
 _LEAST_INSTANCES = 10
+_SHORT_PREFIX = 3
+"""A prefix of so few characters is written out, so that names can be copied."""
 _USE_CHARS, _KINDS = 180, 30
 """Of one main class, and of the kinds of it."""
 T = TypeVar("T")
@@ -83,11 +85,14 @@ class _Uses:
         lang: str | None = None,
         needs: Mapping[str, int] | None = None,
     ) -> None:
-        self._meta, self._names, self._lang = meta, _Names(meta), lang
+        names = _Names(meta)
+        is_long = len(names.prefix or "") > _SHORT_PREFIX
+        self._meta, self._lang = meta, lang
+        self._short: Callable[[str], str] = names if is_long else meta.curie
         self._needs = needs or {}
         self._classes = sorted(meta.class_use, key=lambda iri: -self._needed(iri))
         self._named_alike = _is_named_alike(meta)
-        bare = f"no prefix: {self._names.prefix}:; " if self._names.prefix else ""
+        bare = f"no prefix: {names.prefix}:; " if is_long else ""
         self.heading = f"Instances have ({bare}n: only n do; plain: text):"
 
     def lines(self, room: int, start: int = 0, heading: str | None = None) -> list[str]:
@@ -123,7 +128,7 @@ class _Uses:
 
     def _name(self, iri: str) -> str:
         label = pick(self._meta.labels.get(iri, ()), self._lang)
-        name = self._names(iri)
+        name = self._short(iri)
         return f'{name} "{cut(label, 40)}"' if label and is_opaque(local_name(iri)) else name
 
     def _property(self, prop: str, use: ClassUse) -> str:
