@@ -81,7 +81,7 @@ def show_search(store: rlm.SQLiteMemoryBackend) -> None:
     caption("Ask with its words: BM25 finds them.")
     ask(store, "upload of big files fails", 1)
     caption("Ask with other words: the embedding finds the meaning. No telling word is shared.")
-    ask(store, "link two things", 1)
+    ask(store, "associate two objects", 1)
 
 
 def show_graph(store: rlm.SQLiteMemoryBackend) -> None:

@@ -1,9 +1,12 @@
-"""What a prompt is given beforehand: four layers, at most 1,800 characters and their separators.
+"""What a prompt is given beforehand: four layers, each with a budget in characters.
 
-L0 is the ontology's sense card, L1 what its properties join and what must not be mixed, L2 what
-earlier runs learnt, L3 the recipe of its guide that fits, or the guide's summary. L2 is two
-procedures of 300 characters, never a whole memory: title, description and a few steps. The write
-gate knows its heading, so that what stands below it is never stored again. No layer dumps triples.
+L0 is the ontology's sense card (600), L1 what its instances have, what its properties join and what
+must not be mixed (400), L2 what earlier runs learnt (600, or more where the caller says so), L3 the
+recipe of its guide that fits, or the guide's summary (200). L2 shows the best memory whole if it
+fits and a second as one line, each with its id; nothing in it is cut inside a sentence or a query,
+and what does not fit is one `mem_get` away. Its heading and the line that asks for `Uses:` do not
+count. The write gate knows the heading, so that what stands below it is never stored again. No
+layer dumps triples.
 
 A guide is what somebody wrote down about one ontology: Markdown beside its file, as
 `NAME.guide.md`. The text before the first `##` heading is the summary; every section below is a
@@ -13,7 +16,7 @@ recipe, a way to do one kind of task. A recipe is authored; what is learnt lives
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +24,9 @@ from pathlib import Path
 from rlm.errors import OntologyError
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.open import open_engine
+from rlm.ontology.terms import local_name
 from rlm.ontology.views.summary import schema_constraints, sense_card
+from rlm.retrieval.tokens import parse_query
 from rlm.store.backend import MemoryBackend
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.types import MemoryItem
@@ -37,10 +42,10 @@ __all__ = [
 
 SEPARATOR = "\n\n---\n\n"
 SENSE_CHARS, SCHEMA_CHARS, MEMORY_CHARS, GUIDE_CHARS = 600, 400, 600, 200
-MOST = SENSE_CHARS + SCHEMA_CHARS + MEMORY_CHARS + GUIDE_CHARS
+MODEL_MEMORY_CHARS = 2_400
+"""L2 for a language model: a lesson of 120 + 300 + 600 characters with a template of 800 is whole,
+and there is room for the line of a second."""
 MAX_BYTES = 1 << 20
-_WORD = re.compile(r"[^\W_]{3,}")
-EACH = 300
 AT_MOST = 2
 BULLETS = 3
 LEAST_DESCRIPTION = 20
@@ -51,9 +56,13 @@ ASSESS = (
 )
 ASSESS_SHORT = "Assess which apply to the task; say so on a line, `Uses: 1` or `Uses: none`."
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*\S)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r"^ {0,3}#{1,6}\s+")
+_RULE = re.compile(r"\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,})")
+LINE_CHARS = 300
+"""Of a description, in the line of a memory that is not shown whole."""
 TITLE_CHARS = 45
 TITLE_WORDS = 10
-DESCRIPTION_CHARS = 70
 STEPS = 3
 
 
@@ -73,18 +82,16 @@ class Guide:
     recipes: tuple[Recipe, ...] = ()
 
     def best(self, task: str) -> Recipe | None:
-        """The recipe that shares most words with the task; None when none shares any."""
-        wanted = _words(task)
-        scored = [
-            (
-                3 * len(wanted & _words(recipe.title)) + len(wanted & _words(recipe.text)),
-                -place,
-                recipe,
-            )
-            for place, recipe in enumerate(self.recipes)
-        ]
-        score, _, recipe = max(scored, default=(0, 0, None), key=lambda entry: entry[:2])
-        return recipe if score else None
+        """The recipe that shares most telling words with the task: one of its title, or two of its
+        text. What most recipes say tells none of them apart."""
+        wanted = _telling_words(task)
+        each = [(_telling_words(one.title), _telling_words(one.text)) for one in self.recipes]
+        if len(each) > 2:
+            held = [title | text for title, text in each]
+            wanted = {word for word in wanted if 2 * sum(word in one for one in held) <= len(held)}
+        scores = [3 * len(wanted & title) + len(wanted & text) for title, text in each]
+        best = max(scores, default=0)
+        return self.recipes[scores.index(best)] if best > 1 else None
 
 
 def read_guide(ontology_path: str | Path) -> Guide | None:
@@ -118,8 +125,10 @@ def parse_guide(text: str) -> Guide:
     return Guide(" ".join(summary.split()), tuple(recipes))
 
 
-def _words(text: str) -> set[str]:
-    return {word.casefold() for word in _WORD.findall(text)}
+def _telling_words(text: str) -> set[str]:
+    """Stems without stopwords."""
+    read = parse_query(text, max_terms=1_000)
+    return set() if read.only_stops else set(read.terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,27 +157,50 @@ def build_context(
     lang: str | None = None,
     ont_path: str | Path | None = None,
     mem: MemoryBackend | None = None,
+    learnt: Mapping[str, int] | None = None,
+    memory_chars: int = MEMORY_CHARS,
+    can_get: bool = True,
 ) -> BuiltContext:
-    """Every layer that there is something for. Never longer than `MOST` and three separators. In
-    place of a GraphMeta and of memories, `ont_path` names the ontology's file, whose guide is read
-    too, and `mem` is the store that the memories are retrieved from (seed 002)."""
+    """Every layer that there is something for. Never longer than the four budgets, of which
+    `memory_chars` is that of L2, with its two lines above and three separators. In place of a
+    GraphMeta and of memories, `ont_path` names the ontology's file, whose guide is read too, and
+    `mem` is the store that the memories are retrieved from (seed 002). `learnt` says how many
+    successful runs needed a class or a property: of what instances have, that is told first, after
+    what the task has words of."""
     if ont_path is not None:
         with closing(open_engine(ont_path)) as engine:
             meta = engine.meta()
         guide = guide or read_guide(ont_path)
     if mem is not None:
         memories = [hit.item for hit in mem.retrieve(task, AT_MOST)]
+    entries = _entries(memories, memory_chars, can_get=can_get)
+    first = {} if meta is None else _terms_first(meta, task, learnt or {})
     layers = {
-        "l0": "" if meta is None else sense_card(meta, budget=SENSE_CHARS, lang=lang),
-        "l1": "" if meta is None else schema_constraints(meta, budget=SCHEMA_CHARS),
-        "l2": pack_memories(memories),
+        "l0": "" if meta is None else sense_card(meta, SENSE_CHARS, lang, first),
+        "l1": "" if meta is None else schema_constraints(meta, SCHEMA_CHARS, first),
+        "l2": _below_heading(entries),
         "l3": pack_guide(guide, task),
     }
     there = {name: text for name, text in layers.items() if text}
-    used = tuple(item.memory_id for item in memories[:AT_MOST]) if layers["l2"] else ()
+    used = tuple(item.memory_id for item in memories[: len(entries)])
     return BuiltContext(
         SEPARATOR.join(there.values()), {name: len(text) for name, text in there.items()}, used
     )
+
+
+def _terms_first(meta: GraphMeta, task: str, learnt: Mapping[str, int]) -> dict[str, int]:
+    """Classes and properties of instances, weighed by the runs that needed them; one whose name or
+    label shares a telling word with the task goes before all of those."""
+    found, wanted = dict(learnt), _telling_words(task)
+    most = max(found.values(), default=0) + 1
+    terms = {iri for use in meta.class_use.values() for iri in use.properties}
+    for iri in meta.class_use:
+        terms.update((iri, *(sub for sub in meta.closure(iri, meta.subs) if meta.classes.get(sub))))
+    for iri in terms:
+        named = f"{local_name(iri)} {meta.label(iri)}"
+        if wanted and not wanted.isdisjoint(_telling_words(named)):
+            found[iri] = found.get(iri, 0) + most
+    return found
 
 
 def pack_guide(guide: Guide | None, task: str, budget: int = GUIDE_CHARS) -> str:
@@ -185,21 +217,82 @@ def pack_guide(guide: Guide | None, task: str, budget: int = GUIDE_CHARS) -> str
 
 
 def pack_memories(
-    memories: Sequence[MemoryItem],
-    budget: int = MEMORY_CHARS,
-    *,
-    at_most: int = AT_MOST,
-    each: int = EACH,
+    memories: Sequence[MemoryItem], budget: int = MEMORY_CHARS, *, can_get: bool = True
 ) -> str:
-    """The best of the memories, in their order; '' when there is none, or no room for one."""
-    head = f"{RECALLED_HEADING}\n{ASSESS_SHORT}\n"
-    room = budget - len(head)
-    chosen = list(memories[:at_most])
-    if not chosen or room < 40:
+    """The best of the memories, in their order; '' when there is none, or no room for one. The
+    heading and the assess line do not count. `can_get`: the reader has `mem_get`."""
+    return _below_heading(_entries(memories, budget, can_get=can_get))
+
+
+def _below_heading(entries: Sequence[str]) -> str:
+    return "\n\n".join((f"{RECALLED_HEADING}\n{ASSESS_SHORT}", *entries)) if entries else ""
+
+
+def _entries(memories: Sequence[MemoryItem], budget: int, *, can_get: bool) -> list[str]:
+    """The first whole if it fits. A second is whole where both take no more than `MEMORY_CHARS`,
+    else one line: what it says in full costs attention before anybody knows that it applies."""
+    found: list[str] = []
+    for number, item in enumerate(memories[:AT_MOST], 1):
+        used = sum(len(entry) + 2 for entry in found)
+        whole = _whole_entry(number, item)
+        if len(whole) > (min(budget, MEMORY_CHARS) if found else budget) - used:
+            whole = _entry_line(number, item, budget - used, can_get=can_get)
+        if not whole:
+            break
+        found.append(whole)
+    return found
+
+
+def _title_line(number: int, item: MemoryItem) -> str:
+    avoid = "Avoid: " if item.outcome == "failure" or item.source_type == "failure" else ""
+    return f"### {number}. {avoid}{' '.join(item.title.split())}"
+
+
+def _whole_entry(number: int, item: MemoryItem) -> str:
+    described = " ".join(item.description.split())
+    lines = [f"{_title_line(number, item)} [{item.memory_id}]", described, _plain(item.content)]
+    return "\n".join(line for line in lines if line)
+
+
+def _entry_line(number: int, item: MemoryItem, most: int, *, can_get: bool) -> str:
+    """Title, when to use it, and how to get the rest; '' when not even the title fits."""
+    title = _title_line(number, item)
+    get = f" Whole with mem_get('{item.memory_id}')." if can_get else f" [{item.memory_id}]"
+    left = most - len(title) - 1 - len(get)
+    if left < 0:
         return ""
-    share = min(each, (room - 2 * (len(chosen) - 1)) // len(chosen))
-    parts = [_entry(number, item, share, BULLETS) for number, item in enumerate(chosen, 1)]
-    return head + "\n\n".join(part for part in parts if part)
+    described = first_sentences(item.description, min(left - 1, LINE_CHARS))
+    return f"{title}:{f' {described}' if described else ''}{get}"
+
+
+def first_sentences(text: str, most: int) -> str:
+    """As many whole sentences as fit, from the first on."""
+    kept = ""
+    for sentence in re.split(r"(?<=[.!?;])\s+", " ".join(text.split())):
+        longer = f"{kept} {sentence}" if kept else sentence
+        if len(longer) > most:
+            break
+        kept = longer
+    return kept
+
+
+def _plain(content: str) -> str:
+    """The content with nothing in it that could pass for a part of the prompt: headings lose their
+    marks, rules go, what looks like either in a fenced block is indented, a fence is closed."""
+    lines: list[str] = []
+    fence = ""
+    for line in content.strip().splitlines():
+        mark = _FENCE.match(line)
+        if fence:
+            inside = f" {line}" if line.startswith(("#", "---")) else line
+            if mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+        else:
+            fence = mark[1] if mark else ""
+            inside = _HEADING.sub("", line)
+        if fence or not _RULE.fullmatch(inside):
+            lines.append(inside.rstrip())
+    return "\n".join([*(line for line in lines if line), *([fence] if fence else [])])
 
 
 def format_memories_for_injection(
@@ -209,18 +302,15 @@ def format_memories_for_injection(
     description and at most `max_bullets` steps; never the full content."""
     if not memories:
         return ""
-    parts = [
-        _entry(number, item, 1_000, max_bullets, heading="Key points:")
-        for number, item in enumerate(memories, 1)
-    ]
+    parts = [_short_entry(number, item, max_bullets) for number, item in enumerate(memories, 1)]
     return f"{RECALLED_HEADING}\n{ASSESS}\n\n" + "\n\n".join(parts)
 
 
-def _entry(number: int, item: MemoryItem, most: int, max_bullets: int, *, heading: str = "") -> str:
-    """One memory in at most `most` characters, its steps below a heading if there is one."""
-    avoid = "Avoid: " if item.outcome == "failure" or item.source_type == "failure" else ""
-    title = clip(f"### {number}. {avoid}{item.title}", most)
-    left = most - len(title) - 1 - (len(heading) + 1 if heading else 0)
+def _short_entry(number: int, item: MemoryItem, max_bullets: int, most: int = 1_000) -> str:
+    """One memory in at most `most` characters: title, description and some steps (seed 001)."""
+    heading = "Key points:"
+    title = clip(_title_line(number, item), most)
+    left = most - len(title) - len(heading) - 2
     lines = [title]
     steps = bullets(item.content)[:max_bullets]
     spare = left - sum(len(step) + 3 for step in steps) - 1
@@ -278,14 +368,9 @@ def fit(lines: Iterable[str], most: int) -> str:
     return "\n".join(kept)
 
 
-def is_shown_whole(item: MemoryItem, *, beside: int = 1) -> bool:
-    """Whether every step is uncut in a prompt that holds `beside` others as long."""
-    text = pack_memories([item] * (beside + 1))
-    lines = text.splitlines()
-    steps = bullets(item.content)[:STEPS]
-    return bool(steps) and all(
-        lines.count("- " + " ".join(step.split())) >= beside + 1 for step in steps
-    )
+def is_shown_whole(item: MemoryItem) -> bool:
+    """Whether it is whole in every prompt that has it first."""
+    return bool(bullets(item.content)) and len(_whole_entry(1, item)) <= MEMORY_CHARS
 
 
 def short_title(text: str) -> str:

@@ -32,6 +32,19 @@ def test_the_recipe_that_shares_most_words_is_taken():
     )
 
 
+@pytest.mark.parametrize(
+    "task", ["What is the name of it?", "Which are there, and what are they?", "What does it have?"]
+)
+def test_words_that_every_text_has_choose_no_recipe(task):
+    assert parse_guide(GUIDE).best(task) is None
+
+
+def test_a_word_of_most_recipes_chooses_none(shared_dir, root):
+    guide = read_guide(root / "ontology" / "prov.ttl")
+    best = guide.best("What is the Activity class?")
+    assert best is None or "Time" not in best.title
+
+
 def test_without_a_recipe_the_summary_is_taken():
     assert (
         pack(parse_guide(GUIDE), "zzz") == "Guide: Vessels lie at berths; a voyage joins two ports."

@@ -137,7 +137,7 @@ def test_who_looks_up_labels_has_the_terms_already(prov):
          "List the root classes of the hierarchy", "", "roots"),
         (["?x rdfs:label ?l FILTER(CONTAINS(?l, $TEXT_1))"], "Find terms by a piece of their name",
          "", "search"),
-        (["?x skos:broader+ {0}"], "", "", ""),
+        (["?x skos:broader+ {0}"], "Follow a chain of properties", "", "path"),
     ],
 )  # fmt: skip
 def test_the_words_of_a_procedure_say_what_its_query_does(calls, title, extent, kind):
@@ -532,14 +532,15 @@ def test_contrast_wants_as_many_of_each():
 def _uncut(item):
     """Every call of the item stands whole in a prompt with two entries, and the queries in it can
     run."""
-    text = "\n".join(
-        line for line in pack_memories([item, item]).splitlines() if line.startswith("- ")
-    )
+    shown = pack_memories([item, item], 2_400)
+    if "Whole with mem_get(" in shown.split("\n### 2.")[0]:  # it did not fit
+        return "- " not in shown
+    text = "\n".join(line for line in shown.splitlines() if line.startswith("- "))
     calls = re.findall(r"`([^`]*\([^`]*\))`", text)
     for found in re.findall(r'sparql_query\("(.*?)"', text):
         check_query(found)
     whole = all(found.count("(") == found.count(")") for found in calls)
-    return "…" not in text and text.count("- ") >= 2 and whole
+    return "…" not in text and "- " in text and whole
 
 
 NAMES = st.sampled_from(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from small_graphs import meta_of_file
 
 from rlm.context import (
-    MOST,
+    ASSESS_SHORT,
     SCHEMA_CHARS,
     SENSE_CHARS,
     SEPARATOR,
@@ -25,8 +25,10 @@ from rlm.context import (
 )
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.views.summary import schema_constraints, sense_card
+from rlm.store.gate import RECALLED_HEADING
 from rlm.store.types import MemoryItem
 
+HEAD_CHARS = len(f"{RECALLED_HEADING}\n{ASSESS_SHORT}\n\n")
 pytestmark = pytest.mark.req("UT-08", "RB-21")
 
 LONG = [
@@ -96,7 +98,7 @@ def keeps_its_budgets(meta: GraphMeta, examples: int) -> None:
     ) -> None:
         assert len(sense_card(meta, budget=budget, lang=lang)) <= budget
         assert len(schema_constraints(meta, budget=budget)) <= budget
-        assert len(pack_memories(memories, budget)) <= budget
+        assert len(pack_memories(memories, budget)) <= budget + HEAD_CHARS
         assert len(pack_guide(guide, task, budget)) <= budget
         context_keeps_its_budgets(meta, lang, task, memories, guide)
 
@@ -107,16 +109,15 @@ def context_keeps_its_budgets(
     meta: GraphMeta, lang: str | None, task: str, memories: list[MemoryItem], guide: Guide | None
 ) -> None:
     built = build_context(task, meta, memories, guide=guide, lang=lang)
-    most = {"l0": 600, "l1": 400, "l2": 600, "l3": 200}
+    most = {"l0": 600, "l1": 400, "l2": 600 + HEAD_CHARS, "l3": 200}
     assert all(size <= most[layer] for layer, size in built.layers.items())
-    assert len(built.text) <= 1_800 + 3 * len(SEPARATOR) and MOST == 1_800
+    assert len(built.text) <= 1_800 + HEAD_CHARS + 3 * len(SEPARATOR)
     assert len(built.text) == sum(built.layers.values()) + len(SEPARATOR) * max(
         len(built.layers) - 1, 0
     )
     assert len(built.memory_ids) <= 2
-    assert "l0" in built.layers and built.text.startswith(
-        sense_card(meta, budget=SENSE_CHARS, lang=lang)
-    )
+    card = sense_card(meta, budget=SENSE_CHARS, lang=lang)
+    assert "l0" in built.layers and built.text.split("\n")[0] == card.split("\n")[0]
 
 
 def says_something(meta: GraphMeta) -> None:
@@ -165,4 +166,6 @@ def test_without_an_ontology_the_rest_keeps_its_budget(
     memories: list[MemoryItem], guide: Guide | None, task: str
 ) -> None:
     built = build_context(task, None, memories, guide=guide)
-    assert set(built.layers) <= {"l2", "l3"} and len(built.text) <= 600 + 200 + len(SEPARATOR)
+    assert set(built.layers) <= {"l2", "l3"} and len(built.text) <= (
+        600 + HEAD_CHARS + 200 + len(SEPARATOR)
+    )

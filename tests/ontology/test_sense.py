@@ -9,8 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_graphs import EX, meta_of, meta_of_file
 
+from rlm.context import build_context
 from rlm.ontology.meta.graph_meta import GraphMeta, Individuals, IRISet
+from rlm.ontology.open import open_engine
 from rlm.ontology.views.summary import schema_constraints, sense_card
+from rlm.ontology.views.views import Views
 
 _WORDS = st.text(alphabet="abcdefXYZ_019-é ", min_size=1, max_size=40)
 _IRIS = st.builds(
@@ -97,7 +100,7 @@ ex:note a owl:AnnotationProperty ; rdfs:label "note"@en . ex:leo a ex:Lion ; rdf
 def test_the_whole_card() -> None:
     assert sense_card(meta_of(ZOO)).split("\n") == [
         "Zoo: Animals and where they live.",
-        "22 triples, 4 classes, 4 properties (1 object, 2 datatype, 1 annotation), 1 individuals",
+        "22 triples, 4 classes, 4 properties (1 object, 1 annotation), 1 individuals",
         'Key classes: ex:Animal, ex:Lion, ex:ZOO_000776 "enclosure"',
         "Key properties: ex:livesIn",
         f"Prefixes: ex: <{EX}>",
@@ -152,3 +155,67 @@ def test_use_and_position_decide_what_is_key() -> None:
     """
     )
     assert "Key classes: ex:Used, ex:Linked, ex:Top, ex:A, ex:B, ex:Lonely" in sense_card(meta)
+
+
+COMPANY = """
+ex:Employee a owl:Class . ex:Manager a owl:Class ; rdfs:subClassOf ex:Employee . ex:Supplier a owl:Class .
+ex:Note a owl:Class . ex:worksIn a owl:ObjectProperty ; rdfs:range ex:Department . ex:Department a owl:Class .
+""" + "".join(
+    f"""
+data:e{n} a ex:{"Manager" if n < 3 else "Employee"} ; rdfs:label "e{n}" ; ex:hired "2020-01-0{n % 9 + 1}"^^xsd:date ;
+    ex:worksIn data:d{n % 2} {f'; ex:phone "1{n}"' if n % 2 else ""} .
+data:s{n} a ex:Supplier ; rdfs:label "s{n}" ; ex:country "{n}" ; ex:rating {n} .
+data:d{n % 2} a ex:Department ; rdfs:label "d{n % 2}" ; ex:floor {n % 2} .
+"""
+    for n in range(12)
+)
+
+
+@pytest.mark.req("UT-08")
+def test_the_card_of_a_graph_with_instances_says_what_they_have() -> None:
+    prefix = "@prefix data: <http://example.org/data/> .\n"
+    bound = {"ex": EX, "data": "http://example.org/data/"}
+    card = sense_card(meta_of(prefix + COMPANY, bound)).split("\n")
+    assert card[2] == f"Prefixes: ex: <{EX}>, data: <http://example.org/data/>"
+    assert card[3] == "Labels: all have rdfs:label, in no language"
+    start = card.index("Instances have (n: only n do; plain: text):")
+    assert card[start + 1 :] == [
+        "ex:Employee 12 (ex:Manager 3): ex:hired date, ex:worksIn → ex:Department, ex:phone 6",
+        "ex:Supplier 12: ex:country, ex:rating integer",
+        "ex:Department 2: ex:floor integer",
+    ]
+
+
+def test_a_large_class_is_sampled_and_says_a_share() -> None:
+    many = "".join(
+        f"ex:i{n} a ex:Thing {'; ex:p ex:j' if n % 4 == 0 else '; ex:q 1'} ." for n in range(2_000)
+    )
+    assert "ex:Thing 2,000: ex:q integer 75 %, ex:p 25 %" in sense_card(
+        meta_of("ex:Thing a owl:Class ." + many)
+    )
+
+
+def test_a_vocabulary_with_a_few_individuals_stays_one(shared_dir: Path) -> None:
+    card = sense_card(meta_of_file(shared_dir / "ontologies" / "void.ttl"))
+    assert "Key properties: " in card and "Instances have" not in card
+
+
+def test_the_card_and_stats_agree_on_the_kinds_of_properties(shared_dir: Path) -> None:
+    with open_engine(shared_dir / "ontologies" / "prov.ttl") as engine:
+        kinds = Views(engine).graph_stats()["property_kinds"]
+        card = sense_card(engine.meta())
+    assert f"({kinds['object']} object, {kinds['datatype']} datatype" in card
+
+
+def test_what_the_task_has_words_of_comes_first(root: Path) -> None:
+    meta = meta_of_file(root / "ontology" / "harbour.ttl")
+    for task, begins in (
+        (
+            "Which tug has the greatest draught?",
+            "WaterCraft 15 (Tug 2, BulkCarrier 2, …): draught decimal 4",
+        ),
+        ("When did the voyages end?", "Voyage 4: endTime dateTime 2"),
+    ):
+        lines = build_context(task, meta).text.split("\n")
+        place = next(n for n, line in enumerate(lines) if line.startswith("Instances have"))
+        assert lines[place + 1].startswith(begins), lines[place + 1]

@@ -21,6 +21,7 @@ from rlm.learning.evidence import Evidence
 from rlm.learning.extract_calls import CallReading
 from rlm.learning.grounding import describe_doubt, find_ungrounded
 from rlm.learning.judge import judge_trajectory
+from rlm.learning.schema import terms_of
 from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client, is_language_model
 from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
@@ -346,6 +347,8 @@ class Attempt:
             "usage": result.usage.to_dict(),
             "submitted": result.submitted,
         }
+        if self.graph is not None and self.spec.enable_extraction:
+            made.artifact["terms"] = terms_of(self.trace.calls, self.graph.meta)
         if task is not None:
             made.artifact |= {
                 "curriculum_id": task.curriculum_id,

@@ -63,7 +63,14 @@ def learn(
 def _credit(attempt: Attempt) -> Lessons:
     """What an attempt says of the memories in its prompt. An offline one says what it follows."""
     recalled = attempt.recalled
-    signals = signals_for(recalled.injected, attempt.uses, attempt.judgment, reads=attempt.speaks)
+    queries = [str(call.args.get("query", "")) for call in attempt.trace.calls if call.ok]
+    signals = signals_for(
+        recalled.injected,
+        attempt.uses,
+        attempt.judgment,
+        reads=attempt.speaks,
+        queries=queries,
+    )
     return Lessons(tuple(signals), followed=tuple(followed_of(recalled.ids, attempt.uses)))
 
 

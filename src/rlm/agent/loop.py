@@ -22,8 +22,9 @@ from rlm.agent.learn import Learned, learn
 from rlm.agent.parts import RunParts, check_lang, check_question
 from rlm.agent.recall import recall
 from rlm.agent.spec import AgentResult, Context, RunSpec, Scaling
+from rlm.context import MEMORY_CHARS, MODEL_MEMORY_CHARS
 from rlm.errors import ConfigError, ModelError, RLMError
-from rlm.llm import Usage
+from rlm.llm import Usage, is_language_model
 from rlm.loop import RLMIteration
 from rlm.store.identity import normalize
 from rlm.store.types import Run
@@ -145,10 +146,17 @@ class AgentRun:
                 skip=skip,
                 text=parts.context is not None,
                 task_types=spec.task_types,
+                memory_chars=self._memory_chars(),
+                can_get=spec.memory_tools,
                 count_access=spec.enable_extraction,
             ),
         )
         return Attempt(self.stack, spec, parts, self.record, remembered, hint=hint, number=number)
+
+    def _memory_chars(self) -> int:
+        if self.spec.memory_chars is not None:
+            return self.spec.memory_chars
+        return MODEL_MEMORY_CHARS if is_language_model(self.parts.models.root) else MEMORY_CHARS
 
     def _keep(self, attempts: list[Attempt], *, extract: bool) -> AgentResult:
         """Store all that there is, or nothing. The best attempt carries what was learnt."""

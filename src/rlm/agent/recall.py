@@ -3,20 +3,33 @@ within bounds."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import log2
 from typing import Any
 
 from rlm.agent.parts import Graph
-from rlm.context import AT_MOST, BuiltContext, build_context
+from rlm.context import AT_MOST, MEMORY_CHARS, BuiltContext, build_context
 from rlm.learning.confidence import RECALL_FLOOR
+from rlm.learning.schema import learnt_terms
+from rlm.retrieval.tokens import STOPWORDS, tokens
 from rlm.store.backend import MemoryBackend
+from rlm.store.document import kind_words
 from rlm.store.types import Hit, MemoryItem, Scope
 
 SPARE = 7
 """Memories that are fetched beyond those wanted, for those that are no longer believed."""
 SPARE_OF_KIND = 57
 """The same where most of what is found may be for another kind of task."""
+LEAST_LIKE, LIKE_BY_DOUBLING, COUNTED = 0.09, 0.012, 64
+"""A memory that is less like the question is not injected. The more memories there are, the more a
+rare word weighs, so the floor rises with each doubling, up to 64 memories: from 0.09 to 0.16
+(docs/experiments.md)."""
+KIND_FLOOR = 0.08
+"""The same for a lesson of this very ontology that the words of its kind have found."""
+SECOND_SHARE = 0.6
+"""Nor is one that scores less than this share of the best."""
 PREVIEW_CHARS = 1_000
 TEXT_TOOLS = frozenset(("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats"))
 """Tools that read a text. A run over an ontology has them too, for what else is behind a handle."""
@@ -28,7 +41,7 @@ class RecalledContext:
 
     built: BuiltContext
     hits: Sequence[Hit] = ()
-    """The best `memory_k`, best first."""
+    """The best `memory_k`, best first, whether or not they are like enough to be injected."""
     injected: Sequence[MemoryItem] = ()
     """Those of which something stands in the prompt, in the prompt's order."""
     scope: Scope = field(default_factory=Scope)
@@ -93,6 +106,8 @@ def recall(
     skip: int = 0,
     text: bool = False,
     task_types: Sequence[str] = (),
+    memory_chars: int = MEMORY_CHARS,
+    can_get: bool = True,
     count_access: bool = True,
 ) -> RecalledContext:
     """The memories for a question and the context that holds the best of them. `k` 0 recalls
@@ -108,16 +123,29 @@ def recall(
     if k:
         spare = SPARE_OF_KIND if task_types else SPARE
         asked = " ".join((*task_types, query))
-        found = store.retrieve(asked, k + spare + skip, scope=scope, count_access=count_access)
+        found = store.retrieve(
+            asked, k + spare + skip, scope=scope, explain=True, count_access=count_access
+        )
         over_text = text or graph is None
         fit = [hit for hit in found if _is_fit(hit.item, task_types, text=over_text)]
         fit.sort(key=lambda hit: -len(_kinds_shared(hit.item, task_types)))
         believed = [hit for hit in fit if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
         hits = believed[min(skip, len(believed)) :][:k]
-    injected = _choose([hit.item for hit in hits])
-    meta = None if graph is None else graph.meta
-    guide = None if graph is None else graph.guide
-    built = build_context(query, meta, injected, guide=guide, lang=lang)
+    injected = _choose([hit.item for hit in _near(hits, scope, task_types)])
+    meta, guide, learnt = None, None, Counter[str]()
+    if graph is not None:
+        meta, guide = graph.meta, graph.guide
+        learnt = learnt_terms(store, graph.name, meta) if k else learnt
+    built = build_context(
+        query,
+        meta,
+        injected,
+        guide=guide,
+        lang=lang,
+        learnt=learnt,
+        memory_chars=memory_chars,
+        can_get=can_get,
+    )
     kept = [item for item in injected if item.memory_id in built.memory_ids]
     return RecalledContext(built, hits, kept, scope)
 
@@ -133,6 +161,35 @@ def _is_fit(item: MemoryItem, task_types: Sequence[str], *, text: bool) -> bool:
 
 def _kinds_shared(item: MemoryItem, task_types: Sequence[str]) -> set[str]:
     return set(task_types).intersection((*item.scope.task_types, *item.tags))
+
+
+def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[Hit]:
+    """Those that are like the question: nothing fits is an answer. What a caller said of the kind
+    of task is no guess, so what is for it needs no likeness."""
+    if not hits:
+        return []
+    count = min(max(1, hits[0].why.documents), COUNTED)
+    floor = LEAST_LIKE + LIKE_BY_DOUBLING * log2(count)
+    least = SECOND_SHARE * max(hit.score for hit in hits)
+    return [
+        hit
+        for hit in hits
+        if _kinds_shared(hit.item, task_types)
+        or (
+            hit.score >= least
+            and hit.why.similarity >= (KIND_FLOOR if _is_of_kind(hit, scope) else floor)
+        )
+    ]
+
+
+def _is_of_kind(hit: Hit, scope: Scope) -> bool:
+    """Whether it is a lesson of this ontology that the words of its kind have found. It may share
+    nothing else with the question."""
+    own = hit.item.scope
+    if not own.ontology or own.ontology != scope.ontology:
+        return False
+    shared = set(tokens(kind_words(own.task_types))).intersection(tokens(" ".join(hit.why.matched)))
+    return not shared <= STOPWORDS
 
 
 def _choose(items: list[MemoryItem]) -> list[MemoryItem]:

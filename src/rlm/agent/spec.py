@@ -23,6 +23,7 @@ AGENT_OUTPUT_CHARS = 4_000
 """What a model is shown of one block's output over an ontology: a page of 50 rows, whole. More
 belongs behind handles."""
 MOST_RECALLED = 20
+MOST_MEMORY_CHARS = 20_000
 MOST_ATTEMPTS = 16
 _SCALING = re.compile(r"(parallel|sequential):([1-9]\d?)")
 
@@ -86,6 +87,9 @@ class RunSpec(LoopSpec):
     """A cassette to answer every model call from."""
     memory_k: int = 3
     """How many memories are retrieved; the best of them go into the prompt."""
+    memory_chars: int | None = None
+    """What of them goes into the prompt: 2,400 characters for a language model, else 600, where
+    nobody says."""
     recall: bool = True
     """Whether the prompt is given what earlier runs learnt."""
     memory_tools: bool = True
@@ -110,6 +114,11 @@ class RunSpec(LoopSpec):
         k = self.memory_k
         if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= MOST_RECALLED:
             raise ConfigError(f"memory_k is {k!r}: use a whole number from 0 to {MOST_RECALLED}")
+        chars = self.memory_chars
+        if chars is not None and not (type(chars) is int and 0 <= chars <= MOST_MEMORY_CHARS):
+            raise ConfigError(
+                f"memory_chars is {chars!r}: use a whole number from 0 to {MOST_MEMORY_CHARS}"
+            )
         if self.record is not None and self.replay is not None:
             raise ConfigError(
                 "a run is recorded or replayed, not both: leave out --record or --replay"

@@ -12,7 +12,7 @@ from rlm.cli.session import Session, elsewhere
 if TYPE_CHECKING:
     from rlm.learning.insights import Insights, MemoryInsight, Verdict
 
-HEADERS = ("id", "given", "used", "success", "steps", "conf", "title")
+HEADERS = ("id", "shown", "followed", "helped", "harmed", "success", "steps", "conf", "title")
 TASK_HEADERS = ("task", "curriculum", "runs", "memories", "in recall", "reused", "success then")
 VERDICTS: dict[Verdict, str] = {
     "helps": "runs with it succeed more often, or take fewer steps, than without it",
@@ -21,9 +21,10 @@ VERDICTS: dict[Verdict, str] = {
     "unclear": "too few runs yet, or no difference larger than chance makes",
 }
 LEGEND = """\
-given: prompts that it stood in. used: how often a run said so. success, steps:
-of runs that used it, or did not say / without it, of the same kind; steps of
-runs that did not fail. out: it is not recalled any more"""
+shown: prompts that it stood in. followed: by how many of the runs that said so.
+helped, harmed: of those, judged a success or a failure. success, steps: of runs
+that used it, or did not say / without it, of the same kind; steps of runs that
+did not fail. out: it is not recalled any more"""
 
 
 @count("--limit", default=10, doc="How many lines a table has, at most.")
@@ -88,4 +89,5 @@ def _row(each: MemoryInsight) -> tuple[object, ...]:
     confidence = each.why_not
     if each.confidence is not None:
         confidence = f"{each.confidence:.2f}{'' if each.recalled else ' out'}"
-    return each.memory_id, each.injected, used, success, steps, confidence, each.title
+    counts = (each.injected, used, each.helped, each.harmed)
+    return each.memory_id, *counts, success, steps, confidence, each.title

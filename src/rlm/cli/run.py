@@ -94,6 +94,8 @@ def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
 )
 @click.option("--memory-k", type=click.IntRange(0, 20), metavar="N", default=3,
               help="Memories to retrieve; the best two go into the prompt [3].")  # fmt: skip
+@click.option("--memory-chars", type=click.IntRange(0, 20_000), metavar="N",
+              help="Characters of the prompt for them [2,400; 600 for offline].")  # fmt: skip
 @click.option("--no-extract", is_flag=True, help="Learn nothing from this run.")
 @click.option(
     "--no-memory", is_flag=True, help="Neither recall nor learn, and no memory tools in the REPL."

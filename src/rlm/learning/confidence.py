@@ -24,7 +24,8 @@ DECAY = -0.05
 """A month in which it was not used."""
 SILENT_SUCCESS = 0.02
 SILENT_FAILURE = -0.04
-"""In the prompt of a model that did not say what it used: a fifth of what following moves."""
+"""A model did not say what it used, but its queries hold the memory's own: a fifth of what
+following moves."""
 CONFIRMED = 0.1
 """A run that did not have it found the same way by itself, and succeeded."""
 RECALL_FLOOR = 0.25
@@ -111,29 +112,34 @@ def signals_for(
     judgment: Judgment | None,
     *,
     reads: bool = True,
+    queries: Sequence[str] = (),
 ) -> list[Signal]:
     """What a judged run says about the memories of its prompt, in the order of the prompt.
 
-    One that was followed shares the fate of the run; one that was taken up and left again was not
-    helpful. Those of a model that says nothing share a little of its fate, but not those of a
-    program that says what it reads (`reads` False). What was not taken up moves nothing: insights
-    say which memories are never used.
+    One that was followed shares the fate of the run. What was not taken up moves nothing, and
+    `Uses: none` costs nothing: insights say which memories are never used. One that a model named
+    and left out later is charged only for a failure, as the last line may speak of the last turn
+    alone; a program (`reads` False) means what it says. Of a model that says nothing, what it did
+    is asked: whether its `queries` hold those of the memory.
     """
-    said = uses is not None and uses.said
-    if judgment is None or judgment.is_success is None or not (said or reads):
+    if judgment is None or judgment.is_success is None:
         return []
     found = []
     for number, memory in enumerate(injected, 1):
-        memory_id = memory if isinstance(memory, str) else memory.memory_id
-        move = _move(number, uses if said else None, success=judgment.is_success)
+        if uses is not None and uses.said:
+            move = _move(number, uses, success=judgment.is_success, reads=reads)
+        else:
+            shown = reads and isinstance(memory, MemoryItem) and is_in_queries(memory, queries)
+            move = _SILENT[judgment.is_success] if shown else None
         if move is not None:
+            memory_id = memory if isinstance(memory, str) else memory.memory_id
             found.append(Signal(memory_id, *move))
     return found
 
 
 _SILENT = {
-    True: (SILENT_SUCCESS, "task_succeeded", "its run succeeded and did not say what it used"),
-    False: (SILENT_FAILURE, "not_helpful", "its run failed and did not say what it used"),
+    True: (SILENT_SUCCESS, "task_succeeded", "its query is in a run that succeeded"),
+    False: (SILENT_FAILURE, "not_helpful", "its query is in a run that failed"),
 }
 _FOLLOWED = {
     True: (TASK_SUCCEEDED, "task_succeeded", "followed by a run that succeeded"),
@@ -141,14 +147,24 @@ _FOLLOWED = {
 }
 
 
-def _move(number: int, uses: Uses | None, *, success: bool) -> tuple[float, str, str] | None:
-    if uses is None:
-        return _SILENT[success]
+def _move(number: int, uses: Uses, *, success: bool, reads: bool) -> tuple[float, str, str] | None:
     if number in uses.followed:
         return _FOLLOWED[success]
-    if number in uses.abandoned:
+    if number in uses.abandoned and not (success and reads):
         return NOT_HELPFUL, "not_helpful", "taken up and left again"
     return None
+
+
+_TEMPLATE = re.compile(r"```sparql\s(.*?)```|sparql_query\([\"\'](.*?)[\"\']\s*[,)]", re.DOTALL)
+_TERM = re.compile(r"[A-Za-z][\w-]*:[A-Za-z]\w*|\b(?:ORDER|LIMIT|COUNT|GROUP|EXISTS|MINUS)\b")
+LEAST_TERMS = 2
+
+
+def is_in_queries(memory: MemoryItem, queries: Iterable[str]) -> bool:
+    """Whether one query has every name and clause of a query that the memory gives."""
+    wanted = [set(_TERM.findall(one or two)) for one, two in _TEMPLATE.findall(memory.content)]
+    made = [set(_TERM.findall(query)) for query in queries]
+    return any(len(terms) >= LEAST_TERMS and terms <= query for terms in wanted for query in made)
 
 
 def confirm_signal(memory_id: str) -> Signal:

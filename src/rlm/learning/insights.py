@@ -44,7 +44,8 @@ class MemoryInsight:
     steps are shrunk.
 
     `judged`, `failures`, `success_seen` and `steps_seen` (bare averages) are of the runs that used
-    it, or did not say. `followed` of the `said` runs that announced what they use named it.
+    it, or did not say. `followed` of the `said` runs that announced what they use named it;
+    `helped` of them succeeded and `harmed` failed. `injected`: prompts that it was shown in.
     `recalled`: it may still be recalled; `why_not` says why it may not.
     """
 
@@ -55,6 +56,8 @@ class MemoryInsight:
     injected: int
     said: int
     followed: int
+    helped: int
+    harmed: int
     judged: int
     failures: int
     success_seen: float | None
@@ -188,6 +191,8 @@ class _Base:
             injected=seen.injected,
             said=seen.said,
             followed=seen.followed,
+            helped=seen.helped,
+            harmed=seen.harmed,
             judged=mine.judged,
             failures=mine.judged - mine.successes,
             success_seen=mine.rate,

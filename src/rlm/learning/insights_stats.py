@@ -88,6 +88,9 @@ class MemoryRuns:
     injected: int = 0
     followed: int = 0
     said: int = 0
+    helped: int = 0
+    harmed: int = 0
+    """Runs that followed it and were judged a success, or a failure."""
     strata: dict[Stratum, RunTally] = field(default_factory=dict)
     beside: dict[Stratum, RunTally] = field(default_factory=dict)
     """Runs that had it in their prompt and did not use it: they say nothing of it."""
@@ -121,6 +124,8 @@ def count(rows: Iterable[LearningRow]) -> RunCounts:
                 seen.injected += 1
                 seen.followed += bool(given.followed)
                 seen.said += given.followed is not None
+                seen.helped += bool(given.followed) and row.is_success is True
+                seen.harmed += bool(given.followed) and row.is_success is False
                 share = seen.strata if was_used(given) else seen.beside
                 share.setdefault(stratum, RunTally()).add(row)
                 if share is seen.strata:

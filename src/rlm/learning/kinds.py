@@ -65,7 +65,11 @@ COUNT_TITLES = {
 """What is counted where that is not the title of the list with another verb."""
 COUNTED = frozenset((*TITLES, "triples"))
 """What can be counted: a tag of a memory that counts."""
-TWO_TERMS = ("path", "is_subclass", "is_instance", "")
+FORMS = ("superlative", "comparison", "count", "negation", "path", "values", "listing")
+"""Kinds that the form of a query tells, whatever it is about. What questions of a kind say is in
+`store.document.KIND_WORDS`: a memory with such a task type is also found by those words."""
+TWO_TERMS = ("path", "is_subclass", "is_instance", "", "superlative", "comparison", "negation",
+             "values", "listing")  # fmt: skip
 """Kinds that are asked about two terms; what other calls say of a second one is another answer."""
 DECLARED = ("classes", "properties", "object_properties", "datatype_properties",
             "annotation_properties", "individuals")  # fmt: skip
@@ -102,6 +106,7 @@ _TYPES = {
     "owl:NamedIndividual": "individuals",
 }
 
+_ANY = re.IGNORECASE
 _SUB = "rdfs:subClassOf"
 _A = r"(?:a|rdf:type)"
 _ENTITY, _VARIABLE = r"\$ENTITY_\d+", r"\?\w+"
@@ -117,6 +122,23 @@ _TYPED = re.compile(rf"{_VARIABLE}\s+{_A}\s+([a-z]+:\w+)")
 _VALUES = re.compile(r"VALUES\s+\?\w+\s*\{([^{}]*)\}", re.IGNORECASE)
 _EVERYTHING = re.compile(r"\{\s*\?\w+\s+\?\w+\s+\?\w+\s*\.?\s*\}")
 _THESAURUS = re.compile(r"\bskos:(?:Concept|broader|narrower|related|topConceptOf|hasTopConcept)\b")
+_FIRST_FEW = re.compile(r"\bORDER\s+BY\b.*\bLIMIT\s+(?:\d|1\d|20)\b", _ANY | re.DOTALL)
+_EXTREME = re.compile(r"\b(?:MAX|MIN)\s*\(", _ANY)
+_SEVERAL = re.compile(rf"\bVALUES\s+{_VARIABLE}\s*\{{\s*[^\s{{}}]+\s+[^\s{{}}]+", _ANY)
+_ORDERED = re.compile(rf"\bFILTER\s*\(\s*{_VARIABLE}\s*[<>]=?\s*{_VARIABLE}\s*\)", _ANY)
+_AGGREGATE = re.compile(r"\b(?:COUNT|SUM|AVG)\s*\(", _ANY)
+_NEGATED = re.compile(r"\bNOT\s+EXISTS\b|\bMINUS\b|!\s*BOUND\s*\(", _ANY)
+_IDIOM = re.compile(rf"{_A}\s*/\s*{_SUB}\s*[*+]?")
+_HOPS = re.compile(r"[\w>*+?)]\s*[/|]\s*[\w<^(]\w*|\)[*+]|\w[*+]\s|\^\w")
+_OF_ONE = re.compile(rf"(?:{_ENTITY}|<[^<>\s]*>|\w+:\w+)\s+[^\s?]+\s+{_VARIABLE}")
+_TEXT = re.compile(r'^sparql_query\("(.*)".*\)$', re.DOTALL)
+_LITERAL = re.compile(r"\'[^\']*\'|\"[^\"]*\"")
+_IRI = re.compile(r"<[^<>\s]*>")
+_FORM_TITLES = {
+    "count": "Count what a query matches",
+    "path": "Follow a chain of properties",
+}
+"""Where the kind of the same name has a title that says something else."""
 _ARGUMENT = re.compile(r"(predicate|direction|output_mode)='([^']*)'")
 
 
@@ -231,7 +253,7 @@ def _of_query(query: str, *, number: bool) -> TaskKind:
     if query.startswith('sparql_query("ASK'):
         about = _ABOUT_TWO.search(body)
         if about is None:
-            return TaskKind()
+            return _of_form(query)
         direct = about[1] == _SUB and _PATH.findall(body) == [""]
         title = "Check whether a class is a direct subclass" if direct else ""
         return TaskKind("is_subclass" if about[1] == _SUB else "is_instance", special_title=title)
@@ -242,7 +264,36 @@ def _of_query(query: str, *, number: bool) -> TaskKind:
     only = ""
     if _BY_SIDE.search(body) and len(types) == 1:
         only = (next(iter(types)) or "").removesuffix("_properties").removesuffix("properties")
-    return TaskKind("count", of=name, only=only) if counts and name else TaskKind(name, only=only)
+    if not name:
+        return _of_form(query)
+    return TaskKind("count", of=name, only=only) if counts else TaskKind(name, only=only)
+
+
+def _of_form(query: str) -> TaskKind:
+    form = form_of(query)
+    return TaskKind(form, special_title=_FORM_TITLES.get(form, ""))
+
+
+def form_of(query: str) -> str:
+    """Which of `FORMS` a SPARQL query has; '' for none. What ranks is a superlative, also when it
+    ranks by a count."""
+    text = _LITERAL.sub('""', _TEXT.sub(r"\1", query))
+    hops = _HOPS.search(_IDIOM.sub("a", re.sub(rf"{_SUB}\s*[*+]", _SUB, _IRI.sub("<i>", text))))
+    signs = {
+        "superlative": _FIRST_FEW.search(text) or _EXTREME.search(text),
+        "comparison": _SEVERAL.search(text) or _ORDERED.search(text),
+        "count": _AGGREGATE.search(text),
+        "negation": _NEGATED.search(text),
+        "path": hops,
+        "values": _OF_ONE.search(_body(text)),
+        "listing": "SELECT" in text.upper(),
+    }
+    return next((kind for kind in FORMS if signs[kind]), "")
+
+
+def _body(text: str) -> str:
+    """The part in braces: where the patterns are."""
+    return text[text.find("{") :] if "{" in text else text
 
 
 def _listed_terms(body: str, *, negated: bool) -> str:

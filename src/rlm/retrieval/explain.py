@@ -27,6 +27,8 @@ class Explanation:
     """Query words that the memory holds, with the share of the lexical score of each."""
     context: Mapping[str, float] = field(default_factory=dict)
     """For graph nodes: neighbours in an ordered context edge that lent their words, by node id."""
+    documents: int = 0
+    """How many there were to choose from: similarity grows with it. No factor."""
 
     @property
     def confidence_factor(self) -> float:
@@ -36,6 +38,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Every factor as JSON types."""
         values = asdict(self)
+        del values["documents"]
         if self.confidence_share == 1.0:
             del values["confidence_share"]
         else:

@@ -139,6 +139,7 @@ class Recalled:
     mean_chars: float = 1.0
     now: datetime | None = None
     confidence_share: float = 1.0
+    documents: int = 0
 
     def explain(self, hit: Found) -> Explanation:
         """Every factor of one hit's score, and the words that it shares with the question."""
@@ -159,6 +160,7 @@ class Recalled:
             level_weight=rank.LEVEL_WEIGHT[document.level],
             matched={self.query.spelled.get(term, term): part / total for term, part in ordered},
             context=dict(hit.lent),
+            documents=self.documents,
         )
 
 
@@ -198,7 +200,8 @@ def recall(
         if not bound or (
             len(hits) == k and (read > FAR or not _may_be_beaten(hits[-1], bound, lift))
         ):
-            return Recalled(hits, query, plan, judge.mean_chars, now, confidence_share)
+            chars = judge.mean_chars
+            return Recalled(hits, query, plan, chars, now, confidence_share, corpus.rows)
         count, read = count * WIDEN, read * WIDEN
 
 

@@ -5,6 +5,8 @@ Both stores and every index read this one place, so that they find the same thin
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rlm.retrieval.tokens import grams
 from rlm.store.identity import canonical_json
 from rlm.store.types import MemoryItem, Scope
@@ -16,12 +18,35 @@ NODE_COLUMNS = ("subtype", "content", "grams")
 NODE_WEIGHTS = (0.5, 1.0, 0.4)
 
 
+KIND_WORDS = {
+    "superlative": "most least highest lowest largest smallest biggest longest shortest oldest"
+    " newest earliest latest cheapest best worst top first last maximum minimum rank",
+    "count": "how many number of total amount sum average count",
+    "path": "how connected connection link linked related relation relationship between path chain",
+    "comparison": "compare comparison difference differ than versus more less which of two",
+    "negation": "no not without never none missing lacks except",
+    "listing": "list all every show name each which are",
+    "values": "value when where who what is the of",
+    "definition": "define definition meaning mean explain description what is a",
+}
+"""What questions of a kind say, in any domain: a memory is also found by the words of its kind."""
+_SAME_KIND = {"list": "listing", "describe": "definition"}
+
+
+def kind_words(task_types: Iterable[str]) -> str:
+    """The words of every kind among some task types: `count_instances` is a count."""
+    heads = (name.partition("_")[0] for name in task_types)
+    kinds = dict.fromkeys(_SAME_KIND.get(head, head) for head in heads)
+    return " ".join(KIND_WORDS[kind] for kind in kinds if kind in KIND_WORDS)
+
+
 def scope_words(scope: Scope) -> str:
-    """The words of a scope that a person may search for."""
+    """The words of a scope that a person may search for, or that a question of its kind has."""
     if not (scope.ontology or scope.task_types or scope.tools):
         return ""
     ontology = (scope.ontology,) if scope.ontology else ()
-    return " ".join((*ontology, *scope.task_types, *scope.tools))
+    words = (*ontology, *scope.task_types, *scope.tools, kind_words(scope.task_types))
+    return " ".join(word for word in words if word)
 
 
 def item_columns(item: MemoryItem) -> tuple[str, ...]:
@@ -39,5 +64,5 @@ def item_columns(item: MemoryItem) -> tuple[str, ...]:
 
 def item_text(item: MemoryItem) -> tuple[str, str]:
     """What is embedded: the words that say what a memory is for, and its content."""
-    head = f"{item.title} {item.description} {' '.join(item.tags)} {item.task_query or ''}"
-    return head, item.content
+    tags, kinds = " ".join(item.tags), kind_words(item.scope.task_types)
+    return f"{item.title} {item.description} {tags} {item.task_query or ''} {kinds}", item.content

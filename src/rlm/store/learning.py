@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TEXT_CHARS = 500
 TEXTS = ("kind", "curriculum_id", "task_id", "task_hash", "reason")
-FIELDS = (*TEXTS, "injected", "uses", "usage")
+FIELDS = (*TEXTS, "injected", "uses", "usage", "terms")
 """The keys of an artifact that are read."""
 
 
@@ -61,6 +61,8 @@ class LearningRow:
     reason: str | None = None
     tokens: int | None = None
     given: tuple[Given, ...] = ()
+    terms: tuple[str, ...] = ()
+    """The classes and properties that its queries needed."""
 
     @property
     def injected(self) -> tuple[Given, ...]:
@@ -77,7 +79,9 @@ def learning_row(
     texts: dict[str, Any] = {name: _text(artifact.get(name)) for name in TEXTS}
     tokens = _tokens(artifact.get("usage"))
     given = _given_memories(artifact, sorted(used, key=lambda use: (use[1], use[0])))
-    return LearningRow(**trajectory, **texts, tokens=tokens, given=given)
+    named = artifact.get("terms")
+    terms = tuple(t for t in named if isinstance(t, str)) if isinstance(named, list) else ()
+    return LearningRow(**trajectory, **texts, tokens=tokens, given=given, terms=terms)
 
 
 def _text(value: Any) -> str | None:

@@ -17,6 +17,7 @@ from pyoxigraph import Store
 
 from rlm.ontology import vocabulary as v
 from rlm.ontology.labels import Label, cut, definition_predicates, pick, tidy
+from rlm.ontology.meta.class_use import ClassUseThread
 from rlm.ontology.meta.schema_builder import (
     DeclaredTypes,
     read_classes,
@@ -49,7 +50,9 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     store recommend (vann). At most so many individuals are named."""
     reader = StoreReader(store)
     types = read_types(reader)
-    found = read_classes(reader, types) | read_properties(reader, types)
+    found = read_classes(reader, types)
+    use = ClassUseThread(store, reader, found["classes"], found["subs"])
+    found |= read_properties(reader, types)
     found |= read_deprecated(reader, types, found["kinds"])
     ontologies = sorted(types.ontologies)
     terms = found["classes"].keys() | found["properties"].keys() | types.ontologies
@@ -65,6 +68,7 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     titles = (labels["labels"][iri] for iri in ontologies if iri in labels["labels"])
     found |= labels
     found |= {
+        "class_use": use.found(),
         "comments": comments,
         "triple_count": sum(reader.pred_freq.values()),
         "subject_count": reader.subject_count,

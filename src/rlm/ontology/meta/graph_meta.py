@@ -82,6 +82,22 @@ class Individuals:
         return iter(self.sample)
 
 
+@dataclass(frozen=True, slots=True)
+class ClassUse:
+    """What the instances of a class have; numbers are of the `seen` ones of `instances`."""
+
+    instances: int
+    seen: int
+    properties: dict[str, tuple[int, str]]
+    """Property → how many have it, and the class or datatype of the values, '' if there is none or
+    several."""
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ClassUse:
+        have = {prop: (int(n), str(kind)) for prop, (n, kind) in data["properties"].items()}
+        return cls(int(data["instances"]), int(data["seen"]), have)
+
+
 @dataclass
 class GraphMeta:
     """Counts, terms, labels, hierarchy, domains and ranges of one graph."""
@@ -98,6 +114,8 @@ class GraphMeta:
     pred_freq: dict[str, int] = field(default_factory=dict)  # the machinery included
     individuals: Individuals = field(default_factory=Individuals)
     examples: dict[str, list[str]] = field(default_factory=dict)  # class → a few instances
+    # Main class → what its instances have, by use. All below it count (`class_use.py`).
+    class_use: dict[str, ClassUse] = field(default_factory=dict)
     labels: dict[str, list[Label]] = field(default_factory=dict)
     alternatives: dict[str, list[Label]] = field(default_factory=dict)
     comments: dict[str, str] = field(default_factory=dict)  # definition or comment, cut
@@ -222,15 +240,16 @@ class GraphMeta:
         said = telling_sentence(self.description)
         return f"{name}: {said}" if name and said else name or said
 
-    def counts(self) -> str:
-        """How many triples, classes, properties by kind, and individuals, in one line."""
-        kinds = Counter(self.kinds.values())
+    def counts(self, *, by_kind: bool = True) -> str:
+        """How many triples, classes, properties by the kind that is stated, and individuals, in one
+        line."""
+        kinds = Counter(kind for iri, kind in self.kinds.items() if iri not in self.guessed)
         named = [kind for kind in ("object", "datatype", "annotation") if kinds[kind]]
         split = ", ".join(f"{kinds[kind]} {kind}" for kind in named)
         return (
             f"{self.triple_count:,} triples{' (sampled)' if self.sampled else ''},"
             f" {len(self.classes):,} classes, {len(self.properties):,} properties"
-            f"{f' ({split})' if split else ''}, {self.individuals.count:,} individuals"
+            f"{f' ({split})' if split and by_kind else ''}, {self.individuals.count:,} individuals"
         )
 
     def summary(self) -> str:
@@ -259,6 +278,8 @@ class GraphMeta:
                 elif name in _LABELS:
                     pairs = ((iri, [(text, lang) for text, lang in v]) for iri, v in value.items())
                     values[name] = dict(pairs)
+                elif name == "class_use":
+                    values[name] = {iri: ClassUse.from_dict(use) for iri, use in value.items()}
                 elif name == "individuals":
                     values[name] = Individuals(value["count"], tuple(value["sample"]))
         except (AttributeError, KeyError, TypeError, ValueError) as exc:

@@ -4,13 +4,16 @@ The card goes into every prompt, so each line of its 600 characters has to earn 
 is (its own title and first sentence, unless that is about a working group or a licence), how large,
 the classes and properties that matter, the prefixes to write them with, and how its labels look.
 The constraints are domains and ranges of the properties that matter, one a line; what is disjoint;
-and the mistakes that this graph invites. Lists are cut between names, never inside one.
+and the mistakes that this graph invites. A graph with instances spends the room on what a query
+needs: for each main class how many there are, of which kinds, and which properties they have, with
+the kind of value and how many have it where not all do. Such lines begin in the card and go on in
+the constraints. Lists are cut between names, never inside one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from heapq import nsmallest
 from math import log1p
@@ -18,11 +21,16 @@ from typing import Any, TypeVar
 
 from rlm.ontology import vocabulary as v
 from rlm.ontology.labels import cut, is_opaque, pick, squeeze
-from rlm.ontology.meta.graph_meta import NONE, GraphMeta
-from rlm.ontology.terms import is_machinery, local_name, namespace
+from rlm.ontology.meta.graph_meta import NONE, ClassUse, GraphMeta
+from rlm.ontology.terms import WELL_KNOWN, is_machinery, local_name, namespace
 
 BUDGET = 600
-_TITLE_CHARS = 170
+_TITLE_CHARS, _SHORT_TITLE_CHARS = 170, 110
+_LEAST_INSTANCES = 10
+_SHORT_PREFIX = 3
+"""A prefix of so few characters is written out, so that names can be copied."""
+_USE_CHARS, _KINDS = 180, 30
+"""Of one main class, and of the kinds of it."""
 T = TypeVar("T")
 _STEP_BACK = 1.5
 _NAMING = frozenset((*v.LABELS, *v.ALTERNATIVES, *v.DEFINITIONS, *v.COMMENTS))
@@ -30,18 +38,131 @@ SCHEMA_CHARS = 400
 _MEMBERS = 4
 
 
-def sense_card(meta: GraphMeta, budget: int = BUDGET, lang: str | None = None) -> str:
-    """The card, never longer than `budget` characters."""
-    title, counts = cut(_title(meta), min(_TITLE_CHARS, max(budget, 0))), meta.counts()
+def sense_card(
+    meta: GraphMeta,
+    budget: int = BUDGET,
+    lang: str | None = None,
+    needs: Mapping[str, int] | None = None,
+) -> str:
+    """The card, never longer than `budget` characters. `needs`: how much a term is needed; what
+    instances have is told in that order."""
+    most = _SHORT_TITLE_CHARS if has_instances(meta) else _TITLE_CHARS
+    title = cut(_title(meta), min(most, max(budget, 0)))
+    counts = meta.counts(by_kind=not has_instances(meta))
     prefixes, labels = _prefixes(meta), _labels(meta, lang)
     fixed = [line for line in (title, counts, labels, prefixes) if line]
     room = budget - sum(len(line) + 1 for line in fixed)
+    if has_instances(meta) and (uses := _Uses(meta, lang, needs).lines(room)):
+        room -= sum(len(line) + 1 for line in uses)
+        others = (iri for iri in key_classes(meta, 30) if iri not in meta.class_use)
+        key = list_line("Key classes: ", (_name_term(meta, iri, lang) for iri in others), room - 1)
+        return join_lines([title, counts, prefixes, labels, key, *uses], budget)
     named = [_name_term(meta, iri, lang) for iri in key_classes(meta, 30)]
     classes = list_line("Key classes: ", named, room * 55 // 100)
     room -= len(classes) + 1 if classes else 0
     named = [_name_term(meta, iri, lang) for iri in key_properties(meta, 30)]
     properties = list_line("Key properties: ", named, room - 1)
     return join_lines([title, counts, classes, properties, prefixes, labels], budget)
+
+
+# -- what instances have
+
+
+def has_instances(meta: GraphMeta) -> bool:
+    """Whether a graph is about its instances. A vocabulary may hold its editors and examples."""
+    terms = len(meta.classes) + len(meta.properties)
+    own = sum(use.instances for iri, use in meta.class_use.items() if iri in meta.declared)
+    many = meta.individuals.count > 2 * terms
+    return bool(meta.class_use) and (many or own >= _LEAST_INSTANCES)
+
+
+class _Uses:
+    """The lines about the main classes."""
+
+    def __init__(
+        self,
+        meta: GraphMeta,
+        lang: str | None = None,
+        needs: Mapping[str, int] | None = None,
+    ) -> None:
+        names = _Names(meta)
+        is_long = len(names.prefix or "") > _SHORT_PREFIX
+        self._meta, self._lang = meta, lang
+        self._short: Callable[[str], str] = names if is_long else meta.curie
+        self._needs = needs or {}
+        self._classes = sorted(meta.class_use, key=lambda iri: -self._needed(iri))
+        self._named_alike = _is_named_alike(meta)
+        bare = f"no prefix: {names.prefix}:; " if is_long else ""
+        self.heading = f"Instances have ({bare}n: only n do; plain: text):"
+
+    def lines(self, room: int, start: int = 0, heading: str | None = None) -> list[str]:
+        """As many as fit below the heading, from one class on; [] where not one does."""
+        found = [self.heading if heading is None else heading]
+        room -= len(found[0])
+        for iri in self._classes[start:]:
+            line = self._line(iri, min(_USE_CHARS, room - 1))
+            if not line:
+                break
+            found.append(line)
+            room -= len(line) + 1
+        return found if len(found) > 1 else []
+
+    def _needed(self, iri: str) -> int:
+        """How much a class is needed, for itself, its kinds and what it has."""
+        below = (iri, *self._meta.closure(iri, self._meta.subs))
+        has = (self._needs.get(prop, 0) for prop in self._meta.class_use[iri].properties)
+        return sum(self._needs.get(each, 0) for each in below) + max(has, default=0)
+
+    def _line(self, iri: str, room: int) -> str:
+        meta, use = self._meta, self._meta.class_use[iri]
+        kinds = [sub for sub in meta.closure(iri, meta.subs) if meta.classes.get(sub)]
+        kinds.sort(key=lambda sub: (-self._needs.get(sub, 0), -meta.classes[sub], sub))
+        head = f"{self._name(iri)} {use.instances:,}"
+        if some := list_line("", (f"{self._name(k)} {meta.classes[k]:,}" for k in kinds), _KINDS):
+            head += f" ({some}{', …' if some.count(',') + 1 < len(kinds) else ''})"
+        props = [prop for prop in use.properties if not (self._named_alike and prop == v.LABELS[0])]
+        props.sort(key=lambda prop: -self._needs.get(prop, 0))
+        if not props:
+            return head if len(head) <= room else ""
+        return list_line(f"{head}: ", (self._property(prop, use) for prop in props), room)
+
+    def _name(self, iri: str) -> str:
+        label = pick(self._meta.labels.get(iri, ()), self._lang)
+        name = self._short(iri)
+        return f'{name} "{cut(label, 40)}"' if label and is_opaque(local_name(iri)) else name
+
+    def _property(self, prop: str, use: ClassUse) -> str:
+        """`homePort → Harbour 11`: what the values are, and how many have it; a share of a
+        sample."""
+        have, value = use.properties[prop]
+        said = self._name(prop)
+        if value.startswith(v.XSD):
+            kind = value.removeprefix(v.XSD)
+            said += f" {kind}" if kind != "string" else ""
+        elif value:
+            said += f" → {self._name(self._main_class(prop, value))}"
+        if have == use.seen:
+            return said
+        return (
+            f"{said} {have:,}"
+            if use.seen == use.instances
+            else f"{said} {100 * have // use.seen} %"
+        )
+
+    def _main_class(self, prop: str, value: str) -> str:
+        """The stated range, else the main class that a value is of, else its own class."""
+        stated = self._meta.rngs.get(prop, NONE)
+        if len(stated) == 1:
+            return stated[0]
+        above = [value, *self._meta.closure(value, self._meta.supers)]
+        return next((iri for iri in above if iri in self._meta.class_use), value)
+
+
+def _is_named_alike(meta: GraphMeta) -> bool:
+    """Whether every instance that was seen has an rdfs:label: then one line says it for all."""
+    return all(
+        use.properties.get(v.LABELS[0], (0,))[0] == use.seen for use in meta.class_use.values()
+    )
 
 
 def list_line(head: str, items: Iterable[str], room: int, separator: str = ", ") -> str:
@@ -77,14 +198,22 @@ def _name_term(meta: GraphMeta, iri: str, lang: str | None) -> str:
 
 
 def _prefixes(meta: GraphMeta) -> str:
-    """The prefixes of the terms above; the machinery's are known."""
-    spaces: dict[str, None] = {}
-    for iri in (*key_classes(meta, 12), *key_properties(meta, 12)):
-        spaces[namespace(iri)] = None
+    """The prefixes of the terms above and of instances; well-known ones by their name alone."""
+    terms = (*key_classes(meta, 12), *key_properties(meta, 12))
+    if has_instances(meta):
+        used = [prop for use in meta.class_use.values() for prop in use.properties]
+        things = [thing for iri in meta.class_use for thing in meta.examples.get(iri, ())]
+        terms = (*terms[:1], *things, *meta.class_use, *used, *terms)
+    spaces = dict.fromkeys(map(namespace, terms))
     named = reversed(meta.namespaces.items())
     by_space = {space: prefix for prefix, space in named if not is_machinery(space)}
-    known = (f"{by_space[space]}: <{space}>" for space in spaces if space in by_space)
-    return list_line("Prefixes: ", known, 130)
+    own = own_namespace(meta)
+    bound = [space for space in spaces if space in by_space]
+    known = [i for i in bound if has_instances(meta) and i != own and i in WELL_KNOWN.values()]
+    spelled = (f"{by_space[space]}: <{space}>" for space in bound if space not in known)
+    line = list_line("Prefixes: ", spelled, 130)
+    also = ", ".join(f"{by_space[space]}:" for space in known)
+    return f"{line}, {also}" if line and also and len(line) + len(also) < 158 else line
 
 
 def _labels(meta: GraphMeta, lang: str | None) -> str:
@@ -93,6 +222,9 @@ def _labels(meta: GraphMeta, lang: str | None) -> str:
     opaque = sum(is_opaque(local_name(iri)) for iri in terms)
     if not labelled and not meta.languages:
         return "Labels: none; search by local name" if terms else ""
+    if has_instances(meta) and _is_named_alike(meta):
+        spoken = (tag or "no language" for tag in list(meta.languages)[:4])
+        return f"Labels: all have rdfs:label, in {', '.join(spoken)}"
     tags = [f"{tag or 'no language'} {count:,}" for tag, count in list(meta.languages.items())[:4]]
     line = "Labels: " + ", ".join(tags)
     if len(meta.languages) > 4:
@@ -189,9 +321,18 @@ def own_namespace(meta: GraphMeta) -> str:
 # -- schema constraints
 
 
-def schema_constraints(meta: GraphMeta, budget: int = SCHEMA_CHARS) -> str:
+def schema_constraints(
+    meta: GraphMeta, budget: int = SCHEMA_CHARS, needs: Mapping[str, int] | None = None
+) -> str:
     """The lines, never longer than `budget` characters; empty when the schema says nothing."""
     names = _Names(meta)
+    if has_instances(meta):
+        uses = _Uses(meta, None, needs)
+        shown = sense_card(meta, needs=needs).partition(uses.heading)[2].count("\n")
+        mistakes = [line for line in list(_avoid(meta, names))[:2] if len(line) <= budget // 3]
+        room = budget - sum(len(line) + 1 for line in mistakes)
+        if more := uses.lines(room, shown, "More instances:"):
+            return join_lines([*more, *mistakes], budget)
     disjoint = list_line("Disjoint: ", _disjoint(meta, names), budget * 30 // 100, "; ")
     avoid = join_lines(list(_avoid(meta, names))[:2], budget * 45 // 100)
     tail = [line for line in (disjoint, *avoid.split("\n")) if line]

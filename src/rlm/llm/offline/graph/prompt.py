@@ -1,11 +1,11 @@
 """What `offline` reads out of its prompt when it is asked about an ontology: tools, procedures, and
 how far it is.
 
-The procedures stand below one heading of the system message, each as `### 1. Title`, a line that
-describes it, and its steps as list items. How far it is, it reads from its own replies (`# plan:
-graph …`) and from the one line that its programs print. That line is the first of the output of the
-first block; what else is there is not looked at, so that no text of an ontology, not even in an
-error, can pass itself off as it.
+The procedures stand below one heading of the system message, each as `### 1. Title [id]`, a line
+that describes it, and its steps as list items; one that did not fit is a title alone. How far it is, it reads
+from its own replies (`# plan: graph …`) and from the one line that its programs print. That line is
+the first of the output of the first block; what else is there is not looked at, so that no text of
+an ontology, not even in an error, can pass itself off as it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ TOOLS_NEEDED = ("sparql_query", "search_entity")
 RULES = "\n\nYou see only what you print"
 """What stands behind the list of tools."""
 
-_ENTRY = re.compile(r"### (\d{1,2})\. (.*\S)")
+_ENTRY = re.compile(r"### (\d{1,2})\. (.*?\S)(?: \[[0-9a-f]{16}\])?")
+STEPS = 3
+"""So many steps of a procedure are read; what follows is advice for a reader."""
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*\S)")
 _TOOL = re.compile(r"(?:^|`)([A-Za-z_]\w*)\(", re.MULTILINE)
 _STEP = re.compile(r"^# plan: graph ([a-z]+)(?: (\d+))?$", re.MULTILINE)
@@ -119,7 +121,9 @@ def entries_in(system: str) -> list[Entry]:
         if open_ and (match := _ENTRY.fullmatch(open_[0])):
             steps = [bullet[1] for line in open_[1:] if (bullet := _BULLET.match(line))]
             words = [line.strip() for line in open_[1:] if not _BULLET.match(line)]
-            found.append(Entry(int(match[1]), match[2], " ".join(words).strip(), tuple(steps)))
+            found.append(
+                Entry(int(match[1]), match[2], " ".join(words).strip(), tuple(steps[:STEPS]))
+            )
         open_.clear()
 
     for line in rest.split("\n"):

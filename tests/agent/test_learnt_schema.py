@@ -1,0 +1,54 @@
+"""What successful runs needed of a graph comes first in the card of the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlm import agent
+from rlm.learning.schema import learnt_terms
+from rlm.llm import ScriptedClient
+from rlm.ontology.open import open_engine
+
+HARBOUR = Path(__file__).parent.parent.parent / "ontology" / "harbour.ttl"
+QUERY = "SELECT ?x ?b WHERE { ?x harbour:mooredAt ?b . ?x harbour:builtIn ?y } ORDER BY ?y LIMIT 1"
+GOOD = '{"reason": "r", "missing": [], "confidence": "high", "is_success": true}'
+BAD = GOOD.replace("true", "false")
+
+
+def run(store, verdict=GOOD, **choices):
+    """One run of the query above; the system message that it got."""
+    code = f'```repl\nr = sparql_query("""{QUERY}""")\nprint(sparql_slice(r))\n```'
+    replies = [code, "FINAL(The oldest one lies at a berth.)", verdict, '{"items": []}', verdict]
+    client = ScriptedClient(replies, is_language_model=True)
+    agent.run("Which is the oldest vessel?", HARBOUR, store=store, client=client, **choices)
+    return client.calls[0][0]["content"]
+
+
+def craft(prompt):
+    (line,) = (line for line in prompt.splitlines() if line.startswith("WaterCraft 15"))
+    return line.partition(": ")[2].split(", ")
+
+
+def test_what_a_success_needed_comes_first_in_the_next_card(store):
+    assert craft(run(store))[0] == "homePort → Harbour"
+    assert craft(run(store))[:2] == ["mooredAt → Berth 5", "builtIn gYear 3"]
+    with open_engine(HARBOUR) as engine:
+        meta = engine.meta()
+    space = "https://example.org/harbour#"
+    assert learnt_terms(store, "harbour", meta) == {f"{space}mooredAt": 2, f"{space}builtIn": 2}
+    assert not learnt_terms(store, "prov", meta)
+    del meta.properties[f"{space}builtIn"]  # the file has changed since
+    assert learnt_terms(store, "harbour", meta) == {f"{space}mooredAt": 2}
+
+
+@pytest.mark.parametrize("choices", [{"verdict": BAD}, {"enable_extraction": False}])
+def test_what_failed_or_was_not_to_teach_changes_nothing(store, choices):
+    run(store, **choices)
+    assert craft(run(store))[0] == "homePort → Harbour"
+
+
+def test_without_recall_nothing_that_was_learnt_is_told(store):
+    run(store)
+    assert craft(run(store, recall=False))[0] == "homePort → Harbour"

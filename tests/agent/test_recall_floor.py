@@ -1,0 +1,100 @@
+"""What is injected: what is like the question, or of its kind; else nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rlm import agent
+from rlm.context import MEMORY_CHARS, MODEL_MEMORY_CHARS
+from rlm.errors import ConfigError
+from rlm.llm import ScriptedClient
+from rlm.store.types import MemoryItem, Scope
+
+HARBOUR = Path(__file__).parent.parent.parent / "ontology" / "harbour.ttl"
+
+
+def lesson(title, description, content, kind="", ontology=None, **more):
+    scope = Scope(ontology, (kind,) if kind else (), ("sparql_query",))
+    return MemoryItem(
+        title,
+        description,
+        content,
+        "success",
+        scope=scope,
+        confidence=0.6,
+        outcome="success",
+        **more,
+    )
+
+
+RANK = lesson(
+    "Rank components by price",
+    "When one end of a numeric property is wanted.",
+    "- bind class and price\n```sparql\nSELECT ?x WHERE { ?x a <class> ; pv:price ?p }\n"
+    "ORDER BY ?p LIMIT 1\n```",
+    "superlative",
+    "harbour",
+)
+OTHERS = [
+    lesson(
+        "Aggregate members of a class",
+        "For a figure per group.",
+        "- GROUP BY it",
+        "count",
+        "harbour",
+    ),
+    lesson(
+        "Read label and comment",
+        "For the sense of a term.",
+        "- describe it",
+        "definition",
+        "harbour",
+    ),
+    lesson("Bake bread", "For dough.", "- knead it"),
+]
+
+
+def prompt_of(question, store, **choices):
+    """The system message that a language model got, and what was injected."""
+    client = ScriptedClient(["FINAL(42)", "{}"] * 4, is_language_model=True)
+    result = agent.run(question, HARBOUR, store=store, client=client, **choices)
+    injected = [each["title"] for each in result.memories_used if each["injected"]]
+    return client.calls[0][0]["content"], injected
+
+
+def test_the_kind_of_a_question_is_met_in_other_words(store):
+    store.add_many([RANK, *OTHERS])
+    prompt, injected = prompt_of("Cheapest Oscillator", store)
+    assert injected[:1] == ["Rank components by price"]
+    assert f"### 1. Rank components by price [{RANK.memory_id}]" in prompt
+    assert "ORDER BY ?p LIMIT 1\n```" in prompt and "Uses: none" in prompt
+
+
+def test_where_nothing_fits_nothing_is_injected(store):
+    store.add_many([RANK, *OTHERS])
+    prompt, injected = prompt_of("Which language do the dockers speak at home?", store)
+    assert injected == [] and "## Relevant Prior" not in prompt and "Uses:" not in prompt
+
+
+def test_what_the_caller_said_of_the_kind_needs_no_likeness(store):
+    store.add_many([RANK, *OTHERS])
+    _, injected = prompt_of("Zzz qqq superlative?", store, task_types=("superlative",))
+    assert injected == ["Rank components by price"]
+
+
+@pytest.mark.parametrize(("chars", "whole"), [(None, True), (MEMORY_CHARS, False), (2_400, True)])
+def test_a_language_model_gets_a_long_lesson_whole_unless_told_otherwise(store, chars, whole):
+    assert MODEL_MEMORY_CHARS == 2_400
+    long = "\n".join(f"- step {n} of a long way to the cheapest oscillator" for n in range(30))
+    store.add(lesson("Find the cheapest oscillator", "For prices.", long))
+    prompt, _ = prompt_of("Which is the cheapest oscillator?", store, memory_chars=chars)
+    assert ("- step 29 of a long way" in prompt) is whole
+    assert ("Whole with mem_get(" in prompt) is not whole
+
+
+def test_a_number_of_characters_that_cannot_be_is_refused(store):
+    for chars in (-1, 20_001, True, "many"):
+        with pytest.raises(ConfigError, match="memory_chars is"):
+            agent.run("Which?", HARBOUR, store=store, memory_chars=chars)
