@@ -9,8 +9,10 @@ Of a long output the lines that share rare words with the answer stay, and its e
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from rlm.learning.artifact import choose_steps, describe_error, is_failed
@@ -144,7 +146,7 @@ class Evidence:
             found = self._show(kept)
             if len(render_data(found)) <= max(LEAST_CHARS, chars) or kept < 0.01:
                 return found
-            kept *= 0.85
+            kept *= 0.75
 
     def _show(self, kept: float) -> dict[str, Any]:
         places = choose_steps([bool(step.error) for step in self.steps])
@@ -157,7 +159,7 @@ class Evidence:
         if len(places) < len(self.steps):
             found["steps_left_out"] = len(self.steps) - len(places)
         for name, texts in self.more.items():
-            found[name] = [clip_ends(text, max(16, int(ERROR * kept))) for text in texts]
+            found[name] = [clip_ends(text, max(4, int(ERROR * kept))) for text in texts]
         found["final_answer"] = clip_ends(self.answer, max(80, int(ANSWER * kept)))
         if self.not_found:
             found["not_found"] = [clip_ends(text, 120) for text in self.not_found[:10]]
@@ -165,10 +167,10 @@ class Evidence:
 
     def _show_step(self, at: int, share: float) -> dict[str, Any]:
         def clip(text: str, most: int) -> str:
-            return clip_ends(text, max(16, int(most * share)))
+            return clip_ends(text, max(4, int(most * share)))
 
         def focus(text: str, most: int) -> str:
-            return focus_on(text, self.answer, max(16, int(most * share)))
+            return focus_on(text, self.answer, max(4, int(most * share)))
 
         return self.steps[at].show(clip, focus)
 
@@ -178,16 +180,11 @@ def focus_on(text: str, answer: str, most: int) -> str:
     share the rarest words with an answer, each in its place."""
     if len(text) <= most or most < LEAST_FOCUS:
         return clip_ends(text, most, tail=0.6)
-    text = text[-READ_CHARS:]
-    lines = [part for line in text.splitlines() for part in _pieces(line)]
-    wanted = {word for word in _words(answer) if word not in STOPWORDS}
-    held = [wanted & set(_words(line)) for line in lines]
-    rarity = {word: 1 / sum(word in words for words in held) for word in set().union(*held)}
-    order = sorted(range(len(lines)), key=lambda at: -sum(rarity[word] for word in held[at]))
+    lines, order = _rank_lines(text[-READ_CHARS:], answer)
     room = most * 3 // 4
     chosen = {0}
     for at in order:
-        if held[at] and room >= len(lines[at]):
+        if room >= len(lines[at]):
             chosen.add(at)
             room -= len(lines[at]) + len(GAP)
     end = max(most // 4, room)
@@ -203,9 +200,23 @@ def focus_on(text: str, answer: str, most: int) -> str:
     return clip_ends("\n".join(parts), most, tail=0.6)
 
 
+@lru_cache(maxsize=64)
+def _rank_lines(text: str, answer: str) -> tuple[list[str], list[int]]:
+    """The lines of a text, and the places of those that share words with an answer, best first."""
+    lines = [part for line in text.splitlines() or [text] for part in _pieces(line)]
+    wanted = {word for word in _words(answer) if word not in STOPWORDS}
+    held = [wanted & set(_words(line)) for line in lines]
+    counts = Counter(word for words in held for word in words)
+    order = sorted(
+        filter(held.__getitem__, range(len(lines))),
+        key=lambda at: -sum(1 / counts[word] for word in held[at]),
+    )
+    return lines, order
+
+
 def _pieces(line: str) -> Iterator[str]:
     """A long line in pieces, so that one of them can be shown."""
-    yield from (line[at : at + PIECE] for at in range(0, len(line), PIECE))
+    yield from (line[at : at + PIECE] for at in range(0, max(1, len(line)), PIECE))
 
 
 def _words(text: str) -> list[str]:
