@@ -172,9 +172,10 @@ class _Bar:
         console = Console(file=self._stream, markup=False, highlight=False)
         shown = Progress(console=console, transient=True)
         total = self._total() if callable(self._total) else self._total
-        self._task = shown.add_task(escape(plain(self._what)), total=total, completed=self._done)
+        self._task = shown.add_task(escape(plain(self._what)), total=total)
         shown.start()
         self._progress = shown
+        shown.update(self._task, completed=self._done)  # also what was done in the meantime
 
     def advance_to(self, done: int) -> None:
         self._done = done
