@@ -50,6 +50,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "memory import": ("{pack}",),
     "memory review": ("--approve", "{held}"),
     "memory stats": (),
+    "memory consolidate": ("--dry-run",),
     "memory train": ("--curriculum", "{lesson}", "--model", "offline"),
     "memory insights": (),
     "graph add": ("fact", "Snow is white"),
@@ -185,7 +186,13 @@ def keys(value: object) -> Iterator[str]:
         yield from keys(part)
 
 
-NO_MEMORY = ("memory review", "memory stats", "memory train", "memory insights")
+NO_MEMORY = (
+    "memory consolidate",
+    "memory review",
+    "memory stats",
+    "memory train",
+    "memory insights",
+)
 """Commands about memories that do not name one."""
 NO_NODE = ("graph copy",)
 

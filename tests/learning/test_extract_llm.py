@@ -189,7 +189,7 @@ def test_what_is_too_long_for_a_model_is_asked_in_little(learn, words):
     sizes = [
         sum(len(message["content"]) for message in body["messages"]) for body in (whole, little)
     ]
-    assert sizes[1] < 5_500 < 8_000 < sizes[0]
+    assert sizes[1] < 5_500 < 7_000 < sizes[0]
 
 
 def test_no_text_in_a_reply_is_without_bounds():

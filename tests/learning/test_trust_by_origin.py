@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from corpus_hostile import COPIED, PERSUADED, STEPS
+from corpus_hostile_notes import COPIED, PERSUADED, STEPS
 from corpus_ordinary import LESSONS, WORK
 
 from rlm import agent, open_store

@@ -18,6 +18,7 @@ from rlm.ontology.remote.engine import RemoteEngine
 from rlm.ontology.views.views import Views
 from rlm.store.open import open_store
 from rlm.tools import sparql_tools, view_tools
+from rlm.tools.sparql import Patterns
 
 pytestmark = pytest.mark.req("UT-12")
 
@@ -154,13 +155,14 @@ def test_every_form_of_query_has_its_handle(calls: tuple[Call, Call]) -> None:
         assert hints == ["there is no term example:Slop in this graph; did you mean example:Sloop?"]
 
 
-def test_a_pattern_of_a_query_at_an_endpoint_is_stored(boats: RemoteEngine, tmp_path: Path) -> None:
+def test_a_query_at_an_endpoint_waits_for_the_verdict(boats: RemoteEngine, tmp_path: Path) -> None:
+    asked, patterns = "SELECT ?x { ?x example:builtBy example:north }", Patterns()
     with open_store(tmp_path / "m.db", embedder="none") as memory, Store() as handles:
-        box = sparql_tools(boats, handles, Meter(), memory=memory).functions
-        said = box["sparql_query"]("SELECT ?x { ?x example:builtBy example:north }", explain=True)
-        [item] = memory.list_items()
-    assert said["pattern"] == f"stored as {item.memory_id}" and item.scope.ontology == "boats"
-    assert "?x example:builtBy $ENTITY_1" in item.content and "north" not in str(item)
+        box = sparql_tools(boats, handles, Meter(), memory=memory, patterns=patterns).functions
+        ref = box["sparql_query"](asked)
+        first = next(iter(box["sparql_slice"](ref)["rows"][0].values()))
+        assert not memory.list_items()
+    assert patterns.behind(str(first)) == (asked, True)
 
 
 def test_the_tools_work_in_the_repl(boats: RemoteEngine) -> None:

@@ -270,6 +270,9 @@ def consolidate(session: Session, dry_run: bool) -> None:
         for other in group.others
     ]
     document = {"dry_run": dry_run, "lessons": [group.to_dict() for group in found]}
+    if not rows:
+        session.show(document, "no two memories say the same")
+        return
     session.show_table(
         document, ("id", "title", "says what", "kept as"), rows, ("title", "kept as")
     )

@@ -138,7 +138,7 @@ class CallReading:
             return self._absent()
         entities, shown = self._entities(chosen), self._write_steps(chosen)
         kind = self._kind(shown)
-        if not kind.name or not shown or _is_special(kind, shown, entities):
+        if not kind.title or not shown or _is_special(kind, shown, entities):
             return None
         linker = self._linker(entities) if entities and chosen[0].tool not in LINKING else ""
         link = LINK.format(linker, "each" if len(entities) > 1 else "the") if linker else ""
