@@ -398,4 +398,4 @@ def test_consolidate_of_nothing_does_nothing(rlm: Run, db: str, add: Callable[..
     none = rlm("memory", "consolidate", "--db", db, "--json")
     assert (none.code, none.json["lessons"]) == (0, [])
     add()
-    assert rlm("memory", "consolidate", "--db", db).err == "0 memories archived\n"
+    assert rlm("memory", "consolidate", "--db", db).out == "no two memories say the same\n"
