@@ -42,7 +42,7 @@ Clip = Callable[[str, int], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunStep:
     """One block of code: what it called, what it printed, and whom it asked."""
 
     turn: int
@@ -80,7 +80,7 @@ class Evidence:
 
     task: str
     answer: str
-    steps: Sequence[Step] = ()
+    steps: Sequence[RunStep] = ()
     not_found: Sequence[str] = ()
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What else is shown."""
@@ -115,7 +115,7 @@ class Evidence:
     ) -> Evidence:
         """Of a run of which only the artifact is left (seed 001), and perhaps its calls."""
         steps = [
-            Step(
+            RunStep(
                 step["iteration"] if isinstance(step.get("iteration"), int) else 0,
                 str(step.get("action") or ""),
                 str(step.get("outcome") or ""),
@@ -124,7 +124,7 @@ class Evidence:
             if isinstance(step, Mapping)
         ]
         if calls:
-            steps.append(Step(0, calls=calls))
+            steps.append(RunStep(0, calls=calls))
         more: dict[str, Sequence[str]] = {}
         if errors := list(artifact.get("errors_encountered") or ())[:5]:
             more["errors"] = errors
@@ -223,9 +223,9 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def _step(turn: int, block: CodeBlock, calls: Sequence[ToolCall]) -> Step:
+def _step(turn: int, block: CodeBlock, calls: Sequence[ToolCall]) -> RunStep:
     error = describe_error(block) if is_failed(block) else ""
-    return Step(turn, block.code, block.result.stdout, error, calls, block.sub_calls)
+    return RunStep(turn, block.code, block.result.stdout, error, calls, block.sub_calls)
 
 
 def _show_call(call: ToolCall, clip: Clip) -> dict[str, Any]:
