@@ -269,6 +269,9 @@ class Attempt:
             *self._result_texts(),
         ]
         seen = set[str]().union(*map(numbers_in, texts))
+        for block in blocks:  # rows that were printed may be counted by eye, without their heading
+            lines = sum(bool(line.strip()) for line in block.result.stdout.splitlines())
+            seen |= {str(lines), str(max(0, lines - 1))}
         for call in map(self._with_rows, self.trace.calls):
             seen |= call.numbers | ({str(call.rows)} if call.rows is not None else set())
         keys = [

@@ -64,7 +64,7 @@ ontology and rdf, rdfs, owl, xsd and skos are bound: queries need no PREFIX line
 {tools}
 
 `r = sparql_query(...)` is a sequence of rows: `len(r)`, `for row in r`, `r[0]`, `r[10:20]`, \
-`r.where(col=value)`, `r.where(lambda row: ...)`, `r.group(col)` (rows for each value), \
+`r.where(col=value)`, `r.where(lambda row: ...)`, `r.group(col)` (how many rows have each value), \
 `r.distinct(col)`, `r.sample(5)`, `r.columns`. A row is a dict, as in the example. IRIs and texts \
 are in Turtle notation and fit into the next query as they are; numbers are Python numbers; a \
 variable that is unbound in a row has no key, so use `row.get("label")`."""
