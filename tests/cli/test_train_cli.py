@@ -140,7 +140,7 @@ def test_ctrl_c_says_how_to_go_on_and_kill_loses_nothing_that_was_done(
         assert int(first.split("/")[0]) == done + 1, "it goes on where it was"
         assert "Traceback" not in rest
         if number == signal.SIGINT:
-            assert "the same options, goes on where it was" in rest
+            assert "the same options, continues where it was" in rest
         with open_store(db, embedder="none") as store:
             kept = [row for row in store.learning_rows() if row.reason != "interrupted"]
         assert len(kept) >= done + 2, (first, second)
