@@ -61,8 +61,6 @@ _HEADING = re.compile(r"^ {0,3}#{1,6}\s+")
 _RULE = re.compile(r"\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,})")
 LINE_CHARS = 300
 """Of a description, in the line of a memory that is not shown whole."""
-TITLE_CHARS = 45
-TITLE_WORDS = 10
 STEPS = 3
 
 
@@ -371,14 +369,6 @@ def fit(lines: Iterable[str], most: int) -> str:
 def is_shown_whole(item: MemoryItem) -> bool:
     """Whether it is whole in every prompt that has it first."""
     return bool(bullets(item.content)) and len(_whole_entry(1, item)) <= MEMORY_CHARS
-
-
-def short_title(text: str) -> str:
-    """At most 10 words and 45 characters, cut at a word."""
-    words = " ".join(text.split()).rstrip(".!? ").split(" ")[:TITLE_WORDS]
-    while len(words) > 1 and len(" ".join(words)) > TITLE_CHARS:
-        words.pop()
-    return " ".join(words)[:TITLE_CHARS]
 
 
 def list_steps(steps: list[str]) -> str:

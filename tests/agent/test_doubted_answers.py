@@ -45,6 +45,12 @@ def test_a_number_that_was_not_seen_is_told_once_and_repaired(store):
     assert "31 was in no result" in told(client, 2)
 
 
+def test_rows_that_were_printed_may_be_counted_by_eye(store):
+    code = "```repl\nprint('ships:')\nfor name in ('a', 'b', 'c'):\n    print(name)\n```"
+    result, _ = ask(store, code, "FINAL(There are 3.)", verdict(), enable_extraction=False)
+    assert result.iterations == 2
+
+
 def test_the_next_answer_is_taken_as_it_is_and_the_judge_knows(store):
     result, client = ask(
         store, COUNT, "FINAL(31)", "FINAL(31)", verdict(False), enable_extraction=False
