@@ -11,7 +11,7 @@ from rlm.errors import ModelBadReply, ModelRateLimited, ModelUnavailable
 from rlm.learning.evidence import CHARS, Evidence
 from rlm.learning.grounding import NO_EVIDENCE
 from rlm.learning.judge import judge_trajectory, read_judgment
-from rlm.learning.prompts import CHECKED, judge_messages
+from rlm.learning.prompts import CHECKED, EXPECTED, judge_messages
 from rlm.learning.verify import Verdict
 from rlm.llm import ScriptedClient, Usage
 from rlm.llm.offline.client import OfflineClient
@@ -99,6 +99,27 @@ def test_the_tasks_own_verdict_wins_over_the_model_and_over_grounding():
     found = judge_trajectory(GOOD, client=client, grounding=[], verdict=WRONG)
     assert (found.is_success, found.confidence, found.missing) == (False, "high", ["prov:A"])
     assert not client.calls
+
+
+OPEN = Verdict(
+    False, "1 not expected: prov:used", extra=["prov:used"], open=True, expected=["prov:Activity"]
+)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_an_answer_that_only_a_reader_can_compare_is_compared_by_the_model(right):
+    """A capable model says by which property it found the answer: that is no further answer."""
+    client = model(said(right, reason="It gives prov:Activity."))
+    found = judge_trajectory(GOOD, client=client, grounding=[], verdict=OPEN)
+    asked = client.calls[0][-1]["content"]
+    assert found.is_success is right
+    assert '"expected": [\n  "prov:Activity"\n ]' in asked and EXPECTED in asked
+
+
+@pytest.mark.parametrize("client", [None, OfflineClient()])
+def test_without_a_reader_such_an_answer_fails(client):
+    found = judge_trajectory(GOOD, client=client, grounding=[], verdict=OPEN)
+    assert found.is_success is False and "prov:used" in found.reason
 
 
 def test_what_was_not_seen_fails_and_is_listed():

@@ -182,6 +182,17 @@ def test_values_that_are_no_iris_compare_by_their_text(check):
     )
 
 
+def test_an_explanation_leaves_open_what_a_missing_term_decides(check):
+    by = "prov:Person, prov:Organization and prov:SoftwareAgent, by prov:wasAssociatedWith"
+    found = check(by)
+    assert (found.ok, found.open, found.expected) == (False, True, sorted(NAMES))
+    assert not check("prov:Person and prov:Organization, by prov:wasAssociatedWith").open
+    none = check("None. prov:Person is only the range of prov:actedFor.", NO_SUBS)
+    assert (none.ok, none.open) == (False, True)
+    assert check("It depends", "ASK { prov:Person a owl:Class }", "boolean").expected == ["yes"]
+    assert not check("There are 4", "SELECT (3 AS ?n) {}", "count").open
+
+
 def test_contains_all_forgives_what_is_more(check):
     assert check(
         "prov:Person, prov:Organization, prov:SoftwareAgent, prov:Plan", compare="contains_all"

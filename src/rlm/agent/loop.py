@@ -129,7 +129,7 @@ class AgentRun:
             attempts.append(last)
             _ask_and_judge(last, self.spec.on_step)
             ended = last.result.interrupted or last.result.error is not None
-            if ended or (last.verdict is not None and last.verdict.ok):
+            if ended or (last.verdict is not None and last.succeeded):
                 return  # another attempt can gain nothing
 
     def _attempt(self, *, skip: int = 0, hint: str = "", number: int = 0) -> Attempt:

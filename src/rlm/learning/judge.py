@@ -2,10 +2,12 @@
 about what they leave open.
 
 In this order: a run that did not converge fails; an answer that says it has none fails; the task's
-own verdict decides, either way; an answer with an IRI that no evidence has fails. What is left, a
-model judges by the evidence: JSON by schema, temperature 0, one more try when its reply cannot be
-read. A judge that cannot decide, cannot be read or cannot be reached leaves the run unjudged:
-`is_success` is None, and the run teaches nothing. With no language model the checks alone decide.
+own check decides, either way, unless only a reader can tell what the answer says beside the
+expected (`Verdict.open`): then a model compares the two. An answer with an IRI that no evidence has
+fails. What is left, a model judges by the evidence: JSON by schema, temperature 0, one more try
+when its reply cannot be read. A judge that cannot decide, cannot be read or cannot be reached
+leaves the run unjudged: `is_success` is None, and the run teaches nothing. With no language model
+the checks alone decide.
 """
 
 from __future__ import annotations
@@ -39,12 +41,14 @@ def judge_trajectory(
     gave: [] when all is grounded, None when nobody looked. `verdict` is that of the task's own
     check, if it has one. What the judge's model used is added to `usage`. Never raises for what a
     model does."""
-    found = _by_rule(artifact, grounding, verdict)
+    reads = client is not None and is_language_model(client)
+    expected = verdict.expected if verdict is not None and verdict.open and reads else []
+    found = _by_rule(artifact, grounding, None if expected else verdict)
     if found is not None:
         return found
-    if client is not None and is_language_model(client):
+    if client is not None and reads:
         shown = evidence or Evidence.of_artifact(artifact, ns)
-        return _by_model(shown, client, usage, checked=grounding is not None)
+        return _by_model(shown, client, usage, checked=grounding is not None, expected=expected)
     if grounding is None:
         return _unjudged("nobody looked whether the answer is grounded, and there is no judge")
     return Judgment(True, "the run converged and everything that the answer names was seen", MEDIUM)
@@ -99,10 +103,16 @@ def _unjudged(why: str) -> Judgment:
 
 
 def _by_model(
-    evidence: Evidence, client: Client, usage: Usage | None, *, checked: bool
+    evidence: Evidence,
+    client: Client,
+    usage: Usage | None,
+    *,
+    checked: bool,
+    expected: Sequence[str] = (),
 ) -> Judgment:
     def build(share: float) -> list[Message]:
-        return judge_messages(evidence.show(int(CHARS * share)), checked=checked)
+        data = evidence.show(int(CHARS * share))
+        return judge_messages(data, checked=checked, expected=expected)
 
     try:
         return ask_json(

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rlm.learning.json_request import object_schema
 from rlm.llm import Message
 from rlm.store.sanitize import clean_text
 from rlm.store.secrets import scrub
-
-if TYPE_CHECKING:
-    pass
 
 GAP = " […] "
 
@@ -70,6 +67,11 @@ NOT_FOUND = CHECKED + (
     "What the data lists as not_found was nowhere: it is unsupported, unless it follows from what"
     " the steps show, as a sum or a share does. "
 )
+EXPECTED = (
+    "The right answer to the task is known: the data has it as expected. Judge by it: the run"
+    " succeeded if the answer gives this and nothing else as the answer. What it names beside it to"
+    " explain itself, such as what it looked at or by which property, is no further answer. "
+)
 
 JUDGE_REPAIR = """\
 That was not the JSON object that was asked for ({problem}). Judge the same run again by the same \
@@ -87,10 +89,15 @@ _ANGLES = "<>‹›«»≪≫⋖⋗〈〉⟨⟩⟪⟫《》﹤﹥＜＞❮❯❰
 _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in _ANGLES}
 
 
-def judge_messages(data: Mapping[str, Any], *, checked: bool = False) -> list[Message]:
-    """The prompt for one run, of which `data` is the evidence; `checked`: somebody compared it."""
-    opened, text, closed = mark_data(data)
+def judge_messages(
+    data: Mapping[str, Any], *, checked: bool = False, expected: Sequence[str] = ()
+) -> list[Message]:
+    """The prompt for one run, of which `data` is the evidence; `checked`: somebody compared it.
+    `expected` is the right answer, where the task has one."""
+    shown = {**data, "expected": list(expected)} if expected else data
+    opened, text, closed = mark_data(shown)
     said = (NOT_FOUND if data.get("not_found") else ALL_FOUND) if checked else ""
+    said = EXPECTED + said if expected else said
     ask = JUDGE_ASK.format(opened=opened, data=text, closed=closed, checked=said)
     return [{"role": "system", "content": JUDGE_SYSTEM}, {"role": "user", "content": ask}]
 

@@ -72,6 +72,11 @@ class Verdict:
     reason: str
     missing: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
+    open: bool = False
+    """Nothing that was expected is missing, but what else the answer says can be told apart only
+    by somebody who reads it: an explanation, or further answers. Where nobody can, it fails."""
+    expected: list[str] = field(default_factory=list)
+    """What a reader compares an open answer with."""
 
 
 def check_verify(verify: Verify, engine: Engine) -> int:
@@ -99,6 +104,9 @@ def check_answer(
     if not expected.values.iris and not expected.values.texts:
         return _empty(given)
     return _compare_names(given, expected.values, exactly=verify.compare == "set")
+
+
+NOTHING = "nothing: there is no such thing"
 
 
 # -- what is expected
@@ -270,16 +278,20 @@ def _compare_names(given: _Given, expected: Values, *, exactly: bool) -> Verdict
         said.append(f"{number} of {wanted} missing: {', '.join(missing_names[:5])}")
     if extra or others:
         said.append(f"{len(extra) + len(others)} not expected: {', '.join(extra_names[:5])}")
-    return Verdict(False, "; ".join(said), missing_names, extra_names)
+    wanted_names = cap_names([*given.short_names(expected.iris), *sorted(expected.texts)])
+    reads = not missing and not lost
+    return Verdict(False, "; ".join(said), missing_names, extra_names, reads, wanted_names)
 
 
 def _empty(given: _Given) -> Verdict:
     extra = given.short_names(given.drop_asked(given.iris - given.vocabularies))
     if extra:
-        return Verdict(False, "nothing is expected, but the answer names terms", extra=extra)
+        why = "nothing is expected, but the answer names terms"
+        return Verdict(False, why, extra=extra, open=True, expected=[NOTHING])
     if says_none(given.answer):
         return Verdict(True, "there is nothing to name and the answer says so")
-    return Verdict(False, "there is nothing to name, but the answer does not say so")
+    why = "there is nothing to name, but the answer does not say so"
+    return Verdict(False, why, open=True, expected=[NOTHING])
 
 
 def _absent(given: _Given, queried: set[str]) -> Verdict:
@@ -287,10 +299,12 @@ def _absent(given: _Given, queried: set[str]) -> Verdict:
     iris = {iri for iri in iris if not iri.startswith((RDF, RDFS, OWL))}
     extra = given.short_names(given.drop_asked(iris, fuzzy=False))
     if extra:
-        return Verdict(False, "the thing does not exist, but the answer names terms", extra=extra)
+        why = "the thing does not exist, but the answer names terms"
+        return Verdict(False, why, extra=extra, open=True, expected=[NOTHING])
     if begins_with_none(given.answer) if queried else says_absent(given.answer):
         return Verdict(True, "the answer says that there is no such thing, as is the case")
-    return Verdict(False, "the thing does not exist, but the answer does not say so")
+    why = "the thing does not exist, but the answer does not say so"
+    return Verdict(False, why, open=True, expected=[NOTHING])
 
 
 def _terms_of(verify: Verify, meta: GraphMeta) -> set[str]:
@@ -309,7 +323,8 @@ def _count(given: _Given, expected: Decimal) -> Verdict:
     found = numbers_given(given.answer, given.question, fraction=bool(expected % 1))
     wanted = [str(expected)]
     if not found:
-        return Verdict(False, f"the answer gives no plain number; it is {expected}", wanted)
+        why = f"the answer gives no plain number; it is {expected}"
+        return Verdict(False, why, wanted, open=True, expected=wanted)
     if any(_is_number(number, expected) for number in found):
         return Verdict(True, f"the number is {expected}")
     why = f"the number is {expected}, the answer says {found[0]}"
@@ -328,7 +343,8 @@ def _boolean(given: _Given, expected: bool) -> Verdict:
     word = "yes" if expected else "no"
     found = truth_of(given.answer)
     if found is None:
-        return Verdict(False, f"the answer says neither yes nor no; it is {word}", [word])
+        why = f"the answer says neither yes nor no; it is {word}"
+        return Verdict(False, why, [word], open=True, expected=[word])
     if found == expected:
         return Verdict(True, f"it is {word}, as the answer says")
     return Verdict(False, f"it is {word}, the answer says {'yes' if found else 'no'}", [word])
