@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rlm import agent
+from rlm.learning.verify import Verify
 from rlm.llm import ScriptedClient
 from rlm.store.types import MemoryItem, Scope
 
@@ -54,6 +55,40 @@ def test_only_what_a_model_says_that_it_followed_moves(store, says, answer, conf
     item = store.get(memory_id)
     assert item.confidence == pytest.approx(confidence)
     assert (item.success_count, item.failure_count) == counts
+
+
+SUBS = "SELECT ?x WHERE { ?x rdfs:subClassOf prov:Agent FILTER(isIRI(?x)) }"
+NAMED = "FINAL(prov:Organization, prov:Person and prov:SoftwareAgent)"
+LOOKS = f"```repl\nprint(sparql_query('{SUBS}'))\n```"
+
+
+def ask_prov(store, first, **choices):
+    """One run whose answer passes its own check; it teaches nothing new."""
+    client = ScriptedClient([first, NAMED, '{"items": []}'], is_language_model=True)
+    verify = Verify(SUBS, "set")
+    asked = "What are the subclasses of Agent?"
+    return agent.run(asked, PROV, store=store, client=client, verify=verify, **choices)
+
+
+@pytest.mark.parametrize(
+    ("says", "trust"), [("Uses: 1\n", "trusted"), ("Uses: none\n", "unverified")]
+)
+def test_a_lesson_is_trusted_once_a_run_that_followed_it_was_verified(store, says, trust):
+    memory_id = kept(store, "List the subclasses of a class such as Agent", ontology="prov")
+    assert store.get(memory_id).trust == "unverified"
+    ask_prov(store, says + LOOKS)
+    assert store.get(memory_id).trust == trust
+
+
+def test_a_replay_credits_nothing_again(store, tmp_path):
+    memory_id = kept(store, "List the subclasses of a class such as Agent", ontology="prov")
+    tape = tmp_path / "tape.jsonl"
+    ask_prov(store, "Uses: 1\n" + LOOKS, record=tape)
+    once = store.get(memory_id).confidence
+    assert once == pytest.approx(0.7)
+    verify, asked = Verify(SUBS, "set"), "What are the subclasses of Agent?"
+    agent.run(asked, PROV, store=store, replay=tape, verify=verify)
+    assert store.get(memory_id).confidence == once
 
 
 def test_a_run_that_is_to_learn_nothing_leaves_every_memory_as_it_was(store):
