@@ -2,8 +2,8 @@
 
 Trust goes by origin (SECURITY.md has the table). A run's own lesson is recalled, unverified, when
 it is one: its steps begin with a verb of reading or a call, name what a run has (a tool, a query, a
-variable, a term, rows, passages), lead to no other server, file or command, give no name or number
-that an answer could be, and repeat nothing that the run read.
+variable, a term, rows, passages), lead to no other server, file or command, give no number that
+an answer could be, and repeat nothing that the run read.
 
 A model's note may be of any trade as long as the run has read nothing that others wrote: then the
 words are the model's or those of the person it works for. After that it has to pass as a lesson.

@@ -30,9 +30,8 @@ PART_LETTERS = 10
 SAME_STEMS = 4
 """A sentence says what one of the data says when they share so many telling words; one less where
 that sentence says what to do."""
-SAME_SHARE = 0.8
-"""… and so many of its telling words are among them; `DIRECTED_SHARE` where it says what to do."""
-DIRECTED_SHARE = 0.7
+SAME_SHARE = 0.75
+"""… and so many of its telling words are among them, or all where there are fewer."""
 COMPARED_CHARS = 500_000
 """How much of the data is compared in this way; it takes a second a million."""
 UNSPACED_LETTERS = 10
@@ -154,7 +153,7 @@ _SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+|[\"{}\[\]]|\\n")
 
 def _says_same(found: frozenset[str], known: frozenset[str], directs: bool) -> bool:
     shared = len(found & known)
-    share = 1.0 if len(found) < SAME_STEMS else DIRECTED_SHARE if directs else SAME_SHARE
+    share = SAME_SHARE if len(found) >= SAME_STEMS else 1.0
     return shared >= SAME_STEMS - directs and shared >= share * len(found)
 
 
@@ -203,8 +202,7 @@ _MARKS = (
     r"(?-i:\[(?:SYSTEM|ADMIN|MEMORY|CONVERSATION|CONTEXT|DEVELOPER|ASSISTANT)\b[^\]\n]{2,80}\])",
     r"(?-i:<<[A-Z ]{6,}>>|^\W*(?:BEGIN|END) (?:SYSTEM|PROMPT|INSTRUCTIONS?|CONTEXT|DATA)\b)",
     rf"[\"']role[\"']\s*:\s*[\"'](?:{_ROLES}|user|tool)[\"']",
-)
-_HIDDEN = (
+    # pictures that carry something away, comments that are not shown
     r"!\[[^\]]*\]\([^)]*[?$={]|<\s*img\b[^>]*src\s*=[^>]*[?${]|[\"'(]javascript:",
     r"<!--(?:\s*[\w':,.-]+){5,}",
 )
@@ -217,15 +215,8 @@ _FETCHED = (
 )
 
 
-def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE | re.MULTILINE)
-
-
-_SIGNS = (
-    ("plays a role of the prompt", _any_of(_MARKS)),
-    ("shows a picture or hides a comment", _any_of(_HIDDEN)),
-)
-_FETCHES = _any_of(_FETCHED)
+_MARK = re.compile("|".join(_MARKS), re.IGNORECASE | re.MULTILINE)
+_FETCHES = re.compile("|".join(_FETCHED), re.IGNORECASE)
 _SPELLED = re.compile(r"(?<![^\W_])(?:[^\W\d_][\s.,_*·•|/\\-]{1,3}){5,}[^\W\d_](?![^\W_])")
 _MIXED = re.compile(r"[^\W\d_]{3,}")
 
@@ -295,9 +286,8 @@ def suspicious(text: str, *, quoted: bool = True) -> str:
         return "holds coded text"
     said = text if quoted else _QUOTED.sub(" ", text)
     shown = html.unescape(re.sub(r"\\u00([0-7][0-9a-f])", lambda code: chr(int(code[1], 16)), said))
-    for reason, sign in _SIGNS:
-        if sign.search(said) or sign.search(shown):
-            return reason
+    if _MARK.search(said) or _MARK.search(shown):
+        return "holds marks of a prompt, a live picture or a hidden comment"
     if _FETCHES.search(text):
         return "fetches code and runs it"
     return "speaks to whoever reads it" if _ADDRESSED.search(words_of(said)) else ""
