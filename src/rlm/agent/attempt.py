@@ -98,10 +98,16 @@ class Attempt:
         """Every tool that this run has something for."""
         repeats, session = self.repeats, self.trajectory.trajectory_id
         memory = self.store if self.spec.memory_tools else None
+        prefixes = None if self.graph is None else self.graph.meta.prefixes
         box = ctx_tools(self.handles, self.meter)
         if memory is not None:
             box = box | memory_tools(
-                memory, self.meter, session=session, recalled=repeats, question=self.query
+                memory,
+                self.meter,
+                session=session,
+                recalled=repeats,
+                question=self.query,
+                prefixes=prefixes,
             )
             box = box | learned_tools(
                 memory,
@@ -111,7 +117,7 @@ class Attempt:
                 recalled=repeats,
                 ontology=None if self.graph is None else self.graph.name,
                 trace=self.trace,
-                prefixes=None if self.graph is None else self.graph.meta.prefixes,
+                prefixes=prefixes,
                 held=self.held,
             )
             if not self.spec.enable_extraction:  # the memories are to stay as they are

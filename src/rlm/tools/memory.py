@@ -2,8 +2,8 @@
 a little of it.
 
 What a model stores is marked as such (`origin` repl, `trust` unverified): it is recalled, but is no
-person's word. What repeats a text that the run has read, or speaks to whoever recalls it, goes into
-quarantine: the model may have it from a text that it was shown.
+person's word. Once the run has read what others wrote, it has to be a lesson of a run, or it goes
+into quarantine: the model may have it from a text that it was shown (`learning/gates.py`).
 
 A memory that quotes a memory would grow in weight each time it is recalled, so what a model stores
 is compared with what it was given. Case, spacing and punctuation aside, some sixty letters in a row
@@ -13,7 +13,7 @@ that were recalled are too much, and so is a text that is little else than a sho
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rlm.errors import LimitExceeded, NotFound, ValidationError
@@ -71,11 +71,13 @@ def memory_tools(
     recalled: RecalledTexts | None = None,
     foreign: Iterable[str] = (),
     question: str = "",
+    prefixes: Mapping[str, str] | None = None,
 ) -> Toolbox:
     """The memory tools of one run; `session` is stamped on what is stored. What other tools return
-    is known from the meter; `foreign` is what else the run was shown that others wrote."""
+    is known from the meter; `foreign` is what else the run was shown that others wrote. `prefixes`
+    are those of its ontology, whose names a lesson about it may hold."""
     meter.seen.extend(foreign)
-    gate = Gate(foreign=meter.seen, question=question)
+    gate = Gate(foreign=meter.seen, question=question, prefixes=prefixes or {})
     tools = _Memory(backend, session, recalled or RecalledTexts(), gate)
     return Toolbox.of(
         meter,
@@ -175,8 +177,8 @@ class _Memory:
             trust="unverified",
             origin=ORIGIN,
         )
-        parts = (title, description, content, *item.tags, domain or "")
-        if why := self._gate.note_reason(map(str, parts)):
+        texts = (title, description, *item.tags)
+        if all(isinstance(text, str) for text in texts) and (why := self._gate.note_reason(item)):
             item.trust, item.provenance = "quarantined", {QUARANTINE_REASON: why}
         with self._lock:
             if self._adds >= ADDS_PER_RUN:
