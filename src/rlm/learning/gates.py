@@ -26,6 +26,7 @@ from typing import Protocol
 from rlm.context import bullets
 from rlm.errors import RLMError, ValidationError
 from rlm.learning.suspicion import (
+    CLAUSE,
     READING,
     REPEATS_DATA,
     ForeignText,
@@ -85,7 +86,7 @@ _SPAN = re.compile(r"`([^`]*)`")
 _FENCED = re.compile(r"^[ \t]*```([^\n`]*)\n(.*?)^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
 _QUERY = re.compile(r"sparql_query\(\s*(\"\"\"|'''|\"|')(.*?)\1\s*(?=[,)])", re.DOTALL)
 _NARRATION = re.compile(
-    r"\b(?:I|we|he|she|they|the (?:agent|model|assistant|run|user|system|planner))\s+"
+    r"\b(?:I|we|the (?:agent|model|assistant|run|user|system|planner))\s+"
     r"(?:then |first |also |next |finally |successfully |was |were |had |have |has )*"
     r"(?:\w+ed|found|ran|got|made|gave|took|went|saw|wrote|did|was|were|had|chose|began|told)\b"
     r"|\bthe question (?:was|asked)\b|\bthe (?:final )?(?:answer|result) (?:was|were)\b"
@@ -198,7 +199,8 @@ class Gate:
             if "(" in code or "{" in code:
                 content = content.replace(code, "\n".join(_LITERAL.findall(code)))
         parts = (content, item.title, item.description, *item.tags, *item.scope.task_types)
-        return REPEATS_DATA if self.foreign.repeats("\n".join(parts)) else ""
+        own = item.scope.ontology is not None
+        return REPEATS_DATA if self.foreign.repeats("\n".join(parts), of_graph=own) else ""
 
     def _calls(self, item: MemoryItem) -> str:
         """Calls of what is not there, and queries that may not run."""
@@ -320,7 +322,6 @@ def _find_retelling(item: MemoryItem) -> str:
     return "retells a run instead of saying what to do" if retells else ""
 
 
-_CLAUSE = re.compile(r"[.;:,!?()–—]\s+|\s[-–—]\s|\n|\b(?:and|then|but|or|so)\b")
 _KEYWORDS = (
     r"(?:SELECT|ASK|WHERE|FILTER|OPTIONAL|VALUES|MINUS|UNION|BIND|COUNT|SUM|AVG|MIN|MAX|STR|LANG"
     r"|DISTINCT|ORDER BY|GROUP BY|LIMIT|OFFSET|HAVING|COALESCE|IRI|IRIs)"
@@ -340,7 +341,7 @@ def _tells(step: str) -> bool:
         return bool(_OF_RUN.search(step))
     if _CALLED.search(step):
         return True
-    for clause in _CLAUSE.split(step):
+    for clause in CLAUSE.split(step):
         first = re.match(r"[\W\d]*([A-Za-z']+)", clause)
         if _OF_RUN.match(clause.lstrip(" -*([")) or (first and first[1].casefold() in READING):
             return True
@@ -366,7 +367,7 @@ _REACHES = re.compile(
 )
 _QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'(?!\w)|\[[^\]\n]*\]|\([^()\n]*\)|<[^>\n]*>")
 _NUMBER = re.compile(
-    r"(?<![\w.:#$-])\d{2,}(?![\w:-])(?! ?(?:%|\w{3,}s\b|or more|or fewer|each))"  # 20 rows
+    r"(?<![\w.:#$/*+-])\d{2,}(?![\w:-])(?! ?(?:%|\w{3,}s\b|or more|or fewer|each))"  # 20 rows
 )
 _SIZED = re.compile(
     r"\b(?:limit|first|last|top|at most|at least|up to|by|than|of|every|about|above|below|under"

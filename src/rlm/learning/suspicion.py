@@ -115,32 +115,41 @@ class ForeignText:
         self._texts = texts if isinstance(texts, list) else list(texts)
         self._read = 0
         self._folded: list[str] = []
-        self._stems: list[tuple[frozenset[str], bool]] = []
+        self._addressed: list[str] = []
+        self._stems: list[tuple[frozenset[str], bool, bool]] = []
         self._room = COMPARED_CHARS
 
     def __bool__(self) -> bool:
         return any(text.strip() for text in self._texts)
 
-    def repeats(self, text: str) -> bool:
+    def repeats(self, text: str, *, of_graph: bool = False) -> bool:
         """Whether a text repeats a run of words, or a whole sentence, that stands in one of them,
-        or says in other order what a sentence of theirs says."""
+        or says in other order what a sentence of theirs says. What is kept `of_graph` may say what
+        the graph says of itself: it is recalled only where that stands anyway. What may speak to
+        the reader of the graph it may not repeat."""
         self._fold()
-        if any(probe in known for probe in _probes(text) for known in self._folded):
+        known = self._addressed if of_graph else self._folded
+        if any(probe in each for probe in _probes(text) for each in known):
             return True
         told = [found for part in _SENTENCE.split(text) if (found := _stems(part))]
         return any(
-            _says_same(found, known, directs) for found in told for known, directs in self._stems
+            _says_same(found, stems, directs)
+            for found in told
+            for stems, directs, addressed in self._stems
+            if addressed or not of_graph
         )
 
     def _fold(self) -> None:
         new, self._read = self._texts[self._read :], len(self._texts)
         self._folded += [folded for text in new if (folded := letters(text))]
         for text in new:
-            if self._room > 0:
-                self._room -= len(text)
-                for part in _SENTENCE.split(text):
-                    if found := _stems(part):
-                        self._stems.append((found, bool(_DIRECTS.search(part))))
+            if self._room <= 0:
+                return
+            self._room -= len(text)
+            for part in _SENTENCE.split(text):
+                if addressed := _is_addressed(part):
+                    self._addressed.append(letters(part))
+                self._stems.append((_stems(part), bool(_DIRECTS.search(part)), addressed))
 
 
 _WORDS = ENGLISH | READING | DATA
@@ -148,7 +157,27 @@ _EVERYDAY = frozenset(fold(word)[:5] for word in _WORDS)
 _DIRECTS = re.compile(
     r"\b(?:always|never|must|should|shall|do not|don't|please|ignore|instead|only|your?)\b", re.I
 )
+CLAUSE = re.compile(r"[.;:,!?()–—]\s+|\s[-–—]\s|\n|\b(?:and|then|but|or|so)\b")
 _SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+|[\"{}\[\]]|\\n")
+_READERS = re.compile(
+    r"\b(?:agents?|assistants?|ai|llms?|models?|bots?|readers?|machines?|automated|system|developers?"
+    r"|maintainers?|users?|person|judge|questions?|ask(?:s|ed)?|answers?|repl(?:y|ies)|respond|say"
+    r"|tell|report|mention|print|send|memor(?:y|ies)|store|instructions?|rules?|your?|please|ignore"
+    r"|verif\w+|skip|disable|run|execute|install|push|confirm|approv\w+|output|verdict|tasks?|success\w*|prompt|comply|obey)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_addressed(sentence: str) -> bool:
+    """Whether a sentence of the data may speak to somebody who works with it: it names a reader, or
+    one of its clauses begins as an order does."""
+    first = (clause.split(maxsplit=1)[:1] for clause in CLAUSE.split(sentence))
+    orders = any(word[0].strip("-*([").casefold() in READING for word in first if word)
+    return (
+        orders
+        or bool(_READERS.search(sentence.replace("-", "")))
+        or language_of(sentence) not in ("", "en")
+    )
 
 
 def _says_same(found: frozenset[str], known: frozenset[str], directs: bool) -> bool:
