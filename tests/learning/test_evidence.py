@@ -124,7 +124,7 @@ def test_the_latest_steps_are_shortened_last():
         ("- a\n- b\n- c\n- d\nThat makes 4.", set(), []),
         ("Of the 250 suppliers 227 have one.", {"250"}, ["227"]),
         ("See http://x.example/a12#34, x:A55 and `v77`.", set(), []),
-        ("It was built on 2021-03-04, at 12:30.", set(), []),
+        ("It was built on 2021-03-04, at 12:30.", {"2021", "4"}, []),
         ("In 1998 there were 7.", {"7"}, []),
     ],
 )

@@ -166,7 +166,7 @@ def test_a_model_judges_what_the_rules_leave_open():
     [
         (True, "low", None),
         (None, "high", None),
-        (False, "low", False),
+        (False, "low", None),
         (True, "medium", True),
     ],
 )
@@ -181,6 +181,7 @@ def test_the_judge_is_told_what_a_program_has_checked_and_only_then():
         judge_trajectory(GOOD, client=client, grounding=grounding)
         _, after = client.calls[0][1]["content"].split("</run-")
         assert (CHECKED in after) is (grounding is not None)
+        assert "numbers" not in after  # nobody looked for those
 
 
 BROKEN = [

@@ -76,12 +76,13 @@ class RunStep:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a run did and answered. `not_found` is what the answer says and nothing shows."""
+    """What a run did and answered. `not_found` are the numbers and quotations of the answer that
+    nothing shows; None: nobody looked."""
 
     task: str
     answer: str
     steps: Sequence[RunStep] = ()
-    not_found: Sequence[str] = ()
+    not_found: Sequence[str] | None = None
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What else is shown."""
 
@@ -93,7 +94,7 @@ class Evidence:
         iterations: Iterable[RLMIteration],
         calls: Iterable[ToolCall] = (),
         *,
-        not_found: Sequence[str] = (),
+        not_found: Sequence[str] | None = None,
     ) -> Evidence:
         """The evidence of a run that has ended; `calls` are those of its trace."""
         by_block: dict[int, list[ToolCall]] = {}
@@ -161,7 +162,7 @@ class Evidence:
         for name, texts in self.more.items():
             found[name] = [clip_ends(text, max(4, int(ERROR * kept))) for text in texts]
         found["final_answer"] = clip_ends(self.answer, max(80, int(ANSWER * kept)))
-        if self.not_found:
+        if self.not_found is not None:
             found["not_found"] = [clip_ends(text, 120) for text in self.not_found[:10]]
         return found
 
