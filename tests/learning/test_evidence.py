@@ -56,7 +56,11 @@ def test_calls_stand_with_the_block_that_made_them():
 def test_an_output_keeps_its_end_and_an_error_its_name():
     long = "begin " + "x" * 5_000 + " the end: 41"
     failed = block("y(", "", "  File \"<block 2>\"\nSyntaxError: '(' was never closed", "error")
-    first, second = show(turn(1, block("print(1)", long), failed))["steps"]
+    refused = block(
+        "print(1", "", "SyntaxError: '(' was never closed (line 1)\n    print(1", "refused"
+    )
+    first, second, third = show(turn(1, block("print(1)", long), failed, refused))["steps"]
+    assert third["error"] == "SyntaxError: '(' was never closed (line 1)"
     assert first["output"].startswith("begin") and first["output"].endswith("the end: 41")
     assert second["error"] == "SyntaxError: '(' was never closed"
 
