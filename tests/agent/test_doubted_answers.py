@@ -70,7 +70,10 @@ def test_an_answer_before_any_look_is_not_taken(store):
         ("n = context.count('line')\n```\nFINAL_VAR(n)", "30"),
         ("at = context.find('harbour')\n```\nFINAL_VAR(at)", "274"),
         ("last = context[-9:-2]\n```\nFINAL_VAR(last)", "Rostock"),
-        ("best = llm_query('Where? ' + context[:99])\n```\nFINAL_VAR(best)", "In Rostock, on 7 May."),
+        (
+            "best = llm_query('Where? ' + context[:99])\n```\nFINAL_VAR(best)",
+            "In Rostock, on 7 May.",
+        ),
         ("SUBMIT(answer=llm_query('Where? ' + context[:99]))\n```", "In Rostock, on 7 May."),
         ("SUBMIT(answer=llm_query('See ' + context[:99]))\n```", "See http://x.example/a7"),
     ],
@@ -92,7 +95,7 @@ def test_an_answer_that_was_submitted_before_any_look_is_not_taken(store):
 
 @pytest.mark.parametrize("invented", ["31m", "-31.5", "31-37", "2017-03-24"])
 def test_an_invented_number_is_told_in_whatever_form(store, invented):
-    result, client = ask(
+    _, client = ask(
         store, COUNT, f"FINAL({invented})", "FINAL(30)", verdict(), enable_extraction=False
     )
     assert f"{invented.lstrip('-')} was in no result" in told(client, 2)

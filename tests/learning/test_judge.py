@@ -211,8 +211,14 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more(reply):
 
 
 def test_a_fence_or_words_around_the_json_are_no_fault():
-    for text in (f"```json\n{said()}\n```", f"```\n{said()}```", f" {said()}\n", said(extra=1),
-                 f"Here {{it}} is: {said()}", f"Here:\n```json\n{said()}\n```\nDone."):
+    for text in (
+        f"```json\n{said()}\n```",
+        f"```\n{said()}```",
+        f" {said()}\n",
+        said(extra=1),
+        f"Here {{it}} is: {said()}",
+        f"Here:\n```json\n{said()}\n```\nDone.",
+    ):
         assert read_judgment(text).is_success
     # llama-cpp-python's grammar lets a model write line ends as they are into a text
     assert read_judgment(said(reason="One. Two.").replace(". ", ".\n\t")).reason == "One. Two."

@@ -128,9 +128,10 @@ def find_ungrounded(
     """The IRIs of an answer that were not seen, in short form and sorted; [] is good.
 
     An answer that says something when no tool was called and nothing was printed gives
-    [NO_EVIDENCE], unless the run `looked` in another way, as by a search in its text. `code` is the code that ran: with a trace, what it printed of its own literals is
-    no evidence. `engine` is the ontology that was asked; `bare` says that there was no text beside
-    it, from which a term could come. `results` are the rows behind the handles of the run.
+    [NO_EVIDENCE], unless the run `looked` in another way, as by a search in its text. `code` is the
+    code that ran: with a trace, what it printed of its own literals is no evidence. `engine` is the
+    ontology that was asked; `bare` says that there was no text beside it, from which a term could
+    come. `results` are the rows behind the handles of the run.
     """
     texts = [text for text in evidence_texts if text.strip()]
     calls = trace.all_calls() if trace is not None else []
