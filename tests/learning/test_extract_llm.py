@@ -155,6 +155,11 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more(learn, broken):
     assert len(bodies[1]["messages"][2]["content"]) <= 2_000
 
 
+def test_words_around_the_json_are_no_fault(learn):
+    items, bodies = learn(f"Here: {lessons(lesson('Find each subclass of a class'))} I hope so.")
+    assert [item.title for item in items] == ["Find each subclass of a class"] and len(bodies) == 1
+
+
 def test_a_reply_that_was_cut_off_is_asked_for_in_short(learn):
     items, bodies = learn(("length", '{"items": [{"title": "Find all'), lessons(lesson()))
     assert [item.trust for item in items] == ["unverified"]

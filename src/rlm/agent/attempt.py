@@ -256,7 +256,7 @@ class Attempt:
         blocks = [block for turn in result.iterations for block in turn.code_blocks]
         return find_ungrounded(
             result.answer,
-            [block.result.stdout for block in blocks],
+            [*(block.result.stdout for block in blocks), *self.meter.seen[1:]],  # but the card
             {} if self.graph is None else self.graph.meta.prefixes,
             Trace([*map(self._with_rows, calls)]) if (calls := self.trace.all_calls()) else None,
             question=self.query,
@@ -264,6 +264,7 @@ class Attempt:
             engine=None if self.graph is None else self.graph.engine,
             bare=self.bare,
             results=self._result_texts(),
+            looked=bool(self.meter.report()["by_tool"]),
         )
 
     def _find_unseen(self, result: RLMResult) -> list[str]:
@@ -284,8 +285,9 @@ class Attempt:
             key for key in list(self.handles.keys()) if self.handles.ref(key).dtype == "context"
         ]
         given = map(self.handles.text, keys)
+        written = set[str]().union(*(numbers_in(turn.response) for turn in result.iterations))
         return [
-            *find_unseen_numbers(result.answer, seen, self.query),
+            *find_unseen_numbers(result.answer, seen, self.query, written),
             *(f"“{quote}”" for quote in find_unseen_quotes(result.answer, chain(texts, given))),
         ]
 
