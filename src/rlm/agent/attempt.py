@@ -309,8 +309,10 @@ class Attempt:
         if self.spec.task_types:
             return self.spec.task_types[0]
         prefixes = None if self.graph is None else self.graph.meta.prefixes
+        answer = self.result.answer
+        behind, _ = self.patterns.behind(answer)
         return CallReading(
-            self.trace.calls, self.query, self.result.answer, prefixes=prefixes
+            self.trace.calls, self.query, answer, prefixes=prefixes, behind=behind
         ).kind.name
 
     @property

@@ -86,6 +86,7 @@ class Extraction:
                 ontology=self.ontology,
                 prefixes=self.prefixes,
                 said=self.task_type,
+                behind=self.query or "",
             )
             for artifact, trace in zip(artifacts, traces, strict=True)
         ]
