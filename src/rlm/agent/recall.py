@@ -116,7 +116,7 @@ def recall(
     `skip` leaves out the best ones: so further attempts at one question try something else. `text`:
     there is a text to ask about. What is for ontologies alone is not recalled where there is none,
     nor what is for texts alone. `task_types` is what a caller or a curriculum said of the kind of
-    task; nothing else is known of it: the question is not parsed.
+    task; of the question itself only what its grammar tells (`kinds_asked`).
     """
     scope = Scope(ontology="" if graph is None else graph.name)
     hits: list[Hit] = []

@@ -169,6 +169,8 @@ class Extraction:
                 self.tools, specifics, self.prefixes, self.recalled, foreign, question=self.question
             )
             gate.admit([item])
+            if item.quarantine_reason:
+                item.trust = "quarantined"
         return items
 
     def _lessons_of_calls(

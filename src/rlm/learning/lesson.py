@@ -25,11 +25,17 @@ TITLE_CHARS, TITLE_WORDS = 80, 10
 QUERY_CHARS = 800
 FENCED = re.compile(r"^[ \t]*```sparql[ \t]*\n(.*?)\n[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
 _CALL = re.compile(r"`?sparql_query\(\s*(\"\"\"|'''|\"|')(.*?)\1\s*(?:,[^()]*)?\)`?", re.DOTALL)
-_SPAN = re.compile(r"`\s*((?:PREFIX|SELECT|ASK|CONSTRUCT|DESCRIBE)\b[^`]*[{][^`]*)`", re.IGNORECASE)
+_SPAN = re.compile(
+    r"`\s*((?:PREFIX|SELECT|ASK|CONSTRUCT|DESCRIBE|INSERT|DELETE|LOAD|CLEAR|DROP)\b"
+    r"[^`]*(?:[{]|\bWHERE\s+[?$<\w]|\b(?:ALL|GRAPH)\b|(?<=LOAD )<)[^`]*)`",
+    re.IGNORECASE,
+)
 _GAP = re.compile(r"[?$](ENTITY|TEXT|NUMBER)_\d+")
 _DANGLING = frozenset(("a", "an", "the", "of", "to", "for", "with", "by", "in", "on", "and", "or"))
 _FILLERS = {"ENTITY": "<urn:rlm:gap>", "TEXT": '"gap"', "NUMBER": "1"}
-_CLAUSES = frozenset("FILTER OPTIONAL MINUS BIND VALUES UNION GRAPH LATERAL {".split())
+_CLAUSES = frozenset(
+    ("FILTER", "OPTIONAL", "MINUS", "BIND", "VALUES", "UNION", "GRAPH", "LATERAL", "{")
+)
 _NO_SHAPE = frozenset(("WHERE", "DISTINCT", "LIMIT", "OFFSET"))
 
 
@@ -83,12 +89,11 @@ def join_template(steps: str, template: str) -> str:
 
 
 def may_run(query: str) -> bool:
-    """Whether the guard lets a query pass, with something in its gaps."""
+    """Whether the guard lets a query pass, with something in its gaps, and it has a pattern."""
     try:
-        check_query(fill_gaps(query))
+        return check_query(fill_gaps(query)).kind == "DESCRIBE" or "{" in query
     except RLMError:
         return False
-    return True
 
 
 def fill_gaps(query: str) -> str:
