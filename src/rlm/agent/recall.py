@@ -15,7 +15,7 @@ from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.schema import learnt_terms
 from rlm.retrieval.tokens import STOPWORDS, tokens
 from rlm.store.backend import MemoryBackend
-from rlm.store.document import kind_words
+from rlm.store.document import kind_words, kinds_asked
 from rlm.store.types import Hit, MemoryItem, Scope
 
 SPARE = 7
@@ -116,13 +116,13 @@ def recall(
     `skip` leaves out the best ones: so further attempts at one question try something else. `text`:
     there is a text to ask about. What is for ontologies alone is not recalled where there is none,
     nor what is for texts alone. `task_types` is what a caller or a curriculum said of the kind of
-    task; nothing else is known of it: the question is not parsed.
+    task; of the question itself only what its grammar tells (`kinds_asked`).
     """
     scope = Scope(ontology="" if graph is None else graph.name)
     hits: list[Hit] = []
     if k:
         spare = SPARE_OF_KIND if task_types else SPARE
-        asked = " ".join((*task_types, query))
+        asked = " ".join((*task_types, *kinds_asked(query), query))
         found = store.retrieve(
             asked, k + spare + skip, scope=scope, explain=True, count_access=count_access
         )
@@ -188,7 +188,8 @@ def _is_of_kind(hit: Hit, scope: Scope) -> bool:
     own = hit.item.scope
     if not own.ontology or own.ontology != scope.ontology:
         return False
-    shared = set(tokens(kind_words(own.task_types))).intersection(tokens(" ".join(hit.why.matched)))
+    words = tokens(" ".join((*own.task_types, kind_words(own.task_types))))
+    shared = set(words).intersection(tokens(" ".join(hit.why.matched)))
     return not shared <= STOPWORDS
 
 
