@@ -108,6 +108,7 @@ class Attempt:
                 recalled=repeats,
                 question=self.query,
                 prefixes=prefixes,
+                held=self.held,
             )
             box = box | learned_tools(
                 memory,
