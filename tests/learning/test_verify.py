@@ -291,7 +291,7 @@ def test_a_query_about_what_is_there_is_denied_by_none(check):
 def test_a_fraction_may_be_rounded_to_two_digits(check):
     third = "SELECT (10 / 3 AS ?n) {}"
     assert check("On average 3.33.", third, "count", "How many?").ok
-    assert check("The 3 of them have 3.333 each.", third, "count", "How many?").ok
+    assert check("The 3 of them have 3.333 each.", third, "count", "How many?").open
     for wrong in ("3.3", "3", "3.34", "3.32", "10"):
         assert not check(wrong, third, "count", "How many?").ok, wrong
     noise = 'SELECT ("111.30000000000001"^^xsd:double AS ?n) {}'

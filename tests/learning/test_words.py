@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlm.learning.grounding import iris_in
-from rlm.learning.words import number_in, numbers_given, says_absent, says_none, truth_of
+from rlm.learning.words import number_in, says_absent, says_none, truth_of
 
 pytestmark = pytest.mark.req("RB-22")
 
@@ -145,26 +145,6 @@ def test_a_number_of_the_question_is_repeated_and_not_meant():
 )
 def test_yes_or_no(answer, truth):
     assert truth_of(answer) is truth
-
-
-@pytest.mark.parametrize(
-    ("answer", "numbers"),
-    [
-        ("There are 8 and 3, so 5 more.", [8, 5]),
-        ("8 - 3 = 5", [5]),
-        ("Pulls of 55, 60, 70 and 50 t: the average is 58.75 t.", [60, Decimal("58.75")]),
-        ("The two have 10 together, 3 kinds each; that makes 3.33.", [2, Decimal("3.33")]),
-        ("There are 5 classes, so 3 are left out.", [5]),
-        ("There are 5, so not the 12 that I thought.", [5]),
-        ("So 5.", [5]),
-        ("8 and 3, so 5 or 6", [8]),
-        ("8 and 3, so nobody knows", [8]),
-        ("none", [0]),
-        ("who knows?", []),
-    ],
-)
-def test_what_a_calculation_comes_to_counts_if_it_follows(answer, numbers):
-    assert numbers_given(answer) == numbers
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,9 @@ from rlm.learning.grounding import iris_in
 from rlm.learning.names import TermNames, asked_in, mentioned_in, named_in, names_of, nearly
 from rlm.learning.values import Values, values_in
 from rlm.learning.words import (
+    all_numbers,
     begins_with_none,
-    numbers_given,
+    number_in,
     says_absent,
     says_none,
     truth_of,
@@ -320,15 +321,15 @@ def _terms_of(verify: Verify, meta: GraphMeta) -> set[str]:
 
 
 def _count(given: _Given, expected: Decimal) -> Verdict:
-    found = numbers_given(given.answer, given.question, fraction=bool(expected % 1))
-    wanted = [str(expected)]
-    if not found:
+    found, wanted = number_in(given.answer, given.question), [str(expected)]
+    if found is not None and _is_number(found, expected):
+        return Verdict(True, f"the number is {expected}")
+    if found is None:
         why = f"the answer gives no plain number; it is {expected}"
         return Verdict(False, why, wanted, open=True, expected=wanted)
-    if any(_is_number(number, expected) for number in found):
-        return Verdict(True, f"the number is {expected}")
-    why = f"the number is {expected}, the answer says {found[0]}"
-    return Verdict(False, why, wanted, [str(found[0])])
+    why = f"the number is {expected}, the answer says {found}"
+    among = any(_is_number(number, expected) for number in all_numbers(given.answer))
+    return Verdict(False, why, wanted, [str(found)], among, wanted)
 
 
 def _is_number(found: Decimal, expected: Decimal) -> bool:

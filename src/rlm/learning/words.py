@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from itertools import permutations
 
 NUMBER_WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
@@ -21,8 +20,6 @@ NUMBER_WORDS = (
     "nineteen", "twenty",
 )  # fmt: skip
 
-MOST_PARTS = 20
-HALF_A_CENT = Decimal("0.005")
 """What a result may be rounded by."""
 READ_CHARS = 20_000
 """What is read of an answer for its words."""
@@ -200,11 +197,6 @@ _CHOICE = re.compile(
 _PART_OF = re.compile(
     r"\b(?:(?:out )?of|among|from) (?:the |all |these |those |its )?(?:other )?$", re.IGNORECASE
 )
-_COMES_TO = re.compile(
-    r"\b(?:so|thus|hence|therefore|making|(?:which|that) (?:is|makes|leaves|comes to)|"
-    r"(?:difference|total|average|sum|mean) (?:is|of|comes to))\b|[=→⇒]",
-    re.IGNORECASE,
-)
 _ITEM = re.compile(r"^[ \t]*\(?\d{1,4}[.):][ \t]+(?=\S)", re.MULTILINE)
 _ASIDE = re.compile(r"\([^()\n]*\)|\[[^\[\]\n]*\]")
 _NO_NUMBER = re.compile(r"\s*(?:[,.;:!]|$|one\b|doubt|less|fewer|more)", re.IGNORECASE)
@@ -222,31 +214,9 @@ def number_in(answer: str, question: str = "") -> Decimal | None:
     return None
 
 
-def numbers_given(answer: str, question: str = "", *, fraction: bool = False) -> list[Decimal]:
-    """The number that an answer gives first, and the one that its last calculation comes to, if it
-    follows from the numbers before. With `fraction` also the first that is not whole: "the 4 of
-    them weigh 58.75 t on average"."""
-    text = plain_words(_without_items(answer))
-    found = [number_in(answer, question)]
-    for mark in list(_COMES_TO.finditer(text))[-1:]:
-        parts = [_value(match) for match in _NUMBER.finditer(text, 0, mark.start())][:MOST_PARTS]
-        result = number_in(text[mark.end() :], question)
-        if result is not None and _follows(result, parts):
-            found.append(result)
-    if fraction:
-        fractions = [each for each in _numbers(_ASIDE.sub(" ", text)) if each[0] % 1]
-        found += [number for number, hedged in fractions[:1] if not hedged]
-    return [number for number in found if number is not None]
-
-
-def _follows(result: Decimal, parts: list[Decimal]) -> bool:
-    """Whether a number is the sum, the mean, a difference or a quotient of others."""
-    if len(parts) < 2:
-        return False
-    values = [sum(parts, Decimal(0)), sum(parts, Decimal(0)) / len(parts)]
-    for one, two in permutations(parts, 2):
-        values += [one - two, *([one / two] if two else [])]
-    return any(abs(result - value) <= HALF_A_CENT for value in values)
+def all_numbers(answer: str) -> list[Decimal]:
+    """Every number that stands in an answer, numbers of list items aside."""
+    return [value for value, _ in _numbers(plain_words(_without_items(answer)))]
 
 
 def _numbers(text: str) -> list[tuple[Decimal, bool]]:
