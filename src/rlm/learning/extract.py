@@ -28,6 +28,7 @@ from rlm.llm import Client, Usage, is_language_model, is_unanswered
 from rlm.loop.trace import Trace
 from rlm.ontology.query.shape import QueryPattern
 from rlm.ontology.terms import Prefixes, local_name
+from rlm.ontology.vocabulary import VOCABULARY
 from rlm.store.generality import hardcoded_term
 from rlm.store.types import QUARANTINE_REASON, Judgment, MemoryItem
 
@@ -161,7 +162,7 @@ class Extraction:
         )
         for item in items:
             general = item.scope.ontology is None
-            iris = named if general else own
+            iris = named - VOCABULARY if general else own
             forms = {form for iri in iris for form in (iri, bound.shrink(iri), local_name(iri))}
             forms |= {text for text in texts if general or plain(text) not in words}
             specifics = frozenset(filter(None, forms))
@@ -265,8 +266,9 @@ def _iris_of(artifact: Mapping[str, Any], reading: CallReading) -> set[str]:
 
 
 def _texts_of(artifact: Mapping[str, Any], reading: CallReading) -> set[str]:
-    """What its question looked for, and its answer where that is short."""
+    """The names that its question looked for, and its answer where that is short. A name has a
+    capital or a digit: what has neither is a word of the language."""
     question, answer = reading.question.casefold(), str(artifact.get("final_answer") or "")
     looked_for = {step.asked_for for step in reading.steps if step.tool in LINKING}
-    found = {name for name in looked_for if name.casefold() in question}
+    found = {name for name in looked_for if name.casefold() in question and name != name.lower()}
     return found | ({answer} if 20 < len(answer) <= 200 else set())

@@ -199,8 +199,8 @@ class Gate:
             if "(" in code or "{" in code:
                 content = content.replace(code, "\n".join(_LITERAL.findall(code)))
         parts = (content, item.title, item.description, *item.tags, *item.scope.task_types)
-        own = item.scope.ontology is not None
-        return REPEATS_DATA if self.foreign.repeats("\n".join(parts), of_graph=own) else ""
+        of_graph = bool(self.prefixes) or item.scope.ontology is not None
+        return REPEATS_DATA if self.foreign.repeats("\n".join(parts), of_graph=of_graph) else ""
 
     def _calls(self, item: MemoryItem) -> str:
         """Calls of what is not there, and queries that may not run."""
