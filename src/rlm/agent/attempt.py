@@ -28,7 +28,7 @@ from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
 from rlm.loop.trace import ToolCall, Trace, numbers_in, render_value
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.secrets import scrub
-from rlm.store.types import Judgment, MemoryItem, Run, Trajectory
+from rlm.store.types import TRUSTS, Judgment, MemoryItem, Run, Trajectory
 from rlm.tools import (
     RecalledTexts,
     Toolbox,
@@ -46,8 +46,11 @@ RECALLING = frozenset(("mem_get", "mem_quote", "memory_query", "memory_get_conte
 """Tools whose texts a run must not store again as something new."""
 
 OnStep = Callable[[RLMIteration], None]
-WRITING = ("mem_add", "mem_extract", "mem_learn_from_failure")
-"""Tools that leave a memory."""
+WRITING = (
+    *("mem_add", "mem_extract", "mem_learn_from_failure"),
+    *("memory_add_fact", "memory_add_experience", "memory_relate"),
+)
+"""Tools that leave a memory or a note."""
 
 
 class Attempt:
@@ -96,29 +99,10 @@ class Attempt:
 
     def toolbox(self) -> Toolbox:
         """Every tool that this run has something for."""
-        repeats, session = self.repeats, self.trajectory.trajectory_id
         memory = self.store if self.spec.memory_tools else None
         box = ctx_tools(self.handles, self.meter)
         if memory is not None:
-            box = box | memory_tools(
-                memory, self.meter, session=session, recalled=repeats, question=self.query
-            )
-            box = box | learned_tools(
-                memory,
-                self.handles,
-                self.meter,
-                session=session,
-                recalled=repeats,
-                ontology=None if self.graph is None else self.graph.name,
-                trace=self.trace,
-                prefixes=None if self.graph is None else self.graph.meta.prefixes,
-                held=self.held,
-            )
-            if not self.spec.enable_extraction:  # the memories are to stay as they are
-                kept = {name: each for name, each in box.functions.items() if name not in WRITING}
-                box = Toolbox(kept, box.untimed)
-            if "graph" not in memory.lacks:
-                box = box | graph_tools(memory, self.meter, recalled=repeats)
+            box = box | self._memory_box()
         if self.graph is not None:
             box = box | sparql_tools(
                 self.graph.engine,
@@ -133,6 +117,38 @@ class Attempt:
         own = Toolbox(theirs, set(self.spec.untimed))
         taped = self.models.tape_tools(box, self.number, self._note_replayed)
         return self.trace.watch(taped | own)
+
+    def _memory_box(self) -> Toolbox:
+        """The memory tools. The prompt tells of them where there is something to recall, and those
+        that write are missing where the store is to stay as it is."""
+        memory, repeats, session = self.store, self.repeats, self.trajectory.trajectory_id
+        box = memory_tools(
+            memory, self.meter, session=session, recalled=repeats, question=self.query
+        )
+        box = box | learned_tools(
+            memory,
+            self.handles,
+            self.meter,
+            session=session,
+            recalled=repeats,
+            ontology=None if self.graph is None else self.graph.name,
+            trace=self.trace,
+            prefixes=None if self.graph is None else self.graph.meta.prefixes,
+            held=self.held,
+        )
+        if "graph" not in memory.lacks:
+            box = box | graph_tools(memory, self.meter, recalled=repeats)
+        if not self.spec.enable_extraction:
+            kept = {name: each for name, each in box.functions.items() if name not in WRITING}
+            box = Toolbox(kept, box.untimed)
+        return box if self.models.keep("whether there is memory", self._has_memory) else box.hide()
+
+    def _has_memory(self) -> bool:
+        """Whether the store holds a memory that can be recalled, or a note."""
+        store, recallable = self.store, (each for each in TRUSTS if each != "quarantined")
+        return any(store.list_items(trust=trust, limit=1) for trust in recallable) or (
+            "graph" not in store.lacks and bool(store.graph.query_nodes(limit=1))
+        )
 
     def _note_replayed(self, name: str, value: Any) -> None:
         """Count what came from a cassette in place of a tool as if the tool had returned it."""

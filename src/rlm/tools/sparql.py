@@ -172,7 +172,7 @@ class _SPARQL:
     ) -> Ref | dict[str, Any]:
         """SELECT, CONSTRUCT and DESCRIBE return rows; ASK returns {'boolean': True}. It stops after
         limit rows, 10,000 at most; then `r.more` is True: raise limit, or count in SPARQL. Printed,
-        a result without rows names the terms of the query that the graph does not have.
+        an empty result names the terms of the query that the graph does not have.
 
         With explain=True it returns {ref, rows, columns, more, changed, seconds, hints}."""
         text = self._text(query)

@@ -44,8 +44,7 @@ class Views:
         self, query: str, limit: int = 10, search_in: str = "all"
     ) -> list[dict[str, Any]]:
         """Terms and things by a piece of their name or label: [{uri, curie, label, kind,
-        match_type}]; limit up to 25, fewer come where they are long. match_type 'fuzzy' means that
-        the spelling differs.
+        match_type}]; limit up to 25. match_type 'fuzzy': the spelling differs.
 
         search_in is 'all', 'label', 'localname' or 'iri'."""
         return search.search_entity(self.engine, self._index, query, limit, search_in, self.lang)
