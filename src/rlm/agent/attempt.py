@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -42,6 +43,7 @@ from rlm.tools.learned import learned_tools
 from rlm.tools.sparql import Patterns
 from rlm.tools.toolbox import keep_results
 
+LOG = logging.getLogger("rlm.agent")
 RECALLING = frozenset(("mem_get", "mem_quote", "memory_query", "memory_get_context"))
 """Tools whose texts a run must not store again as something new."""
 
@@ -82,6 +84,7 @@ class Attempt:
         self.meter.context_size = len(self.guidance)
         self.meter.memory_items_injected = len(recalled.injected)
         self.result = RLMResult("")
+        self.log: RLMLogger | None = None
         self._artifact: dict[str, Any] | None = None
         self._evidence: Evidence | None = None
         self.judgment: Judgment | None = None
@@ -156,7 +159,7 @@ class Attempt:
         if name in RECALLING:
             self.repeats.note(render_value(value))
 
-    def _open_log(self, stack: ExitStack) -> RLMLogger | None:
+    def _open_log(self) -> RLMLogger | None:
         """The log of this attempt; its first line says what the run was given."""
         if self.spec.log_dir is None:
             return None
@@ -170,9 +173,7 @@ class Attempt:
             "packs": sorted({p.name for p in self.store.packs() if p.rolled_back_at is None}),
         }
         folder = Path(self.spec.log_dir).expanduser()
-        logger = stack.enter_context(
-            RLMLogger(folder, scrub=lambda text: scrub(text)[0], extra=extra)
-        )
+        logger = RLMLogger(folder, scrub=lambda text: scrub(text)[0], extra=extra)
         self.trajectory.rlm_log_path = str(logger.path.resolve())
         return logger
 
@@ -204,19 +205,24 @@ class Attempt:
             check_answer=self._doubt if self.speaks else None,
             trace=self.trace,
         )
-        with ExitStack() as stack:
-            log = self._open_log(stack)
-            try:
-                self.result = LoopRun(
-                    self.query, self.context, spec, self.handles, self.meter, logger=log
-                ).complete()
-            except BaseException as exc:
-                reason = f"failed: {type(exc).__name__}: {exc}"[:500]
-                self.result = RLMResult("", seen, reason=reason, leakage=self.meter.report())
-                self.judgment = judge_trajectory(self.artifact())  # it did not converge
-                raise
-            finally:
-                self.uses = uses_in(turn.response for turn in self.result.iterations)
+        self.log = self._open_log()
+        try:
+            self.result = LoopRun(
+                self.query, self.context, spec, self.handles, self.meter, logger=self.log
+            ).complete()
+        except BaseException as exc:
+            reason = f"failed: {type(exc).__name__}: {exc}"[:500]
+            self.result = RLMResult("", seen, reason=reason, leakage=self.meter.report())
+            self.judgment = judge_trajectory(self.artifact())  # it did not converge
+            raise
+        finally:
+            replies = (turn.response for turn in self.result.iterations)
+            self.uses = uses_in(replies, self.recalled.ids)
+            if self.uses.unknown:
+                LOG.warning(
+                    "its prompt has no memory %s that it cites", ", ".join(self.uses.unknown)
+                )
+            self._log_verdict()
 
     # -- judging
 
@@ -234,6 +240,20 @@ class Attempt:
             verdict=self.verdict,
             usage=self.result.usage,
         )
+        self._log_verdict()
+
+    def _log_verdict(self) -> None:
+        if self.log is not None and (verdict := self._judged()):
+            self.log.log_judgment(**verdict)
+            self.log.close()
+
+    def _judged(self) -> dict[str, Any]:
+        """What logs keep of the verdict; {} before there is one."""
+        said = self.judgment
+        if said is None:
+            return {}
+        verdict = {"is_success": said.is_success, "confidence": said.confidence}
+        return {**verdict, "reason": said.reason, "unknown_uses": list(self.uses.unknown)}
 
     def evidence(self) -> Evidence:
         """What judge and extractor see; made once, after the loop has ended."""
@@ -362,6 +382,7 @@ class Attempt:
                 "abandoned": list(self.uses.abandoned),
                 "said": self.uses.said or not self.speaks,
             },
+            "judgment": self._judged(),
             "leakage": result.leakage,
             "usage": result.usage.to_dict(),
             "submitted": result.submitted,
