@@ -12,7 +12,7 @@ from rlm.loop.prompts import cut
 from rlm.store.open import open_store
 from rlm.store.types import MemoryItem
 
-BREAD = MemoryItem("Bake bread", "For bread.", "- Bake it.", source_type="human")
+KNOWN = MemoryItem("Find what is there", "For a list of all.", "- List it.", source_type="human")
 ONTOLOGY_CHARS, TEXT_CHARS, MEMORY_CHARS, TURN_CHARS = 5_000, 3_500, 400, 150
 
 
@@ -82,7 +82,7 @@ def test_the_prompt_over_a_text(prompts):
 
 
 def test_the_prompt_over_both_tells_of_both(prompts):
-    system, first = prompts(ontology="harbour", context="a text\n", memories=[BREAD])
+    system, first = prompts(ontology="harbour", context="a text\n", memories=[KNOWN])
     assert len(standing(system)) <= ONTOLOGY_CHARS and "`mem_search(" in system
     assert "`context`: the text" in system and "queries need no PREFIX lines" in system
     assert "Context: context_0 (7 characters, 1 lines)\n\nYou have not seen" in first
@@ -98,12 +98,12 @@ def test_tools_are_described_in_whole_sentences(prompts):
 
 
 def test_memory_is_told_of_only_where_there_is_memory(prompts):
-    hidden = MemoryItem("Bake a pie", "For pies.", "- Bake it.", trust="quarantined")
+    hidden = MemoryItem("List what is there", "For all.", "- Show it.", trust="quarantined")
     for memories in ((), [hidden]):
         nothing, *_, told = prompts("print(mem_search('x'))", ontology="prov", memories=memories)
         assert "mem_" not in nothing and "memory_" not in nothing
         assert told.splitlines()[1] == "[]", "they are there all the same"
-    with_memory, _ = prompts(ontology="harbour", memories=[BREAD])
+    with_memory, _ = prompts(ontology="harbour", memories=[KNOWN])
     lines = [line for line in with_memory.splitlines() if re.search(r"`mem(?:ory)?_", line)]
     assert 0 < len("\n".join(lines)) <= MEMORY_CHARS
     for tool in ("mem_search", "mem_extract", "memory_add_fact", "memory_relate"):

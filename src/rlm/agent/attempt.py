@@ -29,7 +29,7 @@ from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
 from rlm.loop.trace import ToolCall, Trace, numbers_in, render_value
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.secrets import scrub
-from rlm.store.types import TRUSTS, Judgment, MemoryItem, Run, Trajectory
+from rlm.store.types import Judgment, MemoryItem, Run, Trajectory
 from rlm.tools import (
     RecalledTexts,
     Toolbox,
@@ -122,8 +122,8 @@ class Attempt:
         return self.trace.watch(taped | own)
 
     def _memory_box(self) -> Toolbox:
-        """The memory tools. The prompt tells of them where there is something to recall, and those
-        that write are missing where the store is to stay as it is."""
+        """The memory tools. The prompt tells of them where memory had something for the question,
+        and those that write are missing where the store is to stay as it is."""
         memory, repeats, session = self.store, self.repeats, self.trajectory.trajectory_id
         box = memory_tools(
             memory, self.meter, session=session, recalled=repeats, question=self.query
@@ -144,14 +144,7 @@ class Attempt:
         if not self.spec.enable_extraction:
             kept = {name: each for name, each in box.functions.items() if name not in WRITING}
             box = Toolbox(kept, box.untimed)
-        return box if self.models.keep("whether there is memory", self._has_memory) else box.hide()
-
-    def _has_memory(self) -> bool:
-        """Whether the store holds a memory that can be recalled, or a note."""
-        store, recallable = self.store, (each for each in TRUSTS if each != "quarantined")
-        return any(store.list_items(trust=trust, limit=1) for trust in recallable) or (
-            "graph" not in store.lacks and bool(store.graph.query_nodes(limit=1))
-        )
+        return box if self.recalled.hits else box.hide()
 
     def _note_replayed(self, name: str, value: Any) -> None:
         """Count what came from a cassette in place of a tool as if the tool had returned it."""

@@ -102,21 +102,18 @@ class Models:
         self, attempt: int, k: int, make: Callable[[], RecalledContext]
     ) -> RecalledContext:
         """What memory gives an attempt that asks for `k`; from the cassette in a replay."""
-        if self.tape is None:
+        tape = self.tape
+        if tape is None:
             return make()
         from rlm.agent.recall import RecalledContext
 
         name = f"what memory gave for memory_k {k}{_of_attempt(attempt)}"
         try:
-            return RecalledContext.from_json(self.keep(name, lambda: make().to_json()))
+            return RecalledContext.from_json(tape.keep(name, lambda: make().to_json()))
         except (LookupError, TypeError, ValueError, ValidationError) as exc:
             raise ModelError(
                 f"the cassette holds {name!r} in a form that is not read ({exc}): record it again"
             ) from exc
-
-    def keep(self, name: str, make: Callable[[], Any]) -> Any:
-        """What the store gives; from the cassette in a replay."""
-        return make() if self.tape is None else self.tape.keep(name, make)
 
     def tape_tools(
         self, box: Toolbox, attempt: int, on_replay: Callable[[str, Any], None]
