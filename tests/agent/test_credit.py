@@ -10,6 +10,7 @@ import pytest
 
 from rlm import agent
 from rlm.cli.run import learning_lines
+from rlm.learning.verify import Verify
 from rlm.llm import ScriptedClient
 from rlm.loop import read_log
 from rlm.store.types import MemoryItem, Scope
@@ -89,6 +90,58 @@ def test_a_lesson_in_quarantine_is_not_announced_as_learnt(store):
     assert store.get(made["memory_id"]).trust == "quarantined"
     *_, line = learning_lines(result)
     assert line == f"in quarantine: {lesson['title']} ({made['memory_id']}: {why})"
+
+
+SUBS = "SELECT ?x WHERE { ?x rdfs:subClassOf prov:Agent FILTER(isIRI(?x)) }"
+NAMED = "FINAL(prov:Organization, prov:Person and prov:SoftwareAgent)"
+LOOKS = f"```repl\nprint(sparql_query('{SUBS}'))\n```"
+
+
+def ask_prov(store, first, **choices):
+    """One run whose answer passes its own check; it teaches nothing new."""
+    client = ScriptedClient([first, NAMED, '{"items": []}'], is_language_model=True)
+    verify = Verify(SUBS, "set")
+    asked = "What are the subclasses of Agent?"
+    return agent.run(asked, PROV, store=store, client=client, verify=verify, **choices)
+
+
+@pytest.mark.parametrize(
+    ("says", "trust"), [("Uses: 1\n", "trusted"), ("Uses: none\n", "unverified")]
+)
+def test_a_lesson_is_trusted_once_a_run_that_followed_it_was_verified(store, says, trust):
+    memory_id = kept(store, "List the subclasses of a class such as Agent", ontology="prov")
+    assert store.get(memory_id).trust == "unverified"
+    ask_prov(store, says + LOOKS)
+    assert store.get(memory_id).trust == trust
+
+
+def test_a_replay_credits_nothing_again(store, tmp_path):
+    memory_id = kept(store, "List the subclasses of a class such as Agent", ontology="prov")
+    tape = tmp_path / "tape.jsonl"
+    ask_prov(store, "Uses: 1\n" + LOOKS, record=tape)
+    once = store.get(memory_id).confidence
+    assert once == pytest.approx(0.7)
+    verify, asked = Verify(SUBS, "set"), "What are the subclasses of Agent?"
+    agent.run(asked, PROV, store=store, replay=tape, verify=verify)
+    assert store.get(memory_id).confidence == once
+
+
+NOTES = """
+mem_add("Count lines by their ends", "For texts.", "- count the line ends with `context.count`")
+print(context.count("line"))
+"""
+
+
+@pytest.mark.parametrize(("verdict", "kept_now"), [("true", 1), ("false", 0), ("null", 0)])
+def test_what_a_model_notes_waits_for_the_verdict(store, verdict, kept_now):
+    judged = f'{{"reason": "r", "missing": [], "confidence": "high", "is_success": {verdict}}}'
+    turns = [f"```repl\n{NOTES}```", "FINAL(3)", judged, '{"items": []}']
+    client = ScriptedClient(turns, is_language_model=True)
+    result = agent.run(ASKS, context=TEXT, store=store, client=client)
+    assert len(store.list_items()) == kept_now
+    assert [each["title"] for each in result.new_memories] == [
+        "Count lines by their ends"
+    ] * kept_now
 
 
 def test_a_run_that_is_to_learn_nothing_leaves_every_memory_as_it_was(store):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,13 +13,13 @@ from rlm.agent.attempt import Attempt
 from rlm.agent.parts import Graph
 from rlm.errors import QueryTimeout, RLMError
 from rlm.learning import dedup
-from rlm.learning.confidence import confirm_signal, followed_of, signals_for
+from rlm.learning.confidence import followed_of, signals_for
 from rlm.learning.extract import extract_contrast
 from rlm.learning.lesson import fill_gaps, may_run
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import Engine
 from rlm.store.backend import MemoryBackend
-from rlm.store.types import Lessons, MemoryItem, Signal
+from rlm.store.types import Lessons, MemoryItem
 
 LOG = logging.getLogger("rlm.agent")
 PARSE_S = 2.0
@@ -53,16 +53,30 @@ def learn(
     used = {hit.item.memory_id for attempt in attempts for hit in attempt.recalled.hits}
     items = [*_extract(judged, lineage), *_held(judged, lineage)]
     plan = dedup.apply(store, items, used)
-    first = lessons[0]
-    found_again = tuple(_found_again(attempts[0], plan))
-    changes, archived = tuple(plan.update), tuple(plan.archive)
-    lessons[0] = Lessons((*first.signals, *found_again), changes, archived, first.followed)
+    first, verified = lessons[0], _verified(attempts[0])
+    changes = (
+        *((each, verified.pop(each, {}) | new) for each, new in plan.update),
+        *verified.items(),
+    )
+    lessons[0] = Lessons(first.signals, changes, tuple(plan.archive), first.followed)
     return Learned(plan.add, lessons, plan.outcomes)
 
 
+def _verified(best: Attempt) -> dict[str, dict[str, Any]]:
+    """A lesson of a run is trusted once a run that followed it passed the task's own check."""
+    if best.spec.verify is None or not best.succeeded:
+        return {}
+    followed = followed_of(best.recalled.ids, best.uses)
+    given = [item for item in best.recalled.injected if item.memory_id in followed]
+    return {item.memory_id: {"trust": "trusted"} for item in given if item.trust == "unverified"}
+
+
 def _credit(attempt: Attempt) -> Lessons:
-    """What an attempt says of the memories in its prompt. An offline one says what it follows."""
+    """What an attempt says of the memories in its prompt. An offline one says what it follows. A
+    replay says nothing that its recording has not said."""
     recalled = attempt.recalled
+    if attempt.spec.replay is not None:
+        return Lessons()
     queries = [str(call.args.get("query", "")) for call in attempt.trace.calls if call.ok]
     signals = signals_for(
         recalled.injected,
@@ -97,17 +111,6 @@ def _own_end(attempt: Attempt) -> bool:
         return True
     in_circles = "max_errors" in result.reason or "max_iters" in result.reason
     return in_circles and len(result.iterations) >= FAIR_TURNS
-
-
-def _found_again(best: Attempt, plan: dedup.DedupPlan) -> Iterator[Signal]:
-    """A success that leads to a stored memory which it did not follow speaks for that memory."""
-    followed = followed_of(best.recalled.ids, best.uses)
-    merged = {memory_id for memory_id, _ in plan.update}
-    for outcome in plan.outcomes:
-        memory_id, why = outcome["memory_id"], outcome["why"]
-        known = memory_id in merged or (outcome["action"], why) == ("skip", dedup.THERE_ALREADY)
-        if best.succeeded and known and memory_id not in followed:
-            yield confirm_signal(memory_id)
 
 
 def _provenance(attempt: Attempt, lineage: Mapping[str, Any]) -> dict[str, Any]:

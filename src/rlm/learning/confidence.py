@@ -26,8 +26,6 @@ SILENT_SUCCESS = 0.02
 SILENT_FAILURE = -0.04
 """A model did not say what it used, but its queries hold the memory's own: a fifth of what
 following moves."""
-CONFIRMED = 0.1
-"""A run that did not have it found the same way by itself, and succeeded."""
 RECALL_FLOOR = 0.25
 """What is below is kept, but not put into a prompt."""
 
@@ -181,13 +179,6 @@ def is_in_queries(memory: MemoryItem, queries: Iterable[str]) -> bool:
     wanted = [set(_TERM.findall(one or two)) for one, two in _TEMPLATE.findall(memory.content)]
     made = [set(_TERM.findall(query)) for query in queries]
     return any(len(terms) >= LEAST_TERMS and terms <= query for terms in wanted for query in made)
-
-
-def confirm_signal(memory_id: str) -> Signal:
-    """What finding the same way again says."""
-    return Signal(
-        memory_id, CONFIRMED, "confirmed", "found again by a run that succeeded without it"
-    )
 
 
 def feedback(memory_id: str, *, helpful: bool, reason: str = "") -> Signal:
