@@ -86,8 +86,8 @@ def test_a_lesson_in_quarantine_is_not_announced_as_learnt(store):
     client = ScriptedClient([*turns, json.dumps({"items": [lesson]})], is_language_model=True)
     result = agent.run("Which are below prov:Influence?", PROV, store=store, client=client)
     [made] = result.new_memories
-    why = "tells the reader to ignore its instructions"
-    assert store.get(made["memory_id"]).trust == "quarantined"
+    item, why = store.get(made["memory_id"]), made["quarantine_reason"]
+    assert item.trust == "quarantined" and why and why == item.quarantine_reason
     *_, line = learning_lines(result)
     assert line == f"in quarantine: {lesson['title']} ({made['memory_id']}: {why})"
 
