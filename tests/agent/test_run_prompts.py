@@ -10,7 +10,9 @@ from rlm import agent
 from rlm.llm import ScriptedClient
 from rlm.loop.prompts import cut
 from rlm.store.open import open_store
+from rlm.store.types import MemoryItem
 
+KNOWN = MemoryItem("Find what is there", "For a list of all.", "- List it.", source_type="human")
 ONTOLOGY_CHARS, TEXT_CHARS, MEMORY_CHARS, TURN_CHARS = 5_000, 3_500, 400, 150
 
 
@@ -19,10 +21,11 @@ def prompts(root, tmp_path, monkeypatch):
     """The messages of the last call of a run: of its first when no code is given."""
     monkeypatch.setenv("RLM_CACHE_DIR", str(tmp_path / "cache"))
 
-    def prompts(*blocks, ontology="", **options):
+    def prompts(*blocks, ontology="", memories=(), **options):
         client = ScriptedClient([*(f"```repl\n{block}\n```" for block in blocks), "FINAL(x)"])
         path = root / "ontology" / f"{ontology}.ttl" if ontology else None
         with open_store(tmp_path / "m.db", embedder="none") as store:
+            store.add_many(memories)
             agent.run("What is there?", path, client=client, store=store, **options)
         return [message["content"] for message in client.calls[len(blocks)]]
 
@@ -79,7 +82,8 @@ def test_the_prompt_over_a_text(prompts):
 
 
 def test_the_prompt_over_both_tells_of_both(prompts):
-    system, first = prompts(ontology="harbour", context="a text\n")
+    system, first = prompts(ontology="harbour", context="a text\n", memories=[KNOWN])
+    assert len(standing(system)) <= ONTOLOGY_CHARS and "`mem_search(" in system
     assert "`context`: the text" in system and "queries need no PREFIX lines" in system
     assert "Context: context_0 (7 characters, 1 lines)\n\nYou have not seen" in first
 
@@ -94,11 +98,19 @@ def test_tools_are_described_in_whole_sentences(prompts):
 
 
 def test_memory_is_told_of_only_where_there_is_memory(prompts):
-    with_memory, _ = prompts(ontology="harbour")
+    hidden = MemoryItem("List what is there", "For all.", "- Show it.", trust="quarantined")
+    for memories in ((), [hidden]):
+        nothing, *_, told = prompts("print(mem_search('x'))", ontology="prov", memories=memories)
+        assert "mem_" not in nothing and "memory_" not in nothing
+        assert told.splitlines()[1] == "[]", "they are there all the same"
+    with_memory, _ = prompts(ontology="harbour", memories=[KNOWN])
     lines = [line for line in with_memory.splitlines() if re.search(r"`mem(?:ory)?_", line)]
     assert 0 < len("\n".join(lines)) <= MEMORY_CHARS
     for tool in ("mem_search", "mem_extract", "memory_add_fact", "memory_relate"):
         assert with_memory.count(f"`{tool}(") == 1, tool
+    reading, _ = prompts(ontology="harbour", enable_extraction=False)
+    assert "`mem_search(" in reading and "`memory_query(" in reading
+    assert not re.search(r"mem(ory)?_(add|extract|learn|relate)", reading)
     without, _ = prompts(ontology="harbour", memory_tools=False)
     assert "mem_" not in without and "memory_" not in without
 
@@ -109,9 +121,18 @@ def test_a_turn_costs_little(prompts):
     assert len(told) - len("out") <= TURN_CHARS
     variables = told.splitlines()[2]
     assert variables.endswith("a_longish_name_38, a_longish_name_39 and 37 more")
-    assert told.splitlines()[-1] == "Turn 2 of 30. Go on, or finish with FINAL(...)."
+    assert told.splitlines()[-1] == "Turn 2 of 30. Go on, or FINAL(...)."
     *_, told = prompts("print('out')", context="a text")
     assert told.splitlines()[:-1] == ["Output of block 1:", "out"], "no variables, no line"
+
+
+def test_a_turn_of_several_blocks_costs_no_more(prompts):
+    many = "\n".join(f"some_long_variable_name_{n} = {n}" for n in range(40))
+    *_, told = prompts(
+        f"{many}\n```\n```repl\nprint('y')\n```\n```repl\nprint('z')", ontology="prov"
+    )
+    assert "Output of block 3:\nz" in told and "some_long_variable_name_39 and 39 more" in told
+    assert len(told) - len("(nothing)yz") <= TURN_CHARS
 
 
 def test_blocks_are_numbered_as_in_their_tracebacks(prompts):

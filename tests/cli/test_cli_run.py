@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rlm.cli import AGENT, main
-from rlm.cli.run import _verdict
+from rlm.cli.run import verdict_words
 
 TEXT = "one line\n" * 500 + "the needle is here\n" + "one line\n" * 500
 
@@ -144,6 +144,7 @@ def test_a_log_can_be_shown(rlm, db, script, text, tmp_path):
     for part in (
         "question  Where?",
         "answered, 2 steps",
+        "judged    success, unchecked: the run converged",
         "print(context.find('needle'))",
         "4504",
         "in the middle",
@@ -324,6 +325,7 @@ def test_runs_are_listed_and_shown_by_their_id(rlm, db, script, text, tmp_path):
     kept = rlm("logs", "show", listed[1]["trajectory_id"], "--db", db)
     assert (
         "question  First?" in kept.out
+        and "judged    success, unchecked: the run converged" in kept.out
         and "print(context.find('needle'))" in kept.out
         and "no log was written" in kept.err
     )
@@ -349,10 +351,11 @@ def test_a_log_that_is_none_is_told(rlm, text, tmp_path):
         ),
         (True, "verified: all 3 of 3", "success (medium confidence)"),
         (False, "the answer is empty", "failure (medium confidence)"),
+        (None, "no judge", "not judged, so nothing is learnt from it"),
     ],
 )
 def test_a_success_that_nobody_checked_says_so(success, reason, said):
-    assert _verdict({"is_success": success, "reason": reason, "confidence": "medium"}) == said
+    assert verdict_words({"is_success": success, "reason": reason, "confidence": "medium"}) == said
 
 
 # -- over an ontology, with memory

@@ -70,6 +70,29 @@ def test_the_last_line_outside_of_code_says_what_was_used(responses, uses):
     assert uses_in(responses) == uses
 
 
+A, B, OTHER = "0123456789abcdef", "b5125bb7bdb2f664", "deadbeefdeadbeef"
+
+
+@pytest.mark.parametrize(
+    ("responses", "uses"),
+    [
+        ([f"Uses: {B}"], Uses((2,), (), True)),
+        ([f"Uses: [{A}] and [{B}]."], Uses((1, 2), (), True)),
+        ([f"`Uses: {B}`"], Uses((2,), (), True)),
+        ([f"Uses: 2 [{B}]"], Uses((2,), (), True)),
+        ([f"Uses: {A}, 2, because they fit"], Uses((1, 2), (), True)),
+        (["Uses: 1, because it fits"], Uses((1,), (), True)),
+        (["Uses: 99"], Uses((), (), True, ("99",))),
+        ([f"Uses: 1, {OTHER}"], Uses((1,), (), True, (OTHER,))),
+        ([f"Uses: {OTHER}", f"Uses: {A}"], Uses((1,), (), True, (OTHER,))),
+        (["Uses: a bee and a cab"], Uses()),
+        ([f"Uses: {A}0"], Uses()),
+    ],
+)
+def test_ids_are_read_as_their_numbers_and_what_was_not_given_is_named(responses, uses):
+    assert uses_in(responses, [A, B]) == uses
+
+
 @given(st.lists(st.text(st.sampled_from("Uses: 12,none\n`~*and()"), max_size=60), max_size=4))
 def test_any_text_is_read_and_what_was_followed_was_not_abandoned(responses):
     uses = uses_in(responses)

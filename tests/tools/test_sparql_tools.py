@@ -11,7 +11,9 @@ from rlm.errors import HandleError, OntologyError, QueryRefused, QueryTimeout, V
 from rlm.handles import Meter, Ref, Store, View, to_wire
 from rlm.loop.trace import render_value
 from rlm.ontology.engine.local import LocalEngine
-from rlm.tools import sparql_tools
+from rlm.ontology.views.views import Views
+from rlm.ontology.vocabulary import RDFS
+from rlm.tools import sparql_tools, view_tools
 from rlm.tools.sparql import QUERY_ROWS, ROW_CHARS, SLICE_ROWS, VALUE_CHARS
 from rlm.tools.sparql_peek import PEEK_CHARS, PEEK_LIMIT
 from rlm.tools.sparql_schema import OVERVIEW_CHARS, SCHEMA_CHARS, SCHEMA_LIMIT
@@ -211,6 +213,7 @@ def test_pages_make_up_the_whole(call, handles):
     for offset in range(0, 1163, SLICE_ROWS):  # who steps by a hundred misses none
         page = call("slice", ref, limit=SLICE_ROWS, offset=offset)
         assert page["has_more"] is (len(page["rows"]) == SLICE_ROWS), "as many as were asked for"
+        assert page["has_more"] is (page["rows"][-1].pop("…", None) is not None)
         rows += page["rows"]
     cut = [
         {name: value if len(str(value)) <= VALUE_CHARS else "…" for name, value in row.items()}
@@ -223,13 +226,16 @@ def test_pages_make_up_the_whole(call, handles):
     assert shown == cut and page["total"] == len(rows) == 1163
 
 
-def test_a_page_that_is_not_the_last_says_so_before_its_rows(call):
+def test_a_page_that_is_not_the_last_says_so_in_its_rows(call):
     ref = call("query", "SELECT ?c ?l WHERE { ?c a owl:Class ; rdfs:label ?l }")
     page = call("slice", ref)
-    assert next(iter(page)) == "note" and page["note"] == "rows 0 to 49 of 90: go on with offset=50"
+    assert page["rows"][-1]["…"] == "rows 0 to 49 of 90: go on with offset=50"
+    assert not any("…" in row for row in page["rows"][:-1])
     assert len(page["rows"]) == page["next_offset"] == 50 and page["total"] == 90
     last = call("slice", ref, limit=100)
-    assert len(last["rows"]) == 90 and not last["has_more"] and "note" not in last
+    assert len(last["rows"]) == 90 and not last["has_more"] and "…" not in last["rows"][-1]
+    some = call("slice", call("query", ALL, limit=7))
+    assert some["rows"][-1]["…"] == "rows 0 to 6 of 7: the query has more: raise its limit"
 
 
 def test_numbers_and_truth_values_are_such_and_all_else_is_turtle(handles, tmp_path, cache_dir):
@@ -280,10 +286,11 @@ def test_a_handle_is_taken_in_every_form(call):
     ):
         assert call("slice", form) == whole
     assert call("slice", ref, offset=3) == whole | {"rows": []}
-    assert call("slice", ref, offset=2)["rows"] == whole["rows"][2:]
+    [last] = call("slice", ref, offset=2)["rows"]
+    assert {**last, "…": ""} == {**whole["rows"][2], "…": ""}
+    note = {"…": "rows 0 to 1 of 3: go on with offset=2"}
     assert call("slice", ref, limit=2) == whole | {
-        "note": "rows 0 to 1 of 3: go on with offset=2",
-        "rows": whole["rows"][:2],
+        "rows": [whole["rows"][0], whole["rows"][1] | note],
         "has_more": True,
         "next_offset": 2,
     }
@@ -351,7 +358,9 @@ def test_a_listing_is_bounded_and_says_what_is_left(each, handles, mode):
     assert found["total"] == len(getattr(meta, mode))
     assert found["has_more"] is (len(found[mode]) < found["total"])
     few = call("schema", mode, limit=2)
+    assert few[mode][1].pop("…") == f"2 of {found['total']}: narrow it by filter_prefix"
     assert few[mode] == found[mode][:2] and few["has_more"] is True
+    assert ("…" in found[mode][-1]) is found["has_more"]
 
 
 def test_entries_say_what_a_query_needs(call):
@@ -487,9 +496,44 @@ def test_every_peek_is_bounded(each, handles, meter):
     comments = call("peek", "rdfs:comment", PEEK_LIMIT)
     assert (
         len(render_value(comments)) <= PEEK_CHARS
-        and len(comments["rows"]) + comments["left_out"]["rows"] == PEEK_LIMIT
+        and len(comments["rows"]) + comments["left_out"]["rows"] == meta.pred_freq[RDFS + "comment"]
     )
+    assert comments["rows"][-1]["…"].startswith(f"{len(comments['rows'])} of ")
     assert len(render_value(call("peek", meta.curie(list(meta.classes)[3])))) < 1000
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """3,200 parts, more than are known by name beforehand; 300 are thermometers, all in one bin."""
+    lines = [
+        "@prefix pv: <https://ex.org/vocab#> .",
+        "pv:Bin a <http://www.w3.org/2002/07/owl#Class> .",
+    ]
+    lines += [
+        f'pv:p{n} a pv:Part ; <{RDFS}label> "{"Thermometer" if n < 300 else "Valve"} {n}" ;'
+        " pv:in pv:bin ."
+        for n in range(3_200)
+    ]
+    path = tmp_path_factory.mktemp("parts") / "parts.ttl"
+    path.write_text("\n".join(lines))
+    with LocalEngine(path, cache_dir=path.parent / "cache") as engine:
+        yield engine
+
+
+def test_a_part_says_of_how_many_it_is(parts, handles, meter):
+    box = sparql_tools(parts, handles, meter) | view_tools(Views(parts), meter)
+    call = box.functions
+    for name in ("search_entity", "search_by_label"):
+        hits = call[name]("Thermometer", 25)
+        assert hits[-1]["…"] == f"{len(hits)} of 300: narrow the search" and len(hits) > 4
+    peeked = call["sparql_peek"]("pv:Part", 50)
+    assert peeked["rows"][-1]["…"] == "50 of 3,200: narrow the search"
+    found = call["probe_relationships"]("pv:bin", direction="in")
+    shown = len(found["incoming"])
+    assert found["incoming"][-1]["…"] == f"{shown} of 3,200: narrow the search"
+    assert found["left_out"] == {"incoming": 3_200 - shown}
+    few = call["sparql_peek"]("pv:p7", 2)["rows"]
+    assert few[-1]["…"] == "2 of 3: narrow the search"
 
 
 def test_a_peek_that_cannot_be_says_why(call):

@@ -43,6 +43,11 @@ def call(prov, meter):
     return lambda name, *args, **kw: box.functions[name](*args, **kw)
 
 
+def noted(rows, how_many):
+    """The rows as they are when they are not all."""
+    return [*rows[:-1], {**rows[-1], "…": f"{how_many}: narrow the search"}]
+
+
 # -- as tools
 # --------------------------------------------------------------------------------------------
 
@@ -60,16 +65,21 @@ def test_every_view_is_a_tool_that_says_what_it_does(prov, meter):
 
 
 def test_a_tool_answers_as_its_view(call, prov):
-    assert call("search_entity", "activity", 3) == prov.search_entity("activity", 3)
-    assert call("search_by_label", "activity", 4) == prov.search_by_label("activity", 4)
+    hits = prov.search_entity("activity", 3)
+    assert call("search_entity", "activity", 3) == noted(hits, "3 of 7")
+    hits = prov.search_by_label("activity", 4)
+    assert call("search_by_label", "activity", 4) == noted(hits, "4 of 7")
     assert call("describe_entity", "prov:Location") == prov.describe_entity("prov:Location")
-    assert call(
-        "probe_relationships", "prov:used", direction="out", limit=3
-    ) == prov.probe_relationships("prov:used", direction="out", limit=3)
-    assert call("find_path", "prov:Entity", "prov:Activity", limit=1) == prov.find_path(
-        "prov:Entity", "prov:Activity", limit=1
+    links = prov.probe_relationships("prov:used", direction="out", limit=3)
+    told = call("probe_relationships", "prov:used", direction="out", limit=3)
+    rows, count = (
+        noted(links["outgoing"], f"3 of {links['outgoing_count']}"),
+        links["outgoing_count"],
     )
-    assert call("predicate_frequency", 3) == prov.predicate_frequency(3)
+    assert told == links | {"outgoing": rows, "left_out": {"outgoing": count - 3}}
+    told = call("find_path", "prov:Entity", "prov:Activity", limit=1)
+    assert told["paths"][0]["…"].startswith("1 of 3 or more: ") and told["more"]
+    assert call("predicate_frequency", 3) == noted(prov.predicate_frequency(3), "3 of 27")
     told, whole = call("graph_stats"), prov.graph_stats()
     assert (told["classes"], told["triples"]) == (whole["classes"], whole["triples"])
     assert whole["roots"] == [*told["roots"], *whole["roots"][-told["left_out"]["roots"] :]]
@@ -80,14 +90,12 @@ def test_what_is_too_long_is_cut_and_says_so(call, prov, meter):
     assert len(render_value(whole)) > 2 * VIEW_CHARS
     found = call("find_path", "prov:Entity", "prov:Agent", 4, 25)
     assert len(render_value(found)) <= VIEW_CHARS
-    assert found["paths"] == whole["paths"][: len(found["paths"])] and found["paths"]
-    assert found["left_out"] == {"paths": len(whole["paths"]) - len(found["paths"])}
+    shown = len(found["paths"])
+    assert found["paths"] == noted(whole["paths"][:shown], f"{shown} of 65 or more")
+    assert found["left_out"] == {"paths": 65 - shown}
     hits = call("search_entity", "a", 25)
-    assert (
-        len(render_value(hits)) <= VIEW_CHARS
-        and hits == prov.search_entity("a", 25)[: len(hits)]
-        and len(hits) > 5
-    )
+    assert len(render_value(hits)) <= VIEW_CHARS and len(hits) > 5
+    assert hits == noted(prov.search_entity("a", 25)[: len(hits)], f"{len(hits)} of 130")
     assert meter.report()["max_single_return"] <= VIEW_CHARS
 
 
@@ -153,7 +161,7 @@ def test_whatever_is_fitted_fits(value, most):
     assert type(made) is type(value)
     assert json.dumps(value) == before, "the value itself is left alone"
     if len(render_value(value)) <= most:
-        assert made is value
+        assert made == value
 
 
 def test_fitting_takes_from_the_longest_list():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -42,12 +43,16 @@ from rlm.tools.learned import learned_tools
 from rlm.tools.sparql import Patterns
 from rlm.tools.toolbox import keep_results
 
+LOG = logging.getLogger("rlm.agent")
 RECALLING = frozenset(("mem_get", "mem_quote", "memory_query", "memory_get_context"))
 """Tools whose texts a run must not store again as something new."""
 
 OnStep = Callable[[RLMIteration], None]
-WRITING = ("mem_add", "mem_extract", "mem_learn_from_failure")
-"""Tools that leave a memory."""
+WRITING = (
+    *("mem_add", "mem_extract", "mem_learn_from_failure"),
+    *("memory_add_fact", "memory_add_experience", "memory_relate"),
+)
+"""Tools that leave a memory or a note."""
 
 
 class Attempt:
@@ -79,6 +84,7 @@ class Attempt:
         self.meter.context_size = len(self.guidance)
         self.meter.memory_items_injected = len(recalled.injected)
         self.result = RLMResult("")
+        self.log: RLMLogger | None = None
         self._artifact: dict[str, Any] | None = None
         self._evidence: Evidence | None = None
         self.judgment: Judgment | None = None
@@ -96,36 +102,10 @@ class Attempt:
 
     def toolbox(self) -> Toolbox:
         """Every tool that this run has something for."""
-        repeats, session = self.repeats, self.trajectory.trajectory_id
         memory = self.store if self.spec.memory_tools else None
-        prefixes = None if self.graph is None else self.graph.meta.prefixes
         box = ctx_tools(self.handles, self.meter)
         if memory is not None:
-            box = box | memory_tools(
-                memory,
-                self.meter,
-                session=session,
-                recalled=repeats,
-                question=self.query,
-                prefixes=prefixes,
-                held=self.held,
-            )
-            box = box | learned_tools(
-                memory,
-                self.handles,
-                self.meter,
-                session=session,
-                recalled=repeats,
-                ontology=None if self.graph is None else self.graph.name,
-                trace=self.trace,
-                prefixes=prefixes,
-                held=self.held,
-            )
-            if not self.spec.enable_extraction:  # the memories are to stay as they are
-                kept = {name: each for name, each in box.functions.items() if name not in WRITING}
-                box = Toolbox(kept, box.untimed)
-            if "graph" not in memory.lacks:
-                box = box | graph_tools(memory, self.meter, recalled=repeats)
+            box = box | self._memory_box()
         if self.graph is not None:
             box = box | sparql_tools(
                 self.graph.engine,
@@ -141,13 +121,45 @@ class Attempt:
         taped = self.models.tape_tools(box, self.number, self._note_replayed)
         return self.trace.watch(taped | own)
 
+    def _memory_box(self) -> Toolbox:
+        """The memory tools. The prompt tells of them where memory had something for the question,
+        and those that write are missing where the store is to stay as it is."""
+        memory, repeats, session = self.store, self.repeats, self.trajectory.trajectory_id
+        prefixes = None if self.graph is None else self.graph.meta.prefixes
+        box = memory_tools(
+            memory,
+            self.meter,
+            session=session,
+            recalled=repeats,
+            question=self.query,
+            prefixes=prefixes,
+            held=self.held,
+        )
+        box = box | learned_tools(
+            memory,
+            self.handles,
+            self.meter,
+            session=session,
+            recalled=repeats,
+            ontology=None if self.graph is None else self.graph.name,
+            trace=self.trace,
+            prefixes=prefixes,
+            held=self.held,
+        )
+        if "graph" not in memory.lacks:
+            box = box | graph_tools(memory, self.meter, recalled=repeats)
+        if not self.spec.enable_extraction:
+            kept = {name: each for name, each in box.functions.items() if name not in WRITING}
+            box = Toolbox(kept, box.untimed)
+        return box if self.recalled.hits else box.hide()
+
     def _note_replayed(self, name: str, value: Any) -> None:
         """Count what came from a cassette in place of a tool as if the tool had returned it."""
         self.meter.note(name, len(render_value(value)))
         if name in RECALLING:
             self.repeats.note(render_value(value))
 
-    def _open_log(self, stack: ExitStack) -> RLMLogger | None:
+    def _open_log(self) -> RLMLogger | None:
         """The log of this attempt; its first line says what the run was given."""
         if self.spec.log_dir is None:
             return None
@@ -161,9 +173,7 @@ class Attempt:
             "packs": sorted({p.name for p in self.store.packs() if p.rolled_back_at is None}),
         }
         folder = Path(self.spec.log_dir).expanduser()
-        logger = stack.enter_context(
-            RLMLogger(folder, scrub=lambda text: scrub(text)[0], extra=extra)
-        )
+        logger = RLMLogger(folder, scrub=lambda text: scrub(text)[0], extra=extra)
         self.trajectory.rlm_log_path = str(logger.path.resolve())
         return logger
 
@@ -195,20 +205,25 @@ class Attempt:
             check_answer=self._doubt if self.speaks else None,
             trace=self.trace,
         )
-        with ExitStack() as stack:
-            log = self._open_log(stack)
-            try:
-                self.result = LoopRun(
-                    self.query, self.context, spec, self.handles, self.meter, logger=log
-                ).complete()
-            except BaseException as exc:
-                reason = f"failed: {type(exc).__name__}: {exc}"[:500]
-                self.result = RLMResult("", seen, reason=reason, leakage=self.meter.report())
-                self.judgment = judge_trajectory(self.artifact())  # it did not converge
-                raise
-            finally:
-                self._read_handles()
-                self.uses = uses_in(turn.response for turn in self.result.iterations)
+        self.log = self._open_log()
+        try:
+            self.result = LoopRun(
+                self.query, self.context, spec, self.handles, self.meter, logger=self.log
+            ).complete()
+        except BaseException as exc:
+            reason = f"failed: {type(exc).__name__}: {exc}"[:500]
+            self.result = RLMResult("", seen, reason=reason, leakage=self.meter.report())
+            self.judgment = judge_trajectory(self.artifact())  # it did not converge
+            raise
+        finally:
+            self._read_handles()
+            replies = (turn.response for turn in self.result.iterations)
+            self.uses = uses_in(replies, self.recalled.ids)
+            if self.uses.unknown:
+                LOG.warning(
+                    "its prompt has no memory %s that it cites", ", ".join(self.uses.unknown)
+                )
+            self._log_verdict()
 
     # -- judging
 
@@ -226,6 +241,20 @@ class Attempt:
             verdict=self.verdict,
             usage=self.result.usage,
         )
+        self._log_verdict()
+
+    def _log_verdict(self) -> None:
+        if self.log is not None and (verdict := self._judged()):
+            self.log.log_judgment(**verdict)
+            self.log.close()
+
+    def _judged(self) -> dict[str, Any]:
+        """What logs keep of the verdict; {} before there is one."""
+        said = self.judgment
+        if said is None:
+            return {}
+        verdict = {"is_success": said.is_success, "confidence": said.confidence}
+        return {**verdict, "reason": said.reason, "unknown_uses": list(self.uses.unknown)}
 
     def evidence(self) -> Evidence:
         """What judge and extractor see; made once, after the loop has ended."""
@@ -365,6 +394,7 @@ class Attempt:
                 "abandoned": list(self.uses.abandoned),
                 "said": self.uses.said or not self.speaks,
             },
+            "judgment": self._judged(),
             "leakage": result.leakage,
             "usage": result.usage.to_dict(),
             "submitted": result.submitted,

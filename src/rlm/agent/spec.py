@@ -154,7 +154,8 @@ class AgentResult:
     leakage: dict[str, Any]
     usage: dict[str, Any]
     new_memories: list[dict[str, Any]]
-    """What was learnt: memory_id, title, and whether it was added, merged, replaced or skipped."""
+    """What was learnt: memory_id, title, and whether it was added, merged, replaced or skipped;
+    quarantine_reason where it is in quarantine."""
     submitted: dict[str, Any] | None
     model: str
     attempts: list[dict[str, Any]] = field(default_factory=list)

@@ -10,6 +10,7 @@ import click
 
 from rlm.cli.command import command, count, new_group
 from rlm.cli.output import one_line, print_json, print_text
+from rlm.cli.run import verdict_words
 from rlm.cli.session import Session, elsewhere
 from rlm.errors import NotFound
 
@@ -102,6 +103,7 @@ def _show_stored(session: Session, run: Run, trajectory: Trajectory) -> None:
         f"question  {one_line(trajectory.task_query)}",
         f"model     {one_line(run.model or '?')}",
         f"ended     {one_line(how)}, {trajectory.iteration_count} steps",
+        *_verdict_lines(trajectory.artifact.get("judgment")),
     ]
     for step in trajectory.artifact.get("key_steps", []):
         lines += ["", f"step {step.get('iteration')}  {one_line(step.get('action', ''))}"]
@@ -129,7 +131,18 @@ def _head_lines(metadata: dict[str, Any], turns: int) -> list[str]:
         f"question  {one_line(metadata.get('query', '(not in the log)'))}",
         f"model     {one_line(metadata.get('root_model', '?'))}, {size}",
         f"ended     {how}",
+        *_verdict_lines(metadata.get("judgment")),
     ]
+
+
+def _verdict_lines(judgment: dict[str, Any] | None) -> list[str]:
+    """What was said of the run, and which memories it cited that it was not given."""
+    if not judgment:
+        return []
+    lines = [f"judged    {verdict_words(judgment)}: {one_line(judgment['reason'])}"]
+    if unknown := judgment.get("unknown_uses"):
+        lines.append(f"cites     {one_line(', '.join(unknown))}, which its prompt does not have")
+    return lines
 
 
 def _turn_lines(turn: dict[str, Any], *, full: bool) -> list[str]:

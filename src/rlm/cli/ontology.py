@@ -118,9 +118,11 @@ def stats(session: Session, **given: Any) -> None:
         "ontology": _join(found["ontologies"]) + _and_more(left_out.get("ontologies", 0)),
     }
     fields |= {name: f"{found[name]:,}" for name in ("triples", "subjects")}
-    fields["classes"] = _with_kinds(found["classes"], {"declared": found["declared_classes"]})
-    kinds = found["property_kinds"]
-    fields["properties"] = _with_kinds(found["properties"], kinds, ", declared or only named")
+    fields["classes"] = f"{found['classes']:,} ({found['declared_classes']:,} declared)"
+    kinds = {"property": "of unstated kind"}
+    split = (f"{n:,} {kinds.get(kind, kind)}" for kind, n in found["property_kinds"].items())
+    declared = f"{found['declared_properties']:,} declared: {_join(split)}"
+    fields["properties"] = f"{found['properties']:,} ({declared.rstrip(': ')})"
     fields |= {name: f"{found[name]:,}" for name in ("individuals", "predicates", "deprecated")}
     languages = found["languages"].items()
     fields["labels"] = _join(f"{tag or 'no language'} {number:,}" for tag, number in languages)
@@ -135,12 +137,6 @@ def stats(session: Session, **given: Any) -> None:
     _print_part("most used predicates", used)
     namespaces = found["namespaces"].items()
     _print_part("prefixes", ((f"{prefix}:", f"<{space}>") for prefix, space in namespaces))
-
-
-def _with_kinds(number: int, kinds: Mapping[str, int], which: str = "") -> str:
-    names = {"property": "of unstated kind"}
-    split = _join(f"{n:,} {names.get(kind, kind)}" for kind, n in kinds.items())
-    return f"{number:,}{which} ({split})" if split and number else f"{number:,}"
 
 
 def _name(each: Mapping[str, Any], key: str) -> str:

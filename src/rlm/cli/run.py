@@ -284,7 +284,7 @@ def _print_result(session: Session, result: AgentResult, spent_s: float) -> None
     if not result.converged:
         ended = f"not finished ({result.reason})"
     session.notify(f"{ended} in {steps}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
-    for line in _learning_lines(result):
+    for line in learning_lines(result):
         session.notify(line)
     log = f"; log: {result.log_path}" if result.log_path else ""
     session.notify(f"kept as {result.trajectory_id} (`rlm logs show {result.trajectory_id}`){log}")
@@ -292,15 +292,17 @@ def _print_result(session: Session, result: AgentResult, spent_s: float) -> None
         session.notify(f"much text reached the prompts: {', '.join(result.leakage['flags'])}")
 
 
-def _verdict(judgment: dict[str, Any]) -> str:
+def verdict_words(judgment: dict[str, Any]) -> str:
     """The verdict in words. Without a check of the task's own, an answer is unchecked."""
+    if judgment["is_success"] is None:
+        return "not judged, so nothing is learnt from it"
     if judgment["is_success"] and not judgment["reason"].startswith("verified: "):
         return "success, unchecked"
     word = "success" if judgment["is_success"] else "failure"
     return f"{word} ({judgment['confidence']} confidence)"
 
 
-def _learning_lines(result: AgentResult) -> Iterator[str]:
+def learning_lines(result: AgentResult) -> Iterator[str]:
     """What memory gave, what the judge said, and what was learnt."""
     if result.attempts:
         tried = f"{len(result.attempts)} attempts"
@@ -311,13 +313,14 @@ def _learning_lines(result: AgentResult) -> Iterator[str]:
         yield f"{how}: {output.one_line(used['title'])} ({used['memory_id']})"
     if result.judgment is not None:
         said = output.one_line(result.judgment["reason"])[:160]
-        if result.judgment["is_success"] is None:
-            yield f"not judged, so nothing is learnt from it: {said}"
-        else:
-            yield f"judged a {_verdict(result.judgment)}: {said}"
+        is_judged = result.judgment["is_success"] is not None
+        yield f"{'judged a ' if is_judged else ''}{verdict_words(result.judgment)}: {said}"
     for made in result.new_memories:
         title = output.one_line(made["title"])
         if made["action"] == "skip":
             yield f"nothing new: {title} ({output.one_line(made['why'])})"
+        elif "quarantine_reason" in made:
+            why = output.one_line(made["quarantine_reason"])
+            yield f"in quarantine: {title} ({made['memory_id']}: {why})"
         else:
             yield f"{_LEARNT.get(made['action'], 'learnt')}: {title} ({made['memory_id']})"

@@ -43,42 +43,58 @@ class Uses:
     followed: tuple[int, ...] = ()
     abandoned: tuple[int, ...] = ()
     said: bool = False
+    unknown: tuple[str, ...] = ()
+    """Numbers and ids that the prompt does not have, the first of them."""
 
 
+MOST_UNKNOWN = 10
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _USES = re.compile(
-    r"\s{0,3}[*_`]{0,3}uses[*_`]{0,3}\s*:\s*[*_`]{0,3}\s*(none\b|#?\d.*)", re.IGNORECASE
+    r"\s{0,3}[*_`]{0,3}uses[*_`]{0,3}\s*:\s*[*_`]{0,3}\s*(none\b|[#\[]?[\da-f].*)", re.IGNORECASE
 )
-_NUMBERS = re.compile(r"#?(\d{1,3})(?!\d)(?:\s*(?:,|and|&|\+)\s*(?=#?\d))?", re.IGNORECASE)
+_ENTRY = r"(?:#?\d{1,3}(?![\da-f])(?:\s*\[[\da-f]{16}\])?|\[?[\da-f]{16}(?![\da-f])\]?)"
+"""A number, which may have its id beside it, or an id."""
+_ENTRIES = re.compile(rf"({_ENTRY})(?:\s*(?:,|and|&|\+)\s*(?={_ENTRY}))?", re.IGNORECASE)
 _AFTER = re.compile(r"\s*[*_`]*\s*(?:$|[.,;:()—–-])")
 
 
-def uses_in(responses: Iterable[str]) -> Uses:
-    """What replies say on lines `Uses: 1` or `Uses: none` outside of code; the last one counts."""
-    said: list[tuple[int, ...]] = []
+def uses_in(responses: Iterable[str], ids: Sequence[str] | None = None) -> Uses:
+    """What replies say on lines `Uses: 1` or `Uses: none` outside of code; the last one counts.
+    With the ids of the entries of the prompt, those are read as well, and what is neither one of
+    them nor the number of one is `unknown`."""
+    said: list[tuple[str, ...]] = []
     for response in responses:
         said += [
-            numbers for line in _outside_code(response) if (numbers := _read_uses(line)) is not None
+            names for line in _outside_code(response) if (names := _read_uses(line)) is not None
         ]
     if not said:
         return Uses()
-    last = said[-1]
-    before = dict.fromkeys(number for numbers in said[:-1] for number in numbers)
-    return Uses(last, tuple(number for number in before if number not in last), said=True)
+    places = {str(number): number for number in range(1, (999 if ids is None else len(ids)) + 1)}
+    places |= {memory_id: number for number, memory_id in enumerate(ids or (), 1)}
+    every = dict.fromkeys(name for names in said for name in names)
+    last = dict.fromkeys(places[name] for name in said[-1] if name in places)
+    before = dict.fromkeys(places[name] for name in every if name in places)
+    return Uses(
+        tuple(last),
+        tuple(number for number in before if number not in last),
+        said=True,
+        unknown=tuple(name for name in every if name not in places)[:MOST_UNKNOWN],
+    )
 
 
-def _read_uses(line: str) -> tuple[int, ...] | None:
+def _read_uses(line: str) -> tuple[str, ...] | None:
     match = _USES.match(line)
     if match is None:
         return None
     if match[1][:4].casefold() == "none":
         return ()
-    found: dict[int, None] = {}
+    found: dict[str, None] = {}
     place = 0
-    while number := _NUMBERS.match(match[1], place):
-        found[int(number[1])] = None
-        place = number.end()
-    return tuple(found) if found and 0 not in found and _AFTER.match(match[1], place) else None
+    while entry := _ENTRIES.match(match[1], place):
+        name = entry[1].lower().lstrip("#[").partition("[")[0].rstrip("] ")
+        found[name.lstrip("0") if len(name) < 4 else name] = None
+        place = entry.end()
+    return tuple(found) if found and "" not in found and _AFTER.match(match[1], place) else None
 
 
 def _outside_code(text: str) -> Iterable[str]:

@@ -32,7 +32,7 @@ from rlm.retrieval.tokens import tokens
 from rlm.store.backend import MemoryBackend
 from rlm.store.document import item_text
 from rlm.store.identity import normalize
-from rlm.store.types import MemoryItem
+from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
 log = logging.getLogger("rlm.learning")
 
@@ -311,7 +311,13 @@ def _note(plan: DedupPlan, changed: dict[str, MemoryItem], item: MemoryItem, fou
             plan.update.append((memory_id, _changes(target, merged)))
             changed[memory_id] = merged
     plan.outcomes.append(
-        {"memory_id": memory_id, "title": item.title, "action": found.action, "why": found.why}
+        {
+            "memory_id": memory_id,
+            "title": item.title,
+            "action": found.action,
+            "why": found.why,
+        }
+        | ({QUARANTINE_REASON: item.quarantine_reason} if item.trust == "quarantined" else {})
     )
 
 

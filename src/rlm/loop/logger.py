@@ -2,9 +2,10 @@
 authors' own logs.
 
 The file grows line by line and every line is flushed, so that a run that was killed leaves a file
-that can be read. It is made for its owner only (0600). How a run ended belongs to its metadata, but
-is known last: the first line is padded with spaces, which JSON does not mind, and written again in
-its place at the end. Tools that know only `metadata` and `iteration` lines can read all of it.
+that can be read. It is made for its owner only (0600). How a run ended and how it was judged belong
+to its metadata, but are known last: the first line is padded with spaces, which JSON does not mind,
+and written again in its place. Tools that know only `metadata` and `iteration` lines can read all
+of it.
 
 Names in an iteration line: `iteration`, `timestamp`, `prompt`, `response`, `code_blocks` (each
 `code` and `result` with `stdout`, `stderr`, `locals`, `execution_time`, `rlm_calls`),
@@ -29,10 +30,10 @@ from rlm.loop.parse import clean
 from rlm.loop.prompts import cut
 from rlm.loop.types import CodeBlock, RLMIteration, RLMResult, SubCall
 
-PADDING = 1_200
-"""Room in the first line for how the run ended."""
+PADDING = 2_400
+"""Room in the first line for how the run ended and how it was judged."""
 REASON_CHARS = (400, 100, 20)
-"""How much of the reason is kept: as much as fits."""
+"""How much of a reason is kept: as much as fits."""
 TEXT_CHARS = 200_000
 """What is kept of one output; the sandbox's own bound is larger."""
 
@@ -74,6 +75,7 @@ class RLMLogger:
                 f"cannot write a log to {self.path} ({exc.strerror}): give another folder"
             ) from exc
         self._metadata: dict[str, Any] | None = None
+        self._ends: dict[str, dict[str, Any]] = {}
         self._first_line = 0
 
     def log_metadata(self, **fields: Any) -> None:
@@ -105,19 +107,28 @@ class RLMLogger:
         self._write(self._line(entry))
 
     def log_end(self, result: RLMResult) -> None:
-        """How the run ended, put into the first line."""
+        """How the run ended, put into the first line as `ended`."""
+        self._write_end(
+            "ended",
+            converged=result.converged,
+            reason=result.reason,
+            iterations=len(result.iterations),
+            usage=result.usage.to_dict(),
+        )
+
+    def log_judgment(self, **verdict: Any) -> None:
+        """The verdict on the run with its `reason`, put into the first line as `judgment`."""
+        self._write_end("judgment", **verdict)
+
+    def _write_end(self, name: str, **fields: Any) -> None:
         if self._metadata is None or self._file is None:
             return
-        ended = {
-            "converged": result.converged,
-            "reason": result.reason,
-            "iterations": len(result.iterations),
-            "usage": result.usage.to_dict(),
-        }
+        self._ends[name] = fields
         for limit in REASON_CHARS:
-            line = self._line(
-                {**self._metadata, "ended": {**ended, "reason": result.reason[:limit]}}
-            )[:-1]
+            ends = {
+                end: {**said, "reason": said["reason"][:limit]} for end, said in self._ends.items()
+            }
+            line = self._line({**self._metadata, **ends})[:-1]
             if len(line) < self._first_line:
                 os.pwrite(self._file, line + b" " * (self._first_line - 1 - len(line)) + b"\n", 0)
                 return

@@ -38,7 +38,8 @@ QUESTION_CHARS = 4_000
 """What a prompt shows of a question; a longer one is behind a handle, as `question`."""
 LISTED_TEXTS = 5
 VARIABLES_CHARS = 60
-"""What the names of variables may take in a turn's message."""
+BLOCK_CHARS = 20
+"""What the names of variables may take in a turn's message, less so many for each further block."""
 TURN_BLOCKS = 3
 """The outputs of one turn together have at most this many times the limit of one block."""
 LEAST_OUTPUT_CHARS = 400
@@ -57,17 +58,17 @@ SUB_MODEL_CHARS = 200_000
 
 OVER_ONTOLOGY = """\
 You answer a question about an ontology, an RDF graph, by querying it. You work in turns: write \
-Python in ```repl blocks, read what it printed, go on, and answer once you know.
+Python in ```repl blocks, read what it printed, and answer once you know.
 
 The REPL keeps its variables from block to block. `question` is the question. The prefixes of the \
 ontology and rdf, rdfs, owl, xsd and skos are bound: queries need no PREFIX lines.
 {tools}
 
 `r = sparql_query(...)` is a sequence of rows: `len(r)`, `for row in r`, `r[0]`, `r[10:20]`, \
-`r.where(col=value)`, `r.where(lambda row: ...)`, `r.group(col)` (how many rows have each value), \
+`r.where(col=value)`, `r.where(lambda row: ...)`, `r.group(col)` (counts by value), \
 `r.distinct(col)`, `r.sample(5)`, `r.columns`. A row is a dict, as in the example. IRIs and texts \
-are in Turtle notation and fit into the next query as they are; numbers are Python numbers; a \
-variable that is unbound in a row has no key, so use `row.get("label")`."""
+are in Turtle notation and fit into the next query as they are; numbers are Python numbers; an \
+unbound variable has no key: use `row.get("label")`."""
 
 EXAMPLE_QUERY = """\
 For example,
@@ -119,8 +120,7 @@ steps."""
 
 ASK_OVER_TEXT = f"""\
 - `llm_query(prompt)`: a language model reads and judges a passage. It sees this prompt alone, \
-{SUB_MODEL_CHARS:,} characters at most. A handle or slice in an f-string is a passage that it \
-reads and you need not.
+{SUB_MODEL_CHARS:,} characters at most. A handle or slice in an f-string is read by it, not by you.
 - `llm_query_batched(prompts)`: the same for many at once, answers in order; one that failed \
 begins with `[error]`.
 - `rlm_query(question, part)`: a helper with its own REPL over a part of the text, for several \
@@ -128,9 +128,9 @@ steps."""
 
 RULES = """\
 You see only what you print, at most {output_chars} characters of a block. Print counts and short \
-excerpts; keep what is long in variables; count, search and compute in code. You can import re, \
-json, math, statistics, collections, itertools, functools, datetime, decimal, random, string, \
-textwrap, difflib, csv, unicodedata and a few more. There are no files and no network.
+excerpts; count, search and compute in code. You can import re, json, math, statistics, \
+collections, itertools, functools, datetime, decimal, random, string, textwrap, difflib, csv, \
+unicodedata and a few more. There are no files and no network.
 
 {example}
 
@@ -151,7 +151,7 @@ LOOK_FIRST = (
     "You have not seen the context yet. Look at it in the REPL first (its size, how it begins, how"
     " it is laid out); do not answer in this turn."
 )
-GO_ON = "Go on, or finish with FINAL(...)."
+GO_ON = "Go on, or FINAL(...)."
 NO_CODE = (
     "Note: the reply had no code and no final answer, so nothing was run. Write code in a block"
     " that begins with ```repl and ends with ```, or finish with FINAL(the answer) at the start of"
@@ -211,16 +211,17 @@ def _fill(template: str, **values: str) -> str:
 
 def describe_tools(tools: Mapping[str, Callable[..., Any]]) -> str:
     """A line for each tool: its signature and the first paragraph of its docstring. Tools that have
-    a `summary` are described by that, in one line for all, at the end; so is every tool that one
-    names. Of a summary, clauses (they end in `;`) whose tools are all missing are left out."""
-    summaries = {name: str(getattr(tool, "summary", "")) for name, tool in tools.items()}
+    a `summary` are described by that, in one line for all, at the end, or not at all where it is
+    empty; so is every tool that one names. Of a summary, clauses (they end in `;`) whose tools are
+    all missing are left out."""
+    summaries = {name: getattr(tool, "summary", None) for name, tool in tools.items()}
     together = "\n".join(
         _present_clauses(text, tools) for text in dict.fromkeys(filter(None, summaries.values()))
     )
     own = [
         _tool_line(name, tool)
         for name, tool in tools.items()
-        if not summaries[name] and f"`{name}(" not in together
+        if summaries[name] is None and f"`{name}(" not in together
     ]
     return "\n".join([*own, *(f"- {line}" for line in together.splitlines())])
 
@@ -316,17 +317,18 @@ def turn_message(
     ]
     parts += [note if note.startswith("Note: ") else f"Note: {note}" for note in notes]
     if variables:
-        parts.append(_variables_line(variables))
+        room = VARIABLES_CHARS - BLOCK_CHARS * max(0, len(blocks) - 1)
+        parts.append(_variables_line(variables, room))
     if turn <= limits.max_iters:
         parts.append(f"Turn {turn} of {limits.max_iters}. {GO_ON}")
     return clean("\n".join(parts))
 
 
-def _variables_line(names: Sequence[str]) -> str:
-    """As many names as fit, from the newest back."""
+def _variables_line(names: Sequence[str], room: int) -> str:
+    """As many names as fit, from the newest back; one at least."""
     shown = list[str]()
     for name in reversed(names):
-        if len(", ".join([name, *shown])) > VARIABLES_CHARS and shown:
+        if len(", ".join([name, *shown])) > room and shown:
             break
         shown.insert(0, name[:VARIABLES_CHARS])
     left = len(names) - len(shown)

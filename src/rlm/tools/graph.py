@@ -30,8 +30,8 @@ ID_CHARS = 64
 WRITES_PER_RUN = 200
 
 NOTES_SUMMARY = (
-    "Notes: `memory_query(q)`, `memory_get_context()`, `memory_add_fact(text)`,"
-    " `memory_add_experience(text, outcome, success)`, `memory_relate(label, a, b)`."
+    "`memory_query(q)`, `memory_get_context()` find notes; `memory_add_fact(text)`,"
+    " `memory_add_experience(text, outcome, success)`, `memory_relate(label, a, b)` add one."
 )
 PROVENANCE = "repl"
 HELD_PROVENANCE = "repl, after reading what others wrote"

@@ -46,7 +46,7 @@ ADD_CHARS = 4000
 ADDS_PER_RUN = 20
 
 MEMORY_SUMMARY = (
-    "Earlier procedures: `mem_search(q)` finds them, `mem_get(ids)` shows up to 3,"
+    "`mem_search(q)` finds earlier procedures, `mem_get(ids)` shows 3,"
     " `mem_quote(id)` a part; `mem_add(title, description, content)`, `mem_extract(result, task,"
     " judgment)`, `mem_learn_from_failure(result, task, error)` store one."
 )

@@ -38,6 +38,7 @@ from rlm.store.types import Scope
 from rlm.tools.sparql_peek import find_misnamed, peek
 from rlm.tools.sparql_schema import LABEL_CHARS, SCHEMA_MODES, check_mode, describe_schema
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, result_handle
+from rlm.tools.views import note_rest
 
 QUERY_ROWS = 10_000
 """The most rows behind one handle."""
@@ -171,7 +172,7 @@ class _SPARQL:
     ) -> Ref | dict[str, Any]:
         """SELECT, CONSTRUCT and DESCRIBE return rows; ASK returns {'boolean': True}. It stops after
         limit rows, 10,000 at most; then `r.more` is True: raise limit, or count in SPARQL. Printed,
-        a result without rows names the terms of the query that the graph does not have.
+        an empty result names the terms of the query that the graph does not have.
 
         With explain=True it returns {ref, rows, columns, more, changed, seconds, hints}."""
         text = self._text(query)
@@ -236,20 +237,23 @@ class _SPARQL:
 
     def sparql_slice(self, ref_or_key: Handle, limit: int = 50, offset: int = 0) -> dict[str, Any]:
         """A page of up to 100 rows, values cut at 500 characters: {total, has_more, next_offset,
-        rows}, and a note where it is not the last."""
+        rows}."""
         check_count(limit, "limit", SLICE_ROWS)
         check_count(offset, "offset", 2**53, least=0)
         ref = self._result(ref_or_key)
-        rows = self._handles.rows(ref, offset, offset + limit)
+        rows = [_fit_row(row) for row in self._handles.rows(ref, offset, offset + limit)]
         total, end = ref.rows or 0, offset + len(rows)
         page: dict[str, Any] = {"total": total, "has_more": end < total}
-        if page["has_more"]:
-            page["next_offset"] = end
-            note = f"rows {offset} to {end - 1} of {total}: go on with offset={end}"
-            page = {"note": note, **page}
+        go_on = ""
         if self._handles.about(ref).get("more"):
             page["limit_reached"] = True
-        return {**page, "rows": [_fit_row(row) for row in rows]}
+            go_on = "the query has more: raise its limit"
+        if page["has_more"]:
+            page["next_offset"] = end
+            go_on = f"go on with offset={end}"
+        if go_on:
+            rows = note_rest(rows, f"rows {offset} to {end - 1} of {total}: {go_on}")
+        return {**page, "rows": rows}
 
     def _result(self, handle: Any) -> Ref:
         handle = result_handle(handle)

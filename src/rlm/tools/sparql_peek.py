@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from rlm.errors import OntologyError
@@ -11,6 +12,7 @@ from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.terms import Term, term_text
 from rlm.ontology.views.links import counts, labels_of, shown_name, source
 from rlm.ontology.views.resolve import resolve
+from rlm.ontology.views.search import Page
 from rlm.ontology.vocabulary import TYPE
 from rlm.tools.sparql_schema import LABEL_CHARS, NAME_CHARS, check_mode
 from rlm.tools.toolbox import check_count, check_text, clip
@@ -32,6 +34,8 @@ KINDS = 1000
 WRONG_NAMES = 3
 
 PEEK_MODES = ("sample", "schema", "count")
+SIZES = ("count_with_subclasses", "outgoing", "count")
+"""Of these counts, the first that there is says how many rows a sample is of."""
 
 
 def peek(
@@ -67,8 +71,10 @@ class _Resource:
         kinds = " ".join(map(source, (iri, *below[:SUBCLASSES])))
         self.instances = f"VALUES ?c {{ {kinds} }} ?s <{TYPE}> ?c ."
 
-    def rows(self, query: str, limit: int) -> list[dict[str, Term]]:
-        return self.engine.query(query, limit=limit).rows
+    def rows(self, query: str, limit: int) -> Page:
+        answer = self.engine.query(query, limit=limit)
+        rows, more = answer.rows, answer.truncated
+        return Page(rows, len(rows) + more, counted=not more)
 
     def number(self, query: str) -> list[int]:
         """The numbers in the only row."""
@@ -81,29 +87,37 @@ class _Resource:
 
 def _sample(one: _Resource, limit: int) -> dict[str, Any]:
     if one.is_class:
-        return _instances(one, limit)
-    if one.is_property:
+        found = one.rows(f"SELECT DISTINCT ?s WHERE {{ {one.instances} }}", limit)
+    elif one.is_property:
         found = one.rows(f"SELECT ?s ?o WHERE {{ ?s {one.node} ?o }}", limit)
     else:
         found = one.rows(f"SELECT ?p ?o WHERE {{ {one.node} ?p ?o }}", limit)
-    return {"rows": [{name: one.text(term) for name, term in row.items()} for row in found]}
-
-
-def _instances(one: _Resource, limit: int) -> dict[str, Any]:
-    found = [row["s"] for row in one.rows(f"SELECT DISTINCT ?s WHERE {{ {one.instances} }}", limit)]
-    if not found:
+    if one.is_class and not found:
         return {"rows": [], "note": "no instances; output_mode='schema' says how the class is used"}
-    named = [term["v"] for term in found if term["t"] == "iri"]
+    if found.rest:
+        with suppress(OntologyError):  # a slow endpoint may not count
+            sizes = _count(one, limit)
+            found.total = next(sizes[name] for name in SIZES if name in sizes)
+            found.counted = not one.partly
+    if one.is_class:
+        return {"rows": _instances(one, found)}
+    return {"rows": found.map(lambda row: {name: one.text(term) for name, term in row.items()})}
+
+
+def _instances(one: _Resource, found: Page) -> Page:
+    named = [row["s"]["v"] for row in found if row["s"]["t"] == "iri"]
     labels, kinds = labels_of(one.engine, one.meta, named), _kinds(one, named)
-    rows = []
-    for term in found:
-        entry = {"instance": one.text(term)}
+
+    def entry(row: dict[str, Term]) -> dict[str, str]:
+        term = row["s"]
+        said = {"instance": one.text(term)}
         if label := pick(labels.get(term["v"], ())):
-            entry["label"] = clip(label, LABEL_CHARS)
+            said["label"] = clip(label, LABEL_CHARS)
         if term["v"] in kinds:
-            entry["class"] = kinds[term["v"]]
-        rows.append(entry)
-    return {"rows": rows}
+            said["class"] = kinds[term["v"]]
+        return said
+
+    return found.map(entry)
 
 
 def _kinds(one: _Resource, iris: list[str]) -> dict[str, str]:
@@ -149,12 +163,13 @@ def _schema(one: _Resource, limit: int) -> dict[str, Any]:
         types = one.rows(
             f"SELECT DISTINCT ?t WHERE {{ {one.node} <{TYPE}> ?t }} ORDER BY ?t", LISTED
         )
-        used = list(counts(one.engine, iri, "out").items())[: max(limit, LISTED)]
+        used = [
+            {"predicate": meta.curie(prop), "count": number}
+            for prop, number in counts(one.engine, iri, "out").items()
+        ]
         made |= {
-            "types": [one.text(row["t"]) for row in types],
-            "predicates": [
-                {"predicate": meta.curie(prop), "count": number} for prop, number in used
-            ],
+            "types": types.map(lambda row: one.text(row["t"])),
+            "predicates": Page(used[: max(limit, LISTED)], len(used)),
         }
     return {name: value for name, value in made.items() if value}
 
@@ -167,15 +182,13 @@ def _used_predicates(one: _Resource, limit: int) -> list[dict[str, Any]]:
         " DESC(?n) ?p"
     )
     found = one.rows(query, max(limit, LISTED))
-    return [
-        {"predicate": one.text(row["p"]), "count": int(row["n"]["v"])}
-        for row in found
-        if "p" in row
-    ]
+    if found and "p" not in found[0]:  # some engines give a row to no group
+        return []
+    return found.map(lambda row: {"predicate": one.text(row["p"]), "count": int(row["n"]["v"])})
 
 
 def _names(meta: GraphMeta, iris: Any) -> list[str]:
-    return [clip(shown_name(meta, iri), CELL_CHARS) for iri in iris[:LISTED]]
+    return Page((clip(shown_name(meta, iri), CELL_CHARS) for iri in iris[:LISTED]), len(iris))
 
 
 def _count(one: _Resource, limit: int) -> dict[str, Any]:

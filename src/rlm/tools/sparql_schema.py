@@ -9,9 +9,10 @@ from typing import Any
 from rlm.errors import ValidationError
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.terms import local_name, namespace
+from rlm.ontology.views.search import Page
 from rlm.ontology.views.summary import key_classes, key_properties
 from rlm.tools.toolbox import check_count, check_text, clip
-from rlm.tools.views import fit, take
+from rlm.tools.views import fit, note_rest, take
 
 SCHEMA_LIMIT = 50
 SCHEMA_CHARS = 4000
@@ -118,7 +119,7 @@ def _overview(chosen: _Chosen, limit: int) -> Schema:
         "top_properties": [
             {"uri": chosen.short(iri), "count": meta.properties[iri]} for iri in properties[:top]
         ],
-        "prefixes": [clip(prefix, LABEL_CHARS) for prefix in meta.namespaces][:PREFIXES],
+        "prefixes": Page(list(meta.namespaces)[:PREFIXES], len(meta.namespaces)),
     }
     sampled = {"sampled": True} if meta.sampled else {}
     return fit(made | sampled, OVERVIEW_CHARS - LABEL_CHARS - 20)
@@ -173,6 +174,9 @@ def _page(
     meta: GraphMeta,
 ) -> Schema:
     """As many as were asked for and fit, the total, and whether that is all."""
-    shown = take(map(entry, iris[:limit]), SCHEMA_CHARS - 200)
-    made: Schema = {"total": len(iris), name: shown, "has_more": len(shown) < len(iris)}
+    shown = take(map(entry, iris[:limit]), SCHEMA_CHARS - 300)
+    has_more = len(shown) < len(iris)
+    if has_more:
+        shown = note_rest(shown, f"{len(shown)} of {len(iris):,}: narrow it by filter_prefix")
+    made: Schema = {"total": len(iris), name: shown, "has_more": has_more}
     return made | ({"sampled": True} if meta.sampled else {})

@@ -2,7 +2,7 @@
 
 The sandbox gets `functions` by name, and the names in `untimed`, whose time does not count against
 a block. The prompt gets a line for each tool, from its docstring, or one line for several that are
-seldom used: their `summary` (`rlm.loop.prompts.describe_tools`).
+seldom used: their `summary` (`rlm.loop.prompts.describe_tools`). An empty one hides them.
 """
 
 from __future__ import annotations
@@ -63,6 +63,12 @@ class Toolbox:
         for name in other.functions:
             self._check_new(name)
         return Toolbox(self.functions | other.functions, self.untimed | other.untimed)
+
+    def hide(self) -> Toolbox:
+        """The same tools; a prompt says nothing of them."""
+        for function in self.functions.values():
+            function.summary = ""  # type: ignore[attr-defined]
+        return self
 
     def describe(self) -> str:
         """What the system prompt says about the tools."""

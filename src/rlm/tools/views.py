@@ -1,8 +1,8 @@
 """The views of a graph as tools: what can be asked without SPARQL (`rlm.ontology.views`).
 
 The views cap their lists; names and labels can still be long, and a path says everything twice. So
-every answer is fitted into `VIEW_CHARS`: what is too long is cut, and `left_out` says which lists
-lost how many.
+every answer is fitted into `VIEW_CHARS`: what is too long is cut. The last row of a list that is
+not whole says so, and `left_out` says which lists lost how many.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm.handles import Meter
 from rlm.loop.trace import render_value
+from rlm.ontology.views.search import Page
 from rlm.ontology.views.views import VIEWS, Views
 from rlm.tools.toolbox import Tool, Toolbox, check_count, check_text, clip
 
@@ -25,6 +26,8 @@ VIEW_CHARS = 1000
 LONG_CHARS = 300
 """A text in an answer that has to be shortened has no more than this."""
 SHORTER_CHARS = (120, 60, 30)
+REST = "…"
+"""The field of a last row that says how many rows there are."""
 
 SELDOM = ("search_by_label", "predicate_frequency", "graph_stats")
 SELDOM_SUMMARY = (
@@ -58,28 +61,31 @@ def _fitted(view: Tool) -> Tool:
 
 
 def fit(value: T, most: int) -> T:
-    """A list or an object in at most `most` characters of JSON; as it is when it fits. Long texts
-    are cut first, then the longest lists lose their last parts; an object says in `left_out` how
-    many. What still does not fit loses more of its texts, and in the end its last parts."""
-    if len(render_value(value)) <= most:
-        return value
-    made: Any = _clip_texts(value, LONG_CHARS)
-    dropped = Counter[str](made.get("left_out", {}) if isinstance(made, dict) else {})
+    """A list or an object in at most `most` characters of JSON. Long texts are cut first, then the
+    longest lists lose their last parts. What still does not fit loses more of its texts, and in the
+    end its last parts. The last row of a list that is not whole says so (`note_rest`), and an
+    object says in `left_out` how many each of its lists has lost."""
+    made: Any = _clip_texts(value, most)
 
     def too_long() -> bool:
-        return len(render_value(_note(made, dropped))) > most
+        return len(render_value(_note(made))) > most
 
-    while too_long() and (found := _longest_list(made)) is not None:
-        name, parts = found
-        parts.pop()
-        dropped[name] += 1
+    if too_long():
+        made = _clip_texts(made, LONG_CHARS)
+    while too_long() and (longest := _longest_list(made)):
+        longest.pop()
     for chars in SHORTER_CHARS:
         if too_long():
             made = _clip_texts(made, chars)
     while made and too_long():
         _drop_last(made)
-    fitted: T = made if too_long() else _note(made, dropped)
+    fitted: T = _note(made)
     return fitted
+
+
+def note_rest(rows: list[Any], note: str) -> list[Any]:
+    """The rows, the last of them with a note that there are more. No variable has such a name."""
+    return [*rows[:-1], {**rows[-1], REST: note}] if rows and isinstance(rows[-1], dict) else rows
 
 
 def take(entries: Iterator[dict[str, Any]], room: int) -> list[dict[str, Any]]:
@@ -93,8 +99,24 @@ def take(entries: Iterator[dict[str, Any]], room: int) -> list[dict[str, Any]]:
     return taken
 
 
-def _note(made: Any, dropped: Counter[str]) -> Any:
-    return {**made, "left_out": dict(dropped)} if dropped and isinstance(made, dict) else made
+def _note(made: Any) -> Any:
+    if isinstance(made, dict):
+        lost = Counter({name: page.rest for name, page in _lists(made, "") if page.rest})
+        lost.update(made.get("left_out", {}))
+        return {key: _note_rows(part) for key, part in made.items()} | (
+            {"left_out": dict(lost)} if lost else {}
+        )
+    return _note_rows(made)
+
+
+def _note_rows(made: Any) -> Any:
+    if isinstance(made, dict):
+        return {key: _note_rows(part) for key, part in made.items()}
+    if not isinstance(made, Page):
+        return made
+    total = f"{made.total:,}{'' if made.counted else ' or more'}"
+    note = f"{len(made):,} of {total}: narrow the search"
+    return note_rest(list(made), note) if made.rest else list(made)
 
 
 def _drop_last(made: Any) -> None:
@@ -104,17 +126,14 @@ def _drop_last(made: Any) -> None:
         made.pop()
 
 
-def _longest_list(value: Any) -> tuple[str, list[Any]] | None:
-    lists = [(len(render_value(parts)), name, parts) for name, parts in _lists(value, "") if parts]
-    if not lists:
-        return None
-    _, name, parts = max(lists, key=lambda entry: entry[0])
-    return name, parts
+def _longest_list(value: Any) -> Page | None:
+    lists = [(len(render_value(page)), page) for _, page in _lists(value, "") if page]
+    return max(lists, key=lambda entry: entry[0])[1] if lists else None
 
 
-def _lists(value: Any, name: str) -> Iterator[tuple[str, list[Any]]]:
+def _lists(value: Any, name: str) -> Iterator[tuple[str, Page]]:
     """The lists that are not inside other lists, by where they are."""
-    if isinstance(value, list):
+    if isinstance(value, Page):
         yield name, value
     elif isinstance(value, dict):
         for key, part in value.items():
@@ -122,13 +141,14 @@ def _lists(value: Any, name: str) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _clip_texts(value: Any, chars: int) -> Any:
-    """A copy in which no text, and no name of a field, is longer."""
+    """A copy in which no text, and no name of a field, is longer, and every list is a page."""
     if isinstance(value, str):
         return clip(value, chars)
     if isinstance(value, dict):
         return {clip(str(key), chars): _clip_texts(part, chars) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_clip_texts(part, chars) for part in value]
+        page = value if isinstance(value, Page) else Page(value)
+        return page.map(lambda part: _clip_texts(part, chars))
     return value
 
 
@@ -162,7 +182,9 @@ class _Dataset:
         answer = self._dataset.query(check_text(query, "query", QUERY_CHARS), limit=limit)
         if answer.kind == "ask":
             return [{"boolean": str(bool(answer.boolean)).lower()}]
-        return fit(answer.text_rows(self._dataset.prefixes), VIEW_CHARS)
+        rows = answer.text_rows(self._dataset.prefixes)
+        more = answer.truncated
+        return fit(Page(rows, len(rows) + more, counted=not more), VIEW_CHARS)
 
     def dataset_stats(self) -> dict[str, Any]:
         """The graphs of the session's dataset and their sizes."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, SupportsIndex, overload
@@ -27,8 +27,8 @@ INDIVIDUALS = 2_000
 NAMED_INDIVIDUALS = 500
 """So many individuals have a say in which namespaces are named."""
 EXPANDED_DISJOINT = 100
-VERSION = 1
-_SETS = ("declared", "deprecated", "guessed")
+VERSION = 2
+_SETS = ("declared", "declared_properties", "deprecated", "guessed")
 _MAPS = (
     *("supers", "subs", "equivalents", "super_properties"),
     *("inverses", "doms", "rngs", "replaced_by"),
@@ -108,6 +108,7 @@ class GraphMeta:
     classes: dict[str, int] = field(default_factory=dict)  # → direct instances
     declared: IRISet = NONE  # the classes that the file says are classes
     properties: dict[str, int] = field(default_factory=dict)  # → statements
+    declared_properties: IRISet = NONE
     kinds: dict[str, str] = field(default_factory=dict)  # property → object, datatype, …
     guessed: IRISet = NONE  # the properties whose kind is a guess, by their range or use
     traits: dict[str, list[str]] = field(default_factory=dict)  # → functional, transitive, …
@@ -240,16 +241,24 @@ class GraphMeta:
         said = telling_sentence(self.description)
         return f"{name}: {said}" if name and said else name or said
 
+    def declared_kinds(self) -> Counter[str]:
+        """How many declared properties are of each kind; `property` where none is stated."""
+        return Counter(
+            "property" if iri in self.guessed else self.kinds[iri]
+            for iri in self.declared_properties
+        )
+
     def counts(self, *, by_kind: bool = True) -> str:
-        """How many triples, classes, properties by the kind that is stated, and individuals, in one
-        line."""
-        kinds = Counter(kind for iri, kind in self.kinds.items() if iri not in self.guessed)
+        """How many triples, classes, properties and individuals, in one line; how many terms are
+        declared, where others are only used or named, and of which kinds the properties are."""
+        kinds = self.declared_kinds() if by_kind else Counter[str]()
         named = [kind for kind in ("object", "datatype", "annotation") if kinds[kind]]
-        split = ", ".join(f"{kinds[kind]} {kind}" for kind in named)
+        split = ", ".join(f"{kinds[kind]:,} {kind}" for kind in named)
         return (
             f"{self.triple_count:,} triples{' (sampled)' if self.sampled else ''},"
-            f" {len(self.classes):,} classes, {len(self.properties):,} properties"
-            f"{f' ({split})' if split and by_kind else ''}, {self.individuals.count:,} individuals"
+            f" {_count_terms('classes', self.classes, self.declared)},"
+            f" {_count_terms('properties', self.properties, self.declared_properties, split)},"
+            f" {self.individuals.count:,} individuals"
         )
 
     def summary(self) -> str:
@@ -293,6 +302,12 @@ def _invert(edges: Mapping[str, Iterable[str]]) -> Map:
         for end in ends:
             found.setdefault(end, set()).add(start)
     return {iri: IRISet(others) for iri, others in sorted(found.items())}
+
+
+def _count_terms(noun: str, terms: Sized, declared: Sized, split: str = "") -> str:
+    some = "" if len(declared) == len(terms) else f"{len(declared):,} declared"
+    said = ": ".join(part for part in (some, split) if part)
+    return f"{len(terms):,} {noun}{f' ({said})' if said else ''}"
 
 
 def complete_scan(

@@ -178,6 +178,7 @@ def read_properties(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]
         "properties": {iri: reader.pred_freq.get(iri, 0) for iri in sorted(seen)},
         "super_properties": _sorted_edges({iri: up - {iri} for iri, up in supers.items()}),
         "inverses": _sorted_edges(inverses),
+        "declared_properties": sorted(types.properties),
         "kinds": {},
         "guessed": [],
         "traits": {},

@@ -13,7 +13,7 @@ from rlm.ontology.meta.graph_meta import NONE, GraphMeta, IRISet
 from rlm.ontology.terms import local_name
 from rlm.ontology.views.links import counts, links, shown_name, source
 from rlm.ontology.views.resolve import resolve, resolve_property
-from rlm.ontology.views.search import check_limit
+from rlm.ontology.views.search import Page, check_limit
 
 MOST_LINKS = 25
 LISTED = 12
@@ -64,10 +64,12 @@ def describe_entity(
         found |= _class(meta, iri, listed) | _not_plain(meta, iri, incoming)
     if iri in meta.properties:
         found |= _property(meta, iri, listed)
-    found["outgoing_sample"] = links(
-        engine, meta, iri, "out", most=limit, without=shown_elsewhere, lang=lang
+    outgoing = counts(engine, iri, "out")
+    found["outgoing_sample"] = Page(
+        links(engine, meta, iri, "out", most=limit, without=shown_elsewhere, lang=lang),
+        sum(number for p, number in outgoing.items() if p not in shown_elsewhere),
     )
-    found["outgoing_count"] = sum(counts(engine, iri, "out").values())
+    found["outgoing_count"] = sum(outgoing.values())
     found["incoming_count"] = sum(incoming.values())
     found["left_out"] = listed.left_out
     always = ("types", "outgoing_sample")
@@ -99,8 +101,10 @@ def probe_relationships(
         if total:
             some = links(engine, meta, iri, way, most=limit, predicate=prop, lang=lang)
         most = list(by_predicate.items())[:MOST_LINKS]
-        found |= {side: some, f"{side}_count": total}
+        found |= {side: Page(some, total), f"{side}_count": total}
         found[f"{side}_predicates"] = {meta.curie(p): n for p, n in most}
+        if rest := len(by_predicate) - len(most):
+            found.setdefault("left_out", {})[f"{side}_predicates"] = rest
     return found
 
 

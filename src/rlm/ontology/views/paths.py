@@ -28,7 +28,7 @@ from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import Term, term_text
 from rlm.ontology.views.links import source
 from rlm.ontology.views.resolve import resolve
-from rlm.ontology.views.search import check_limit
+from rlm.ontology.views.search import Page, check_limit
 
 MOST_PATHS = 25
 DEEPEST = 4
@@ -63,7 +63,8 @@ def find_path(
         note = "source and target are the same"
         return found | {"paths": [], "complete": True, "more": False, "note": note}
     paths, searched, more = _search(engine, meta, start, end, max_depth, limit)
-    found |= {"paths": paths[:limit], "complete": searched == max_depth, "more": more}
+    page = Page(paths[:limit], len(paths), counted=not more)
+    found |= {"paths": page, "complete": searched == max_depth, "more": more}
     if searched < max_depth:
         seen = f"all paths up to length {searched} were looked at"
         found["note"] = f"time ran out: {seen}; ask for a smaller max_depth"

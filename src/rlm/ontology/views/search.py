@@ -11,7 +11,7 @@ of it that must be right; there case is ignored, diacritics are not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -26,8 +26,7 @@ from rlm.ontology.views.links import labels_of
 MOST_HITS = 25
 QUERY_CHARS = 200
 LABEL_CHARS = 120
-CANDIDATES = 200
-FUZZY_CANDIDATES = 2_000
+CANDIDATES = 2_000
 MATCH_TYPES = ("exact", "prefix", "word", "substring", "fuzzy")
 FIELDS = ("label", "alternative", "localname", "iri")
 SEARCH_IN = {
@@ -47,6 +46,23 @@ _BY_PIECES = (
     " ORDER BY ABS(STRLEN(STR(?l)) - {length}) ?s ?l"
 )
 SUGGESTED = 3
+
+
+class Page(list[Any]):
+    """The beginning of a list that has `total` entries, or at least so many where not `counted`."""
+
+    def __init__(self, entries: Iterable[Any], total: int | None = None, *, counted: bool = True):
+        super().__init__(entries)
+        self.total = len(self) if total is None else total
+        self.counted = counted
+
+    @property
+    def rest(self) -> int:
+        """How many are missing, at least."""
+        return max(self.total - len(self), int(not self.counted))
+
+    def map(self, show: Callable[[Any], Any]) -> Page:
+        return Page(map(show, self), self.total, counted=self.counted)
 
 
 class NameEntry(NamedTuple):
@@ -166,7 +182,7 @@ def match(wanted: SearchText, entry: NameEntry) -> int | None:
 
 def search_entity(
     engine: Engine, index: NameIndex, query: str, limit: int, search_in: str, lang: str | None
-) -> list[dict[str, Any]]:
+) -> Page:
     """The best hits, each as uri, curie, label, kind, match_type and match_in; at most 25."""
     if search_in not in SEARCH_IN:
         raise OntologyError(f"search_in is {search_in!r}; it can be {', '.join(SEARCH_IN)}")
@@ -174,37 +190,44 @@ def search_entity(
     wanted, fields = SearchText.of(query), SEARCH_IN[search_in]
     hits = index.find(wanted, fields)
     partial = meta.sampled or not meta.individuals.complete
+    counted = not partial
     if partial and sum(hit.how == 0 for hit in hits) < limit:
-        hits += _ask(engine, meta, wanted, fields)
+        more, counted = _ask(engine, meta, wanted, fields)
+        hits += more
     if not hits:
-        more = _ask_pieces(engine, meta, wanted, fields) if partial else ()
-        hits = index.find_fuzzy(wanted, fields, more)
+        near = _ask_pieces(engine, meta, wanted, fields) if partial else ()
+        hits = index.find_fuzzy(wanted, fields, near)
     best: dict[str, NameHit] = {}
     for hit in sorted(hits, key=lambda hit: _rank(meta, hit)):
         best.setdefault(hit.entry.iri, hit)
     shown = list(best.values())[:limit]
     labels = labels_of(engine, meta, (hit.entry.iri for hit in shown))
-    return [_show_hit(meta, hit, pick(labels.get(hit.entry.iri, ()), lang)) for hit in shown]
+    named = ((hit, pick(labels.get(hit.entry.iri, ()), lang)) for hit in shown)
+    return Page((_show_hit(meta, *each) for each in named), len(best), counted=counted)
 
 
 def _ask(
     engine: Engine, meta: GraphMeta, wanted: SearchText, fields: Collection[str]
-) -> list[NameHit]:
-    """Hits among everything that the engine holds: labels, then the IRIs of what has a type."""
-    entries: list[NameEntry] = []
+) -> tuple[list[NameHit], bool]:
+    """Hits among everything that the engine holds: labels, then the IRIs of what has a type. And
+    whether these are all."""
+    entries, whole = list[NameEntry](), True
     for field, triples in _label_triples(meta, fields):
         test = _CONTAINS.format(name="l", text=term_source(literal(wanted.raw)))
-        rows = engine.query(_BY_LABEL.format(triples=triples, test=test), limit=CANDIDATES).rows
-        entries += [NameEntry.of(row["s"]["v"], field, row["l"]["v"]) for row in rows]
+        answer = engine.query(_BY_LABEL.format(triples=triples, test=test), limit=CANDIDATES)
+        entries += [NameEntry.of(row["s"]["v"], field, row["l"]["v"]) for row in answer.rows]
+        whole = whole and not answer.truncated
     if "iri" in fields or "localname" in fields:
         triples = f"?s <{v.TYPE}> ?c ." if v.TYPE in meta.pred_freq else "?s ?p ?o ."
         text = wanted.joined if " " in wanted.raw else wanted.raw
         test = _CONTAINS.format(name="s", text=term_source(literal(text)))
-        for row in engine.query(_BY_IRI.format(triples=triples, test=test), limit=CANDIDATES).rows:
+        answer = engine.query(_BY_IRI.format(triples=triples, test=test), limit=CANDIDATES)
+        whole = whole and not answer.truncated
+        for row in answer.rows:
             iri = row["s"]["v"]
             own = {"localname": name_of(iri), "iri": meta.curie(iri)}
             entries += [NameEntry.of(iri, field, own[field]) for field in own if field in fields]
-    return _find_matches(wanted, entries)
+    return _find_matches(wanted, entries), whole
 
 
 def _label_triples(meta: GraphMeta, fields: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -231,7 +254,7 @@ def _ask_pieces(
     entries = []
     for field, triples in _label_triples(meta, fields):
         query = _BY_PIECES.format(triples=triples, test=test, length=len(wanted.raw))
-        rows = engine.query(query, limit=FUZZY_CANDIDATES).rows
+        rows = engine.query(query, limit=CANDIDATES).rows
         entries += [NameEntry.of(row["s"]["v"], field, row["l"]["v"]) for row in rows]
     return entries
 

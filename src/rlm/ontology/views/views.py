@@ -44,8 +44,7 @@ class Views:
         self, query: str, limit: int = 10, search_in: str = "all"
     ) -> list[dict[str, Any]]:
         """Terms and things by a piece of their name or label: [{uri, curie, label, kind,
-        match_type}]; limit up to 25, fewer come where they are long. match_type 'fuzzy' means that
-        the spelling differs.
+        match_type}]; limit up to 25. match_type 'fuzzy': the spelling differs.
 
         search_in is 'all', 'label', 'localname' or 'iri'."""
         return search.search_entity(self.engine, self._index, query, limit, search_in, self.lang)
@@ -80,7 +79,7 @@ class Views:
         meta = self.meta
         most = list(meta.pred_freq.items())[: search.check_limit(limit, MOST_PREDICATES)]
         # rdf:type and rdfs:label too: this is about statements, not the schema.
-        return [
+        rows = (
             {
                 "predicate": meta.curie(iri),
                 "count": count,
@@ -88,7 +87,8 @@ class Views:
             }
             | ({"kind": meta.kinds[iri]} if iri in meta.kinds and iri not in meta.guessed else {})
             for iri, count in most
-        ]
+        )
+        return search.Page(rows, len(meta.pred_freq))
 
     def graph_stats(self) -> dict[str, Any]:
         """Sizes, roots, key classes, languages and namespaces of the graph."""
@@ -97,9 +97,10 @@ class Views:
 
 def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
     """Numbers, then short lists; `more_roots` and `left_out` say what is not listed."""
-    kinds = ["property" if iri in meta.guessed else kind for iri, kind in meta.kinds.items()]
+    kinds = meta.declared_kinds()
     roots = sorted(meta.roots, key=lambda iri: iri in meta.deprecated)
     lists = {"ontologies": meta.ontology_iris, "imports_not_fetched": meta.imports}
+    lists |= {"languages": list(meta.languages), "namespaces": list(meta.namespaces)}
     found: dict[str, Any] = {
         "title": cut(meta.title, 120),
         "ontologies": [cut(iri, 200) for iri in meta.ontology_iris[:LISTED]],
@@ -108,7 +109,8 @@ def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
         "classes": len(meta.classes),
         "declared_classes": len(meta.declared),
         "properties": len(meta.properties),
-        "property_kinds": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
+        "declared_properties": len(meta.declared_properties),
+        "property_kinds": dict(sorted(kinds.items())),
         "individuals": meta.individuals.count,
         "predicates": len(meta.pred_freq),
         "deprecated": len(meta.deprecated),
@@ -121,7 +123,7 @@ def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
     }
     if old := sum(iri in meta.deprecated for iri in roots):
         found["deprecated_roots"] = old
-    if left_out := {key: len(iris) - LISTED for key, iris in lists.items() if len(iris) > LISTED}:
+    if left_out := {k: n for k, all_ in lists.items() if (n := len(all_) - len(found[k]))}:
         found["left_out"] = left_out
     if meta.sampled:
         found["sampled"] = True
