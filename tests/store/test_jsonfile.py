@@ -187,6 +187,13 @@ def test_new_words_of_a_hand_give_a_memory_its_new_id(tmp_path):
         assert all(check.ok for check in store.check())
 
 
+def test_a_hand_may_share_a_memory_with_the_team(tmp_path):
+    path = tmp_path / "m.json"
+    _edited(path, _set("memories", 0, "level", to="team"))
+    with MemoryStore.open(path, tenant=Tenant("local", "local", "other")) as store:
+        assert [(item.title, item.project) for item in store.memories] == [("Count rows", "")]
+
+
 def test_a_memory_that_a_hand_wrote_is_the_tenants_and_passes_the_gate(tmp_path):
     path = tmp_path / "m.json"
     written = {

@@ -43,15 +43,13 @@ TIMES = frozenset(
     {"at", "created_at", "imported_at", "rolled_back_at", "archived_at", "last_used", "ended_at",
      "finished_at", "not_before", "leased_until"}
 )  # fmt: skip
-RENAMED = {
-    "artifact": "artifact_json",
-    "missing": "missing_json",
-    "before": "confidence_before",
-    "after": "confidence_after",
-}
+SPACE = ("level", "org", "team", "project")
+RENAMED = {"artifact": "artifact_json", "missing": "missing_json",
+           "before": "confidence_before", "after": "confidence_after"}  # fmt: skip
 """Fields of format 1, and the columns that they became."""
 
 Row = dict[str, Any]
+Spaces = dict[tuple[str, ...], int]
 
 
 def dump(connection: apsw.Connection) -> bytes:
@@ -92,14 +90,17 @@ def load(connection: apsw.Connection, data: bytes, tenant: Tenant, origin: str) 
     parts = dict(made) if made["format"] == FORMAT else _from_format_1(made, tenant)
     for name in parts.keys() - tables.keys() - {"format", "memories"}:
         raise ValueError(f"unknown part {show(name)}; known: memories, {', '.join(tables)}")
-    spaces = _Spaces(parts.get("spaces", []))
+    spaces: Spaces = {}
+    for where, row in _each(parts.get("spaces", []), "spaces"):
+        with _at(where):
+            spaces[tuple(row[name] for name in SPACE)] = row["space_id"]
     admit = partial(gate.admit_item, tenant=tenant, origin=origin)
     try:
         memories = _memories(made["memories"], spaces, admit, is_list=is_list)
     except ValidationError as exc:
         hint = "; `rlm memory import` takes the others" if is_list else ""
         raise ValidationError(f"{exc}{hint}") from exc
-    parts |= {"spaces": spaces.rows, "memory_items": memories}
+    parts |= {"spaces": _space_rows(spaces), "memory_items": memories}
     parts["pack_items"] = _pack_items(parts.get("packs", []), memories)
     connection.pragma("defer_foreign_keys", True)
     for table in tables:
@@ -117,7 +118,7 @@ def load(connection: apsw.Connection, data: bytes, tenant: Tenant, origin: str) 
 
 
 def _memories(
-    rows: Any, spaces: _Spaces, admit: Callable[[MemoryItem], MemoryItem], *, is_list: bool
+    rows: Any, spaces: Spaces, admit: Callable[[MemoryItem], MemoryItem], *, is_list: bool
 ) -> list[Row]:
     """Rows of `memory_items`. A memory without an owner, written by hand, passes the gate; so does
     every one of a plain list, in which the same words twice are one."""
@@ -133,7 +134,9 @@ def _memories(
             for tag in item.tags:
                 _check_kind(tag, str, "tags", "text")
             _check_kind(item.provenance, dict, "provenance", "an object")
-            space = spaces.find(item.level, item.org, item.team, item.project)
+            item.team = "" if item.level == "org" else item.team
+            item.project = item.project if item.level == "project" else ""
+            space = _space(spaces, item.level, item.org, item.team, item.project)
             if is_list and (space, item.memory_id) in seen:
                 continue
             seen.add((space, item.memory_id))
@@ -158,25 +161,15 @@ def _pack_items(packs: Any, memories: list[Row]) -> list[Row]:
     return found
 
 
-class _Spaces:
-    """The spaces of a file, and those that its memories need besides."""
-
-    def __init__(self, rows: Any) -> None:
-        self.rows: list[Row] = rows
-        self._ids = {}
-        for where, row in _each(rows, "spaces"):
-            with _at(where):
-                self._ids[tuple(row[name] for name in _SPACE)] = row["space_id"]
-
-    def find(self, *key: str) -> int:
-        """The id of one (level, org, team, project)."""
-        if key not in self._ids:
-            self._ids[key] = 1 + max(self._ids.values(), default=0)
-            self.rows.append(dict(zip(_SPACE, key, strict=True)) | {"space_id": self._ids[key]})
-        return int(self._ids[key])
+def _space(spaces: Spaces, *key: str) -> int:
+    """The id of one (level, org, team, project), a new one if need be."""
+    return spaces.setdefault(key, 1 + max(spaces.values(), default=0))
 
 
-_SPACE = ("level", "org", "team", "project")
+def _space_rows(spaces: Spaces) -> list[Row]:
+    return [
+        {"space_id": number, **dict(zip(SPACE, key, strict=True))} for key, number in spaces.items()
+    ]
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -261,13 +254,14 @@ def _at(where: str) -> Iterator[None]:
 
 def _from_format_1(made: Row, tenant: Tenant) -> Row:
     """The tables of a file of format 1. A row without an owner is the tenant's."""
-    spaces, found = _Spaces([]), defaultdict[str, dict[Any, Row]](dict)
+    spaces: Spaces = {}
+    found: defaultdict[str, dict[Any, Row]] = defaultdict(dict)
 
     def put(table: str, row: Row, owner: Any, *key: str, **more: Any) -> None:
         org, team, project = owner or (tenant.org, tenant.team, tenant.project)
         level = "project" if project else "team" if team else "org"
         made = {RENAMED.get(name, name): value for name, value in row.items()} | more
-        made["space_id"] = spaces.find(level, org, team, project)
+        made["space_id"] = _space(spaces, level, org, team, project)
         rows = found[table]
         rows[(made["space_id"], *(made[name] for name in key)) if key else len(rows)] = made
 
@@ -288,4 +282,5 @@ def _from_format_1(made: Row, tenant: Tenant) -> Row:
                     given_to = row["trajectory"]["trajectory_id"]
                     if row["judgment"] is not None:
                         put("judgments", row["judgment"], owner, trajectory_id=given_to)
-    return {table: list(rows.values()) for table, rows in found.items()} | {"spaces": spaces.rows}
+    tables = {table: list(rows.values()) for table, rows in found.items()}
+    return tables | {"spaces": _space_rows(spaces)}
