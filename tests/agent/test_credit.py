@@ -91,6 +91,24 @@ def test_a_replay_credits_nothing_again(store, tmp_path):
     assert store.get(memory_id).confidence == once
 
 
+NOTES = """
+mem_add("Count lines by their ends", "For texts.", "- count the line ends with `context.count`")
+print(context.count("line"))
+"""
+
+
+@pytest.mark.parametrize(("verdict", "kept_now"), [("true", 1), ("false", 0), ("null", 0)])
+def test_what_a_model_notes_waits_for_the_verdict(store, verdict, kept_now):
+    judged = f'{{"reason": "r", "missing": [], "confidence": "high", "is_success": {verdict}}}'
+    turns = [f"```repl\n{NOTES}```", "FINAL(3)", judged, '{"items": []}']
+    client = ScriptedClient(turns, is_language_model=True)
+    result = agent.run(ASKS, context=TEXT, store=store, client=client)
+    assert len(store.list_items()) == kept_now
+    assert [each["title"] for each in result.new_memories] == [
+        "Count lines by their ends"
+    ] * kept_now
+
+
 def test_a_run_that_is_to_learn_nothing_leaves_every_memory_as_it_was(store):
     memory_id = kept(store, "How many lines are there")
     before = store.get(memory_id)

@@ -65,6 +65,44 @@ def test_an_answer_before_any_look_is_not_taken(store):
 
 
 @pytest.mark.parametrize(
+    ("code", "answer"),
+    [
+        ("n = context.count('line')\n```\nFINAL_VAR(n)", "30"),
+        ("at = context.find('harbour')\n```\nFINAL_VAR(at)", "274"),
+        ("last = context[-9:-2]\n```\nFINAL_VAR(last)", "Rostock"),
+        (
+            "best = llm_query('Where? ' + context[:99])\n```\nFINAL_VAR(best)",
+            "In Rostock, on 7 May.",
+        ),
+        ("SUBMIT(answer=llm_query('Where? ' + context[:99]))\n```", "In Rostock, on 7 May."),
+        ("SUBMIT(answer=llm_query('See ' + context[:99]))\n```", "See http://x.example/a7"),
+    ],
+)
+def test_what_the_code_read_or_asked_is_a_look_without_being_printed(store, code, answer):
+    sub = [answer] if "llm_query" in code else []
+    result, client = ask(
+        store, f"```repl\n{code}", *sub, verdict(), enable_extraction=False, question="Where?"
+    )
+    assert (result.answer, result.iterations) == (answer, 1) and result.judgment["is_success"]
+    assert len(client.calls) == 2 + len(sub)  # the judge was asked
+
+
+def test_an_answer_that_was_submitted_before_any_look_is_not_taken(store):
+    end = "```repl\nSUBMIT(answer='Rostock')\n```"
+    result, client = ask(store, end, end, verdict(), enable_extraction=False)
+    assert "nothing was looked at" in told(client, 1) and not result.judgment["is_success"]
+
+
+@pytest.mark.parametrize("invented", ["31m", "-31.5", "31-37", "2017-03-24"])
+def test_an_invented_number_is_told_in_whatever_form(store, invented):
+    _, client = ask(
+        store, COUNT, f"FINAL({invented})", "FINAL(30)", verdict(), enable_extraction=False
+    )
+    assert f"{invented.lstrip('-')} was in no result" in told(client, 2)
+    assert "came out of the code; not compared were" in told(client, 3)
+
+
+@pytest.mark.parametrize(
     "end",
     ['answer["content"] = "31"; answer["ready"] = True', "FINAL('31')", "SUBMIT(answer='31')"],
 )

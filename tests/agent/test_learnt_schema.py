@@ -43,6 +43,41 @@ def test_what_a_success_needed_comes_first_in_the_next_card(store):
     assert learnt_terms(store, "harbour", meta) == {f"{space}mooredAt": 2}
 
 
+def test_what_found_nothing_is_not_needed_also_behind_a_handle(store):
+    empty = 'sparql_query("SELECT ?b WHERE { ?b a harbour:Lighthouse ; harbour:remark ?z }")'
+    code = f'```repl\n{empty}\nr = sparql_query("""{QUERY}""")\nprint(r)\n```'
+    replies = [code, "FINAL(The oldest one lies at a berth.)", GOOD, '{"items": []}']
+    client = ScriptedClient(replies, is_language_model=True)
+    agent.run("Which is the oldest vessel?", HARBOUR, store=store, client=client)
+    shown = craft(run(store))
+    assert shown[:2] == ["mooredAt → Berth 5", "builtIn gYear 3"] and "remark 1" not in shown
+
+
+LESSON = (
+    '{"items": [{"title": "Rank ships by a value", "description": "For ships of a kind.",'
+    ' "query": true, "general": false, "steps": ["Run the query below with `sparql_query`."]}]}'
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "kind"),
+    [
+        ("?s harbour:lengthOverall ?l } ORDER BY DESC(?l) LIMIT 1", "harbour:WideHorizon", "superlative"),
+        ("?s harbour:lengthOverall ?l } ORDER BY DESC(?l)", "Wide Horizon, 301.5 m", "superlative"),
+        ("?s harbour:lengthOverall ?l } ORDER BY DESC(?l)",
+         "harbour:WideHorizon and harbour:LongHorizon", "listing"),
+        ("VALUES ?s { harbour:WideHorizon harbour:LongHorizon } ?s harbour:lengthOverall ?l }",
+         "harbour:WideHorizon is longer than harbour:LongHorizon.", "comparison"),
+    ],
+)  # fmt: skip
+def test_a_lesson_has_the_kind_of_a_query_whose_rows_nobody_read(store, query, answer, kind):
+    code = f'```repl\nr = sparql_query("SELECT ?s ?l WHERE {{ {query}")\nprint(r)\n```'
+    client = ScriptedClient([code, f"FINAL({answer})", GOOD, LESSON], is_language_model=True)
+    agent.run("Which craft is it?", HARBOUR, store=store, client=client)
+    (item,) = store.list_items()
+    assert item.scope.task_types == (kind,)
+
+
 @pytest.mark.parametrize("choices", [{"verdict": BAD}, {"enable_extraction": False}])
 def test_what_failed_or_was_not_to_teach_changes_nothing(store, choices):
     run(store, **choices)

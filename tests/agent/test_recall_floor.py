@@ -72,6 +72,12 @@ def test_the_kind_of_a_question_is_met_in_other_words(store):
     assert "ORDER BY ?p LIMIT 1\n```" in prompt and "Uses: none" in prompt
 
 
+@pytest.mark.parametrize("question", ["What is the heaviest cargo?", "Which crane lifts the most?"])
+def test_a_superlative_that_no_list_has_finds_its_kind(store, question):
+    store.add_many([RANK, *OTHERS])
+    assert prompt_of(question, store)[1][:1] == ["Rank components by price"]
+
+
 def test_where_nothing_fits_nothing_is_injected(store):
     store.add_many([RANK, *OTHERS])
     prompt, injected = prompt_of("Which language do the dockers speak at home?", store)

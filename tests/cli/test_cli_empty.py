@@ -79,19 +79,12 @@ def test_no_store_is_one_line_too_and_none_is_made(
     assert rlm(*line, "--db", db, "--json").err == "" and not Path(db).exists()
 
 
-def test_a_folder_that_is_not_there_is_an_error(rlm: Run, tmp_path: Path) -> None:
-    done = rlm("memory", "list", "--db", str(tmp_path / "nowhere" / "x.db"))
-    assert (
-        (done.code, done.out) == (1, "")
-        and "there is no store" in done.err
-        and "check --db" in done.err
-    )
-
-
 @pytest.mark.parametrize(
     "line",
     [
         ("memory", "add", "--title", "T", "--content", "c"),
+        ("memory", "list"),
+        ("memory", "search", "snow"),
         ("graph", "add", "fact", "Snow is white"),
         ("pack", "import", "core_v1"),
         ("run", "How many lines?", "--context", "text.txt", "--model", "offline"),
@@ -117,7 +110,7 @@ def test_no_folder_is_made_that_a_setting_misspells(
     failed = rlm("memory", "add", "--title", "T", "--content", "c")
     assert (failed.code, failed.out) == (2, "") and not folder.exists()
     assert "RLM_MEMORY_DB" in failed.err and f"mkdir -p {folder}" in failed.err
-    assert rlm("memory", "list").code == 1 and rlm("doctor").code == 1
+    assert rlm("memory", "list").code == 2 and rlm("doctor").code == 1
 
 
 @pytest.mark.parametrize(
@@ -131,6 +124,7 @@ def test_no_folder_is_made_that_a_setting_misspells(
         ("pack", "keygen", "team.pem"),
         ("ontology", "query", PROV, "ASK { ?s ?p ?o }", "--out", "answer.json"),
         ("eval", "--curriculum", "c.yaml", "--html", "report.html"),
+        ("run", "How many?", "--context", PROV, "--model", "offline", "--log-dir", "logs"),
     ],
 )
 def test_no_folder_is_made_that_a_file_to_write_misspells(

@@ -56,7 +56,11 @@ def test_calls_stand_with_the_block_that_made_them():
 def test_an_output_keeps_its_end_and_an_error_its_name():
     long = "begin " + "x" * 5_000 + " the end: 41"
     failed = block("y(", "", "  File \"<block 2>\"\nSyntaxError: '(' was never closed", "error")
-    first, second = show(turn(1, block("print(1)", long), failed))["steps"]
+    refused = block(
+        "print(1", "", "SyntaxError: '(' was never closed (line 1)\n    print(1", "refused"
+    )
+    first, second, third = show(turn(1, block("print(1)", long), failed, refused))["steps"]
+    assert third["error"] == "SyntaxError: '(' was never closed (line 1)"
     assert first["output"].startswith("begin") and first["output"].endswith("the end: 41")
     assert second["error"] == "SyntaxError: '(' was never closed"
 
@@ -81,6 +85,26 @@ def test_sub_calls_are_shown_and_the_rest_counted():
     assert shown[1]["error"] == "timeout" and step["further_sub_calls"] == 20 - len(shown)
 
 
+def test_of_many_sub_calls_those_behind_the_answer_and_failed_ones_are_shown():
+    asked = [
+        SubCall("llm_query", "m", f"Section {n}", f"The budget of unit {n} is {n * 137} crowns")
+        for n in range(10, 40)
+    ]
+    asked[20] = SubCall("llm_query", "m", "Section 30", "", error="overloaded")
+    answer = "The budget of unit 23 is 3151 crowns."
+    (step,) = show(turn(1, block("ask()", "done", sub_calls=asked)), answer=answer)["steps"]
+    shown = step["asked_of_a_sub_model"]
+    assert "3151" in str(shown) and "overloaded" in str(shown) and len(shown) == 5
+    assert step["further_sub_calls"] == 25
+
+    said = "words " * 300 + "\nthe budget is 3151 crowns\n" + "words " * 300
+    asked = [SubCall("llm_query", "m", "q", said)]
+    (step,) = show(
+        *[turn(n, block("f()", "o" * 900, sub_calls=asked)) for n in range(1, 7)], answer=answer
+    )["steps"][-1:]
+    assert "3151" in step["asked_of_a_sub_model"][0]["said"]
+
+
 texts = st.text(max_size=3_000)
 
 
@@ -100,12 +124,44 @@ def test_evidence_is_bounded_whatever_the_run_holds(blocks, answer, chars):
     json.dumps(found)
 
 
+def query_of(n):
+    return f"SELECT ?x{n} WHERE {{ " + "?x a x:Ship . " * 42 + "}"
+
+
+@pytest.mark.parametrize("steps", [3, 4, 5, 6, 8, 10])
+@pytest.mark.parametrize("behind", [1, 3])
+def test_a_query_is_whole_or_left_out_and_the_one_behind_the_answer_goes_last(steps, behind):
+    turns = [
+        turn(n, block(f"print(sparql_query('{query_of(n)}'))", f"row {'o' * 80}\n" * 40))
+        for n in range(1, steps + 1)
+    ]
+    turns[behind - 1].code_blocks[0].result = REPLResult("x:Gull is longest\n" * 40)
+    calls = [
+        ToolCall("sparql_query", {"query": query_of(n)}, rows=7, block=n) for n in range(1, 11)
+    ]
+    found = show(*turns, calls=calls, answer="x:Gull")
+    shown = [
+        (step["turn"], call["query"]) for step in found["steps"] for call in step.get("calls", ())
+    ]
+    assert all(query == query_of(n) for n, query in shown)
+    left_out = sum(step.get("calls_left_out", 0) for step in found["steps"])
+    assert len(shown) + left_out == steps and len(shown) >= min(steps, 4)
+    assert {behind, steps} <= {n for n, _ in shown}
+    assert all("?x a x:Ship" not in step["code"] for step in found["steps"])
+    assert 5_000 < len(render_data(found)) <= CHARS
+
+
+def test_evidence_is_bounded_with_many_calls_and_sub_calls():
+    asked = [SubCall("llm_query", "m", "p" * 500, "It says 33 " * 90)] * 30
+    turns = [turn(n, block("f()", "o 33\n" * 900, sub_calls=asked)) for n in range(1, 26)]
+    calls = [ToolCall("f", {"query": query_of(n)}, block=1 + n % 25) for n in range(500)]
+    assert len(render_data(show(*turns, calls=calls, answer="33 " * 500))) <= CHARS
+
+
 def test_the_latest_steps_are_shortened_last():
-    query = "SELECT ?x WHERE { " + "?x a x:Ship . " * 40 + "}"
     turns = [turn(n, block("f()", "o" * 900)) for n in range(1, 9)]
-    calls = [ToolCall("sparql_query", {"query": query}, block=n) for n in range(1, 9)]
-    steps = show(*turns, calls=calls)["steps"]
-    assert len(steps[-1]["calls"][0]["query"]) > len(steps[0]["calls"][0]["query"])
+    steps = show(*turns)["steps"]
+    assert len(steps[-1]["output"]) > len(steps[0]["output"])
 
 
 # -- numbers and quotations
@@ -124,7 +180,7 @@ def test_the_latest_steps_are_shortened_last():
         ("- a\n- b\n- c\n- d\nThat makes 4.", set(), []),
         ("Of the 250 suppliers 227 have one.", {"250"}, ["227"]),
         ("See http://x.example/a12#34, x:A55 and `v77`.", set(), []),
-        ("It was built on 2021-03-04, at 12:30.", set(), []),
+        ("It was built on 2021-03-04, at 12:30.", {"2021", "4"}, []),
         ("In 1998 there were 7.", {"7"}, []),
     ],
 )

@@ -4,6 +4,7 @@ a run."""
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from learnt_from import (
@@ -153,6 +154,11 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more(learn, broken):
     assert [item.title for item in items] == ["Find each subclass of a class"]
     assert len(bodies) == 2 and len(bodies[1]["messages"]) == 4
     assert len(bodies[1]["messages"][2]["content"]) <= 2_000
+
+
+def test_words_around_the_json_are_no_fault(learn):
+    items, bodies = learn(f"Here: {lessons(lesson('Find each subclass of a class'))} I hope so.")
+    assert [item.title for item in items] == ["Find each subclass of a class"] and len(bodies) == 1
 
 
 def test_a_reply_that_was_cut_off_is_asked_for_in_short(learn):
@@ -311,13 +317,28 @@ def test_a_query_of_one_ontology_keeps_its_words_and_loses_its_things(prov):
         'Run `sparql_query("SELECT ?x WHERE { ?x")`.',
         "Run `SELECT ?x WHERE { ?x a ?y` first.",
         'Run `sparql_query("DELETE WHERE { ?s ?p ?o }")`.',
+        "Run `DELETE WHERE { ?s ?p ?o }` with `sparql_query`.",
+        "Run `CLEAR ALL` with `sparql_query`.",
+        "Run `SELECT ?x WHERE ?x rdfs:label ?y`.",
+        "Run `SELECT * WHERE { SERVICE <http://www.w3.org/> { ?s ?p ?o } }`.",
     ],
 )
-def test_a_query_that_may_not_run_leaves_its_lesson(learn, caplog, step):
+def test_a_lesson_whose_query_may_not_run_waits_in_quarantine(learn, step):
     (item,), _ = learn(lessons(lesson(steps=["Search for the class.", step])))
-    assert item.content == "- Search for the class." and item.trust == "unverified"
-    assert "does not parse" in caplog.text
-    assert learn(lessons(lesson(steps=[step])))[0] == [], "nothing is left to do"
+    assert item.trust == "quarantined" and step in item.content
+    assert re.search("query that (does not parse|may not run)|namespace", item.quarantine_reason)
+
+
+def test_a_piece_of_a_query_in_a_step_is_no_query(learn):
+    step = "Write `SELECT (COUNT(DISTINCT ?x) AS ?n)` for a number."
+    (item,), _ = learn(lessons(lesson(steps=["Search for the class.", step])))
+    assert item.trust == "unverified", item.quarantine_reason
+
+
+def test_nor_is_a_lesson_without_its_query_recalled(learn):
+    said = lesson(steps=["Run the query below.", "Compare the first two rows."], query=False)
+    (item,), _ = learn(lessons(said))
+    assert item.trust == "quarantined" and "query that is not there" in item.quarantine_reason
 
 
 @pytest.mark.parametrize(
@@ -342,10 +363,8 @@ def test_a_query_of_the_model_s_own_stays_where_it_may_run(learn):
     assert item.content == f"- Find it.\n- Check `{own}`" and item.trust == "unverified"
 
 
-@pytest.mark.parametrize(
-    "step", ["Run the query below.", "`mem_get('0123456789abcdef')`", "As 0123456789abcdef says."]
-)
-def test_a_step_that_points_at_what_is_not_there_is_left_out(learn, step):
+@pytest.mark.parametrize("step", ["`mem_get('0123456789abcdef')`", "As 0123456789abcdef says."])
+def test_a_step_that_points_at_a_memory_is_left_out(learn, step):
     (item,), _ = learn(lessons(lesson(steps=["Search for the class.", step], query=False)))
     assert item.content == "- Search for the class."
 

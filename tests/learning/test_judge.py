@@ -166,7 +166,7 @@ def test_a_model_judges_what_the_rules_leave_open():
     [
         (True, "low", None),
         (None, "high", None),
-        (False, "low", False),
+        (False, "low", None),
         (True, "medium", True),
     ],
 )
@@ -181,13 +181,14 @@ def test_the_judge_is_told_what_a_program_has_checked_and_only_then():
         judge_trajectory(GOOD, client=client, grounding=grounding)
         _, after = client.calls[0][1]["content"].split("</run-")
         assert (CHECKED in after) is (grounding is not None)
+        assert "numbers" not in after  # nobody looked for those
 
 
 BROKEN = [
     "", "I think it went well.", "{", '{"is_success": tru', "[true]", "null", "3", "{}", '"yes"', "```\nno\n```",
     said("true"), said(1), said(["success"]), said(reason=""), said(reason=3), said(confidence="very"), said(confidence=0.9),
     said(missing=[1]), '{"is_success": true, "reason": "r", "confidence": "high", "missing": "all"}',
-    "Here you are: " + said(), said() + said(), "[" * 100_000,
+    said() + said(), f"It says {said()}, but: {said(False)}", "[" * 100_000,
 ]  # fmt: skip
 
 
@@ -209,8 +210,15 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more(reply):
     assert (found.is_success, len(client.calls)) == (None, 2) and "twice" in found.reason
 
 
-def test_a_fence_around_the_json_is_no_fault():
-    for text in (f"```json\n{said()}\n```", f"```\n{said()}```", f" {said()}\n", said(extra=1)):
+def test_a_fence_or_words_around_the_json_are_no_fault():
+    for text in (
+        f"```json\n{said()}\n```",
+        f"```\n{said()}```",
+        f" {said()}\n",
+        said(extra=1),
+        f"Here {{it}} is: {said()}",
+        f"Here:\n```json\n{said()}\n```\nDone.",
+    ):
         assert read_judgment(text).is_success
     # llama-cpp-python's grammar lets a model write line ends as they are into a text
     assert read_judgment(said(reason="One. Two.").replace(". ", ".\n\t")).reason == "One. Two."

@@ -19,7 +19,7 @@ from rlm.learning.artifact import extract_trajectory_artifact
 from rlm.learning.evidence import CHARS, Evidence
 from rlm.learning.grounding import find_ungrounded
 from rlm.learning.judge import judge_trajectory
-from rlm.learning.prompts import ALL_FOUND, JUDGE_SYSTEM, judge_messages
+from rlm.learning.prompts import CHECKED, JUDGE_SYSTEM, judge_messages
 from rlm.learning.verify import Verdict, Verify, check_answer
 from rlm.llm.openai import OpenAIClient
 from rlm.loop.types import CodeBlock, RLMIteration
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.req("PM-04")
 PLACES = ("task", "final_answer", "action", "outcome", "error", "value")
 FRAME = re.compile(
     r"Judge the run between the marks\.\n\n<run-([0-9a-f]{16})>\n(.*)\n</run-\1>\n\n"
-    rf"The data has ended\. (?:{re.escape(ALL_FOUND)})?Reply with the JSON object of your judgment\.",
+    rf"The data has ended\. (?:{re.escape(CHECKED)})?Reply with the JSON object of your judgment\.",
     re.DOTALL,
 )
 IDS = range(len(INJECTED))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from corpus_kinds import LESSONS, QUESTIONS
 
-from rlm.learning.kinds import FORMS, form_of, kind_of
-from rlm.store.document import KIND_WORDS
+from rlm.learning.kinds import FORMS, NUMBER, ONE, form_of, kind_of
+from rlm.store.document import KIND_WORDS, kinds_asked
 from rlm.store.open import open_store
 from rlm.store.types import MemoryItem, Scope
 
@@ -37,6 +37,49 @@ QUERIES = [
 def test_the_form_of_a_query_tells_the_kind(query, kind):
     assert form_of(query) == kind
     assert kind_of([f'sparql_query("{query}")']).task_type == kind
+
+
+ANSWERED = [
+    ("superlative", ONE, "SELECT ?s ?p WHERE { ?s pv:price ?p } ORDER BY DESC(?p)"),
+    ("listing", "", "SELECT ?s ?p WHERE { ?s pv:price ?p } ORDER BY DESC(?p)"),
+    ("superlative", "", "SELECT ?s ?p WHERE { ?s a $ENTITY_1 ; pv:price ?p } ORDER BY ?p LIMIT 1"),
+    ("superlative", ONE, "SELECT ?c (COUNT(?x) AS ?n) WHERE { ?x pv:of ?c } GROUP BY ?c ORDER BY ?n"),
+    ("superlative", "", "SELECT ?c (COUNT(?x) AS ?n) WHERE { ?x pv:of ?c } GROUP BY ?c"
+     " HAVING (COUNT(?x) > 1) ORDER BY DESC(?n)"),
+    ("superlative", "", "SELECT ?s WHERE { ?s pv:price ?p"
+     " { SELECT (MAX(?q) AS ?p) WHERE { ?t pv:price ?q } } }"),
+    ("superlative", "", "SELECT ?s WHERE { ?s pv:price ?p FILTER NOT EXISTS"
+     " { ?t pv:price ?q FILTER(?q > ?p) } }"),
+    ("superlative", "", "SELECT ?s ?n WHERE { ?s rdfs:label ?n } ORDER BY DESC(STRLEN(?n)) LIMIT 1"),
+    ("instances", ONE, "SELECT ?s ?l WHERE { ?s a $ENTITY_1 ; rdfs:label ?l } ORDER BY ?l LIMIT 5"),
+    ("listing", "", "SELECT ?s ?name WHERE { ?s foaf:name ?name } ORDER BY ?name LIMIT 10"),
+    ("comparison", "", "SELECT ?s ?p WHERE { ?s pv:price ?p FILTER(?s IN (pv:a, pv:b)) }"),
+    ("comparison", "", "SELECT ?s ?p WHERE { ?s rdfs:label ?l ; pv:price ?p"
+     " FILTER(STR(?l) = 'A' || STR(?l) = 'B') }"),
+    ("comparison", "", "SELECT ?p ?q WHERE { ?a rdfs:label $TEXT_1 ; pv:price ?p ."
+     " ?b rdfs:label $TEXT_2 ; pv:price ?q }"),
+    ("comparison", "", "SELECT ?p ?q WHERE { $ENTITY_1 pv:price ?p . $ENTITY_2 pv:price ?q }"),
+    ("values", "", "SELECT ?p ?q WHERE { pv:a pv:price ?p . pv:a pv:weight ?q }"),
+    ("listing", "", "SELECT ?s WHERE { ?s a pv:Part ; rdfs:label ?l"
+     " FILTER(LANG(?l) = 'en' || LANG(?l) = 'de') }"),
+    ("negation", "", "SELECT ?s WHERE { ?s a $ENTITY_1 FILTER NOT EXISTS { ?s pv:price ?p } }"),
+    ("count_instances", NUMBER, "SELECT ?s WHERE { ?s a $ENTITY_1 }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "answer", "query"), ANSWERED)
+def test_what_the_answer_is_like_and_how_things_are_chosen_tell_it_too(kind, answer, query):
+    assert kind_of([f'sparql_query("{query}")'], answer).task_type == kind
+
+
+@pytest.mark.parametrize("word", ["heaviest", "deepest", "fewest", "noisiest", "rarest"])
+def test_a_superlative_is_known_by_its_ending(word):
+    assert kinds_asked(f"Which crane is the {word}?")
+
+
+@pytest.mark.parametrize("word", ["forest", "interest", "guest", "request", "northwest"])
+def test_what_only_looks_like_one_is_none(word):
+    assert kinds_asked(f"Where is the {word} of the port?") == []
 
 
 def test_what_has_a_name_of_its_own_keeps_it():

@@ -9,7 +9,7 @@ Where it differs:
 - An `id` that is given is kept as an alias, and what the words give is the identity (seed 000 §5.2
   wins): `store.get` finds a memory by either.
 - `judge_trajectory` asks a model only where it is given one (`client=`); the seed's own example
-  "requires an API key". Without one it says that nobody looked, which is a failure of low confidence.
+  "requires an API key". Without one it says that nobody looked: unjudged, of low confidence.
 - `rlm_run_with_memory` runs with the model that the settings name, `offline` where no key is found.
 """
 

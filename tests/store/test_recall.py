@@ -452,3 +452,25 @@ def test_a_filter_that_few_pass_reads_little_of_the_others(tmp_path):
         finally:
             bm25.weigh = weigh
     assert len(looked_at) == 0
+
+
+def test_words_that_most_memories_have_still_find_the_best(store):
+    """FTS5 gives a word of more than half of the rows no weight at all."""
+    words = WORDS[:26]
+    chance = random.Random(1)
+    store.add_many(
+        MemoryItem(
+            f"{' '.join(chance.sample(words, 4))} {number}",
+            " ".join(chance.sample(words, 8)),
+            "- " + " ".join(chance.sample(words, 15)),
+        )
+        for number in range(600)
+    )
+    asked = [" ".join(chance.sample(words, chance.randint(2, 7))) for _ in range(60)]
+    same = 0
+    for question in asked:
+        whole = [hit.item.memory_id for hit in store.retrieve(question, 600)[:3]]
+        found = [hit.item.memory_id for hit in store.retrieve(question, 3)]
+        assert found[0] == whole[0], question
+        same += found == whole
+    assert same >= 57, same

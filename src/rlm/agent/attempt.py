@@ -25,7 +25,7 @@ from rlm.learning.schema import terms_of
 from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client, is_language_model
 from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
-from rlm.loop.trace import ToolCall, Trace, numbers_in, render_value
+from rlm.loop.trace import ToolCall, Trace, names_in, numbers_in, render_value
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.secrets import scrub
 from rlm.store.types import Judgment, MemoryItem, Run, Trajectory
@@ -98,10 +98,17 @@ class Attempt:
         """Every tool that this run has something for."""
         repeats, session = self.repeats, self.trajectory.trajectory_id
         memory = self.store if self.spec.memory_tools else None
+        prefixes = None if self.graph is None else self.graph.meta.prefixes
         box = ctx_tools(self.handles, self.meter)
         if memory is not None:
             box = box | memory_tools(
-                memory, self.meter, session=session, recalled=repeats, question=self.query
+                memory,
+                self.meter,
+                session=session,
+                recalled=repeats,
+                question=self.query,
+                prefixes=prefixes,
+                held=self.held,
             )
             box = box | learned_tools(
                 memory,
@@ -111,7 +118,7 @@ class Attempt:
                 recalled=repeats,
                 ontology=None if self.graph is None else self.graph.name,
                 trace=self.trace,
-                prefixes=None if self.graph is None else self.graph.meta.prefixes,
+                prefixes=prefixes,
                 held=self.held,
             )
             if not self.spec.enable_extraction:  # the memories are to stay as they are
@@ -200,6 +207,7 @@ class Attempt:
                 self.judgment = judge_trajectory(self.artifact())  # it did not converge
                 raise
             finally:
+                self._read_handles()
                 self.uses = uses_in(turn.response for turn in self.result.iterations)
 
     # -- judging
@@ -226,13 +234,14 @@ class Attempt:
                 self.query,
                 self.result.answer,
                 self.result.iterations,
-                map(self._with_rows, self.trace.calls),
+                self.trace.calls,
                 not_found=self._find_unseen(self.result),
             )
         return self._evidence
 
     def _doubt(self, result: RLMResult) -> str:
         """What the model is told before its answer is taken; '' when all of it was seen."""
+        self._read_handles()
         return describe_doubt([*self._find_ungrounded(result), *self._find_unseen(result)])
 
     @property
@@ -250,14 +259,15 @@ class Attempt:
         blocks = [block for turn in result.iterations for block in turn.code_blocks]
         return find_ungrounded(
             result.answer,
-            [block.result.stdout for block in blocks],
+            [*(block.result.stdout for block in blocks), *self.meter.seen[1:]],  # but the card
             {} if self.graph is None else self.graph.meta.prefixes,
-            Trace([*map(self._with_rows, calls)]) if (calls := self.trace.all_calls()) else None,
+            self.trace if self.trace.calls else None,
             question=self.query,
             code=[block.code for block in blocks],
             engine=None if self.graph is None else self.graph.engine,
             bare=self.bare,
             results=self._result_texts(),
+            looked=bool(self.meter.report()["by_tool"]),
         )
 
     def _find_unseen(self, result: RLMResult) -> list[str]:
@@ -272,14 +282,15 @@ class Attempt:
         for block in blocks:  # rows that were printed may be counted by eye, without their heading
             lines = sum(bool(line.strip()) for line in block.result.stdout.splitlines())
             seen |= {str(lines), str(max(0, lines - 1))}
-        for call in map(self._with_rows, self.trace.calls):
+        for call in self.trace.calls:
             seen |= call.numbers | ({str(call.rows)} if call.rows is not None else set())
         keys = [
             key for key in list(self.handles.keys()) if self.handles.ref(key).dtype == "context"
         ]
         given = map(self.handles.text, keys)
+        written = set[str]().union(*(numbers_in(turn.response) for turn in result.iterations))
         return [
-            *find_unseen_numbers(result.answer, seen, self.query),
+            *find_unseen_numbers(result.answer, seen, self.query, written),
             *(f"“{quote}”" for quote in find_unseen_quotes(result.answer, chain(texts, given))),
         ]
 
@@ -288,12 +299,18 @@ class Attempt:
         keys = {call.key for call in self.trace.calls if call.tool == "sparql_query"} - {""}
         return [self.handles.text(key) for key in sorted(keys) if key in self.handles]
 
+    def _read_handles(self) -> None:
+        """Complete the trace: a call that returned a handle has the rows behind it."""
+        self.trace.calls = [*map(self._with_rows, self.trace.calls)]
+
     def _with_rows(self, call: ToolCall) -> ToolCall:
-        """A call that returned a handle, with the number of rows behind it."""
+        """A call that returned a handle, with how many rows are behind it and the names in them."""
         if call.rows is not None or call.key not in self.handles:
             return call
         rows = self.handles.get(call.key)
-        return replace(call, rows=len(rows)) if isinstance(rows, list) else call
+        if not isinstance(rows, list):
+            return call
+        return replace(call, rows=len(rows), iris=call.iris | names_in(render_value(rows)))
 
     @property
     def kind(self) -> str:
@@ -301,8 +318,10 @@ class Attempt:
         if self.spec.task_types:
             return self.spec.task_types[0]
         prefixes = None if self.graph is None else self.graph.meta.prefixes
+        answer = self.result.answer
+        behind, _ = self.patterns.behind(answer)
         return CallReading(
-            self.trace.calls, self.query, self.result.answer, prefixes=prefixes
+            self.trace.calls, self.query, answer, prefixes=prefixes, behind=behind
         ).kind.name
 
     @property

@@ -15,21 +15,25 @@ from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.schema import learnt_terms
 from rlm.retrieval.tokens import STOPWORDS, tokens
 from rlm.store.backend import MemoryBackend
-from rlm.store.document import kind_words
+from rlm.store.document import kind_words, kinds_asked
 from rlm.store.types import Hit, MemoryItem, Scope
 
 SPARE = 7
 """Memories that are fetched beyond those wanted, for those that are no longer believed."""
 SPARE_OF_KIND = 57
 """The same where most of what is found may be for another kind of task."""
-LEAST_LIKE, LIKE_BY_DOUBLING, COUNTED = 0.09, 0.012, 64
+LEAST_LIKE, LIKE_BY_DOUBLING, COUNTED = 0.09, 0.018, 64
 """A memory that is less like the question is not injected. The more memories there are, the more a
-rare word weighs, so the floor rises with each doubling, up to 64 memories: from 0.09 to 0.16
+rare word weighs, so the floor rises with each doubling, up to 64 memories: from 0.09 to 0.2
 (docs/experiments.md)."""
+STANDS_OUT = 1.25
+"""Lessons of one graph are all a little like any question about it. The best of them says something
+of the question if it is so many times as like it as the third."""
 KIND_FLOOR = 0.08
-"""The same for a lesson of this very ontology that the words of its kind have found."""
-SECOND_SHARE = 0.6
-"""Nor is one that scores less than this share of the best."""
+"""Where nothing is like the question: the floor for the best lesson of this very ontology, if the
+words of its kind have found it."""
+SECOND_SHARE = 0.75
+"""A second memory is not injected if it scores less than this share of the best."""
 PREVIEW_CHARS = 1_000
 TEXT_TOOLS = frozenset(("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats"))
 """Tools that read a text. A run over an ontology has them too, for what else is behind a handle."""
@@ -116,13 +120,13 @@ def recall(
     `skip` leaves out the best ones: so further attempts at one question try something else. `text`:
     there is a text to ask about. What is for ontologies alone is not recalled where there is none,
     nor what is for texts alone. `task_types` is what a caller or a curriculum said of the kind of
-    task; nothing else is known of it: the question is not parsed.
+    task; of the question itself only what its grammar tells (`kinds_asked`).
     """
     scope = Scope(ontology="" if graph is None else graph.name)
     hits: list[Hit] = []
     if k:
         spare = SPARE_OF_KIND if task_types else SPARE
-        asked = " ".join((*task_types, query))
+        asked = " ".join((*task_types, *kinds_asked(query), query))
         found = store.retrieve(
             asked, k + spare + skip, scope=scope, explain=True, count_access=count_access
         )
@@ -170,16 +174,15 @@ def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[
         return []
     count = min(max(1, hits[0].why.documents), COUNTED)
     floor = LEAST_LIKE + LIKE_BY_DOUBLING * log2(count)
+    likeness = sorted((hit.why.similarity for hit in hits), reverse=True)
+    if scope.ontology and len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:
+        floor = 1.0
     least = SECOND_SHARE * max(hit.score for hit in hits)
-    return [
-        hit
-        for hit in hits
-        if _kinds_shared(hit.item, task_types)
-        or (
-            hit.score >= least
-            and hit.why.similarity >= (KIND_FLOOR if _is_of_kind(hit, scope) else floor)
-        )
-    ]
+    known = [hit for hit in hits if _kinds_shared(hit.item, task_types)]
+    like = [hit for hit in hits if hit.score >= least and hit.why.similarity >= floor]
+    if not known and not like and hits[0].why.similarity >= KIND_FLOOR:
+        return [hits[0]] if _is_of_kind(hits[0], scope) else []
+    return [hit for hit in hits if hit in known or hit in like]
 
 
 def _is_of_kind(hit: Hit, scope: Scope) -> bool:
@@ -188,7 +191,8 @@ def _is_of_kind(hit: Hit, scope: Scope) -> bool:
     own = hit.item.scope
     if not own.ontology or own.ontology != scope.ontology:
         return False
-    shared = set(tokens(kind_words(own.task_types))).intersection(tokens(" ".join(hit.why.matched)))
+    words = tokens(" ".join((*own.task_types, kind_words(own.task_types))))
+    shared = set(words).intersection(tokens(" ".join(hit.why.matched)))
     return not shared <= STOPWORDS
 
 

@@ -176,6 +176,8 @@ def _question(question: str | None, query: str | None) -> str:
 
 def _log_dir(session: Session, named: str | None) -> str | Path | None:
     """Where the log goes. Under the name of a coding agent there is one (seed 000 §6.1)."""
+    if named:
+        session.require_folder(Path(named).expanduser(), f"--log-dir {named}")
     if named is not None:
         return named or None
     as_agent = click.get_current_context().find_root().info_name == AGENT

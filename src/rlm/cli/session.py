@@ -72,23 +72,31 @@ class Session:
         """Whether there is no file yet; says so. A command that lists then lists nothing."""
         missing = self._missing
         if missing and lacks_folder(self.path):
-            self._require()  # the folder is missing too: a typing error
+            self._require()
         if missing:
             self.notify(f"there is no store at {self.path} yet: `rlm memory add` makes one")
         return missing
 
     def _require(self) -> None:
-        if self._missing:
-            why = f"there is no store at {self.path}: check --db, or make one with `rlm memory add`"
-            raise NotFound(why)
+        """NotFound without a file; without its folder somebody has made a typing error."""
+        if not self._missing:
+            return
+        if lacks_folder(self.path):
+            raise self._no_folder(self.path, self._named)
+        why = f"there is no store at {self.path}: check --db, or make one with `rlm memory add`"
+        raise NotFound(why)
+
+    @property
+    def _named(self) -> str:
+        setting = "memory_db (RLM_MEMORY_DB)" if self.db is None else "--db"
+        return f"{setting} {self.settings.memory_db}"
 
     @contextmanager
     def store(self) -> Iterator[MemoryBackend]:
         """The store, made if need be, and closed at the end."""
         from rlm.store.open import open_store
 
-        setting = "memory_db (RLM_MEMORY_DB)" if self.db is None else "--db"
-        self.require_folder(self.path, f"{setting} {self.settings.memory_db}")
+        self.require_folder(self.path, self._named)
         with open_store(self.settings.memory_db, tenant=self.tenant, origin="cli") as store:
             self._adopt(store)
             yield store
@@ -102,8 +110,13 @@ class Session:
             return
         folder = path.parent
         if self.json or not output.ask(f"There is no folder {folder}. Make it?"):
-            raise ConfigError(f"{named}: there is no folder {folder}: {folder_hint(folder)}")
+            raise self._no_folder(path, named)
         folder.mkdir(parents=True, exist_ok=True)
+
+    @staticmethod
+    def _no_folder(path: Path, named: str) -> ConfigError:
+        folder = path.parent
+        return ConfigError(f"{named}: there is no folder {folder}: {folder_hint(folder)}")
 
     @contextmanager
     def changing(self) -> Iterator[MemoryBackend]:

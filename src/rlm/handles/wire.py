@@ -166,12 +166,14 @@ def reader(store: Store, meter: Meter) -> dict[str, Callable[..., Any]]:
         key: Handle, needle: str, start: int = 0, stop: int | None = None, ignore_case: bool = False
     ) -> int:
         _check_needle(needle)
+        meter.note("text.find", 0, to_prompt=False)
         return store.find(
             key, needle, position(start, "start"), _end(stop), ignore_case=bool(ignore_case)
         )
 
     def count(key: Handle, needle: str, start: int = 0, stop: int | None = None) -> int:
         _check_needle(needle)
+        meter.note("text.count", 0, to_prompt=False)
         return store.count(key, needle, position(start, "start"), _end(stop))
 
     def stand_in(key: str, start: int, stop: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -35,6 +36,7 @@ PAGING = "sparql_slice"
 """Reads on in what was found; the least telling of calls."""
 
 Step = dict[str, Any]
+_ERROR_LINE = re.compile(r"[\w.]*(?:Error|Exception|Exit|Interrupt|Iteration|Warning)\b")
 _SHORT = Prefixes()
 PARSED_CHARS = 50_000
 _BUILTIN = frozenset(dir(builtins))
@@ -96,9 +98,11 @@ def _outcome(block: CodeBlock) -> str:
 
 
 def describe_error(block: CodeBlock) -> str:
-    """The line of a traceback that says what went wrong."""
+    """The line of a traceback that says what went wrong: the last that begins with the name of an
+    error, as the code may stand below it."""
     lines = [line for line in block.result.stderr[-WINDOW:].splitlines() if line.strip()]
-    return tidy(lines[-1], ERROR_CHARS) if lines else f"{block.result.error or 'error'}"
+    line = next(iter([*filter(_ERROR_LINE.match, reversed(lines)), *lines[-1:]]), "")
+    return tidy(line, ERROR_CHARS) or f"{block.result.error or 'error'}"
 
 
 def is_failed(block: CodeBlock) -> bool:

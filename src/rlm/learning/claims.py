@@ -19,31 +19,56 @@ QUOTE_WORDS = 5
 """Shorter ones are names, titles and words that are meant."""
 MOST = 10
 COUNTED_BY_EYE = 30
-_NUMBER = re.compile(r"(?<![\w.,:/#+-])\d[\d,]*(?:\.\d+)?(?![\w:/-]|[.,]\d)")
-_LIST_MARK = re.compile(r"^[ \t]*(?:[-*+•–—]|\(?\d{1,4}[.)])[ \t]+", re.MULTILINE)
-_QUOTED = re.compile(r"\"([^\"\n]*)\"|“([^”\n]*)”|«([^»\n]*)»|„([^“”\n]*)[“”]")
+_UNIT = r"(?!(?:st|nd|rd|th|am|pm|[DGK])\b|(?<=0)s\b)[^\W\d_]{1,3}[²³23]?(?:/[^\W\d_]{1,3})?"
+"""Letters behind a number that are no ordinal, hour, decade or name (3D, 5G, 4K)."""
+_NUMBER = re.compile(
+    r"(?<![\w.,:/#])(?<!\w[-+–−])\d+(?:[-–−/,.]\d+)*"
+    rf"(?:(?=T\d\d:)|(?:{_UNIT})?(?![\w:]|[-–/]\w|[.,]\d))"
+)
+"""Also a range, a fraction and a date. Not the digits of a name (OX-12), nor a time of day."""
+_VERSION = re.compile(r"\d+(?:\.\d+){2,}")
+_DATE = re.compile(r"\d{4}([-/])\d\d?\1\d\d?|\d\d?([-/])\d\d?\2\d{4}")
+_LIST_MARK = re.compile(
+    r"^[ \t]*(?:[-*+•–—]|[#*(]*[ \t]*\d{1,4}[.)]\**)[ \t]+|(?<=[:;,.] )\(\d{1,2}\)",
+    re.MULTILINE,
+)
+_QUOTED = re.compile(
+    r"\"([^\"\n]*)\"|“([^”\n]*)”|«([^»\n]*)»|„([^“”\n]*)[“”]"
+    r"|(?<!\w)['‘]((?:[^'‘’\n]|(?<=\w)['’](?=\w))*)['’](?!\w)"
+)
 """Every pair, so that none begins at the end of another."""
 _DOTS = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
 _WORDS = re.compile(r"\w+")
 
 
-def find_unseen_numbers(answer: str, seen: set[str], question: str = "") -> list[str]:
+def find_unseen_numbers(
+    answer: str, seen: set[str], question: str = "", written: set[str] | None = None
+) -> list[str]:
     """The numbers of an answer that are neither in `seen` nor in the question. A rounded number is
-    seen where a longer one rounds to it, and the length of a list where the list stands."""
+    seen where a longer one rounds to it, and the length of a list where the list stands. `written`
+    are the numbers in the model's own words: any other came out of its code."""
     marks = len(_LIST_MARK.findall(answer))
     text = plain_words(_LIST_MARK.sub("", answer[:READ_CHARS]))
     known = seen | numbers_in(question)
     exact = {Decimal(number) for number in known}
+    made = None if written is None else {Decimal(number) for number in written}
     counted = {marks, *(n for line in text.splitlines() for n in _listed(line))}
     found: dict[str, None] = {}
     for match in _NUMBER.finditer(text):
-        said = Decimal(match[0].replace(",", ""))
-        if said in exact or (said < COUNTED_BY_EYE and int(said) == said and int(said) in counted):
-            continue
-        if any(_rounds_to(other, said) for other in exact):
-            continue
-        found[match[0]] = None
+        parts = [n for n in map(Decimal, numbers_in(match[0])) if made is None or n in made]
+        left = [said for said in parts if not _is_known(said, exact, counted)]
+        is_month = len(left) == 1 and left[0] <= 12 and _DATE.match(match[0])
+        if left and not is_month and not _VERSION.match(match[0]):
+            found[match[0]] = None
     return list(found)[:MOST]
+
+
+def _is_known(said: Decimal, exact: set[Decimal], counted: set[int]) -> bool:
+    return (
+        said in exact
+        or (said < COUNTED_BY_EYE and said in counted)
+        or any(_rounds_to(other, said) for other in exact)
+    )
 
 
 def _listed(line: str) -> tuple[int, ...]:

@@ -3,36 +3,41 @@ what it printed, what sub-models said.
 
 The artifact (seed 001) is for people and cuts everything to a line; this is what a verdict rests
 on. It is JSON in at most `chars` characters: what does not fit is shortened, the latest steps last.
-Of a long output the lines that share rare words with the answer stay, and its end.
+Of a long output the lines that share rare words with the answer stay, and its end; of many
+sub-calls those that do, and two that failed. A query is whole or left out: code and outputs are
+shortened first, then queries go, those behind the answer last.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from rlm.learning.artifact import choose_steps, describe_error, is_failed
 from rlm.learning.prompts import GAP, clip_ends, render_data
-from rlm.loop.trace import ToolCall
+from rlm.loop.trace import ARGUMENT_CHARS, ToolCall
 from rlm.loop.types import CodeBlock, RLMIteration, SubCall
 from rlm.retrieval.tokens import STOPWORDS
 
 CHARS = 6_000
 LEAST_CHARS = 1_500
-TASK, ANSWER, CODE, QUERY, ARGUMENTS, OUTPUT, ERROR, ASKED, SAID = (
-    *(800, 1_800, 700, 800, 200, 1_200, 300, 160, 240),
+TASK, ANSWER, CODE, ARGUMENTS, OUTPUT, ERROR, ASKED, SAID = (
+    *(1_600, 3_600, 700, 200, 1_200, 300, 160, 240),
 )
 """The most characters of each part."""
-MOST_KEPT = 4.0
-"""So many times as much is shown of a run with few steps, if it fits."""
+SHARES = [4 * 0.95**step for step in range(120)]
+"""So many times as much is shown, by the first that fits: more of a run with few steps."""
+LEAST_SHARE = 0.25
+"""To which code and outputs are shortened before a query is left out."""
 LATEST = 3
 """Steps at the end that are shortened last."""
-MOST_CALLS, MOST_SUB_CALLS = 12, 5
-"""Of one step."""
+MOST_CALLS, MOST_SUB_CALLS, FEW_SUB_CALLS = 12, 5, 2
+"""Of one step, and of one that is not among the latest."""
 READ_CHARS, PIECE, LEAST_FOCUS = 50_000, 240, 200
 """Of an output: what is looked at, the longest line shown whole, and the least to choose from."""
 _WORD = re.compile(r"[^\W_]{2,}")
@@ -51,37 +56,52 @@ class RunStep:
     error: str = ""
     calls: Sequence[ToolCall] = ()
     sub_calls: Sequence[SubCall] = ()
+    further_sub_calls: int = 0
 
-    def show(self, clip: Clip, focus: Clip) -> dict[str, Any]:
-        """As JSON types. A query stands with its call, not in the code as well."""
-        code = self.code
-        calls = [_show_call(call, clip) for call in self.calls[-MOST_CALLS:]]
-        for place, call in enumerate(self.calls[-MOST_CALLS:], 1):
+    def show(self, clip: Clip, focus: Clip, left: int) -> dict[str, Any]:
+        """As JSON types, without the first `left` calls. A query stands with its call, not in the
+        code as well."""
+        code, left = self.code, max(left, len(self.calls) - MOST_CALLS)
+        for place, call in enumerate(self.calls, 1):
             query = call.args.get("query")
             if isinstance(query, str) and len(query) > 40:
                 code = code.replace(query, f"[query of call {place}]")
         found: dict[str, Any] = {"turn": self.turn, "code": clip(code, CODE)}
-        if calls:
+        if left > 0:
+            found["calls_left_out"] = left
+        if calls := [_show_call(call, clip) for call in self.calls[max(0, left) :]]:
             found["calls"] = calls
         found["output"] = focus(self.output, OUTPUT) if self.output.strip() else "(nothing printed)"
         if self.error:
             found["error"] = clip(self.error, ERROR)
         if self.sub_calls:
-            shown = self.sub_calls[:MOST_SUB_CALLS]
-            found["asked_of_a_sub_model"] = [_show_sub_call(call, clip) for call in shown]
-            if len(self.sub_calls) > len(shown):
-                found["further_sub_calls"] = len(self.sub_calls) - len(shown)
+            found["asked_of_a_sub_model"] = [
+                _show_sub_call(call, clip, focus) for call in self.sub_calls
+            ]
+        if self.further_sub_calls:
+            found["further_sub_calls"] = self.further_sub_calls
         return found
+
+    def choose_sub_calls(self, answer: str, most: int) -> RunStep:
+        """The step with `most` of its sub-calls: the best by the words of an answer, one or two
+        that failed, and the first."""
+        calls = self.sub_calls
+        ranked = _rank([call.response for call in calls], answer)
+        failed = [at for at, call in enumerate(calls) if call.error][: most // 2]
+        order = dict.fromkeys([*ranked[: most - len(failed)], *failed, *range(len(calls))])
+        chosen = [calls[at] for at in sorted([*order][:most])]
+        return replace(self, sub_calls=chosen, further_sub_calls=len(calls) - len(chosen))
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a run did and answered. `not_found` is what the answer says and nothing shows."""
+    """What a run did and answered. `not_found` are the numbers and quotations of the answer that
+    nothing shows; None: nobody looked."""
 
     task: str
     answer: str
     steps: Sequence[RunStep] = ()
-    not_found: Sequence[str] = ()
+    not_found: Sequence[str] | None = None
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What else is shown."""
 
@@ -93,7 +113,7 @@ class Evidence:
         iterations: Iterable[RLMIteration],
         calls: Iterable[ToolCall] = (),
         *,
-        not_found: Sequence[str] = (),
+        not_found: Sequence[str] | None = None,
     ) -> Evidence:
         """The evidence of a run that has ended; `calls` are those of its trace."""
         by_block: dict[int, list[ToolCall]] = {}
@@ -141,48 +161,64 @@ class Evidence:
 
     def show(self, chars: int = CHARS) -> dict[str, Any]:
         """As JSON types that take at most so many characters in a prompt."""
-        kept = MOST_KEPT
-        while True:
-            found = self._show(kept)
-            if len(render_data(found)) <= max(LEAST_CHARS, chars) or kept < 0.01:
-                return found
-            kept *= 0.75
-
-    def _show(self, kept: float) -> dict[str, Any]:
         places = choose_steps([bool(step.error) for step in self.steps])
-        latest = set(places[-LATEST:])
-        steps = [self._show_step(at, kept if at in latest else kept / 2) for at in places]
+        steps = [
+            self.steps[at].choose_sub_calls(
+                self.answer, MOST_SUB_CALLS if at in places[-LATEST:] else FEW_SUB_CALLS
+            )
+            for at in places
+        ]
+        outputs = [step.output[-READ_CHARS:] for step in reversed(steps)]
+        best = dict.fromkeys([*_rank(outputs, self.answer), *range(len(steps))])
+        calls = [-1 - at for at in reversed(best) for _ in steps[-1 - at].calls]
+
+        def show(share: float, left: int) -> dict[str, Any]:
+            return self._show(share, steps, Counter(calls[:left]))
+
+        def fits(share: float, left: int) -> bool:
+            return len(render_data(show(share, left))) <= max(LEAST_CHARS, chars)
+
+        left = bisect_left(range(len(calls)), True, key=lambda left: fits(LEAST_SHARE, left))
+        at = bisect_left(SHARES, True, hi=len(SHARES) - 1, key=lambda share: fits(share, left))
+        return show(SHARES[at], left)
+
+    def _show(
+        self, kept: float, steps: Sequence[RunStep], left: Mapping[int, int]
+    ) -> dict[str, Any]:
         found: dict[str, Any] = {
             "task": clip_ends(self.task, max(40, int(TASK * kept))),
-            "steps": steps,
+            "steps": [
+                step.show(*self._clips(kept if at >= -LATEST else kept / 2), left[at])
+                for at, step in enumerate(steps, -len(steps))
+            ],
         }
-        if len(places) < len(self.steps):
-            found["steps_left_out"] = len(self.steps) - len(places)
+        if len(steps) < len(self.steps):
+            found["steps_left_out"] = len(self.steps) - len(steps)
         for name, texts in self.more.items():
             found[name] = [clip_ends(text, max(4, int(ERROR * kept))) for text in texts]
         found["final_answer"] = clip_ends(self.answer, max(80, int(ANSWER * kept)))
-        if self.not_found:
+        if self.not_found is not None:
             found["not_found"] = [clip_ends(text, 120) for text in self.not_found[:10]]
         return found
 
-    def _show_step(self, at: int, share: float) -> dict[str, Any]:
+    def _clips(self, share: float) -> tuple[Clip, Clip]:
         def clip(text: str, most: int) -> str:
             return clip_ends(text, max(4, int(most * share)))
 
         def focus(text: str, most: int) -> str:
             return focus_on(text, self.answer, max(4, int(most * share)))
 
-        return self.steps[at].show(clip, focus)
+        return clip, focus
 
 
 def focus_on(text: str, answer: str, most: int) -> str:
-    """About `most` characters of a text: its end, its first line, and between them the lines that
-    share the rarest words with an answer, each in its place."""
+    """About `most` characters of a text: its end, its first line unless that is long, and between
+    them the lines that share the rarest words with an answer, each in its place."""
     if len(text) <= most or most < LEAST_FOCUS:
         return clip_ends(text, most, tail=0.6)
     lines, order = _rank_lines(text[-READ_CHARS:], answer)
     room = most * 3 // 4
-    chosen = {0}
+    chosen = {0} if len(lines[0]) <= most // 4 else set(order[:1] or [0])
     for at in order:
         if room >= len(lines[at]):
             chosen.add(at)
@@ -204,14 +240,18 @@ def focus_on(text: str, answer: str, most: int) -> str:
 def _rank_lines(text: str, answer: str) -> tuple[list[str], list[int]]:
     """The lines of a text, and the places of those that share words with an answer, best first."""
     lines = [part for line in text.splitlines() or [text] for part in _pieces(line)]
+    return lines, _rank(lines, answer)
+
+
+def _rank(texts: Sequence[str], answer: str) -> list[int]:
+    """The places of the texts that share words with an answer, those with rare ones first."""
     wanted = {word for word in _words(answer) if word not in STOPWORDS}
-    held = [wanted & set(_words(line)) for line in lines]
+    held = [wanted & set(_words(text)) for text in texts]
     counts = Counter(word for words in held for word in words)
-    order = sorted(
-        filter(held.__getitem__, range(len(lines))),
+    return sorted(
+        filter(held.__getitem__, range(len(texts))),
         key=lambda at: -sum(1 / counts[word] for word in held[at]),
     )
-    return lines, order
 
 
 def _pieces(line: str) -> Iterator[str]:
@@ -233,7 +273,8 @@ def _show_call(call: ToolCall, clip: Clip) -> dict[str, Any]:
     given = dict(call.args)
     query = given.pop("query", None)
     if isinstance(query, str):
-        found["query"] = clip(" ".join(_PREFIX_LINE.sub(" ", query).split()), QUERY)
+        text = " ".join(_PREFIX_LINE.sub(" ", query).split())
+        found["query"] = clip_ends(text, ARGUMENT_CHARS)
     if given:
         listed = ", ".join(f"{name}={value!r}" for name, value in given.items())
         found["arguments"] = clip(listed, ARGUMENTS)
@@ -246,8 +287,8 @@ def _show_call(call: ToolCall, clip: Clip) -> dict[str, Any]:
     return found
 
 
-def _show_sub_call(call: SubCall, clip: Clip) -> dict[str, str]:
+def _show_sub_call(call: SubCall, clip: Clip, focus: Clip) -> dict[str, str]:
     found = {"kind": call.kind, "asked": clip(call.prompt, ASKED)}
     return found | (
-        {"error": clip(call.error, ERROR)} if call.error else {"said": clip(call.response, SAID)}
+        {"error": clip(call.error, ERROR)} if call.error else {"said": focus(call.response, SAID)}
     )

@@ -86,6 +86,7 @@ class Extraction:
                 ontology=self.ontology,
                 prefixes=self.prefixes,
                 said=self.task_type,
+                behind=self.query or "",
             )
             for artifact, trace in zip(artifacts, traces, strict=True)
         ]
@@ -168,6 +169,8 @@ class Extraction:
                 self.tools, specifics, self.prefixes, self.recalled, foreign, question=self.question
             )
             gate.admit([item])
+            if item.quarantine_reason:
+                item.trust = "quarantined"
         return items
 
     def _lessons_of_calls(

@@ -30,6 +30,7 @@ from rlm.learning.grounding import iris_in
 from rlm.learning.kinds import (
     NAMESPACES,
     NUMBER,
+    ONE,
     TWO_TERMS,
     YES_NO,
     TaskKind,
@@ -63,11 +64,13 @@ LEAST_COVER = 0.5
 """A procedure that gives less of the answer than this is not kept."""
 _VERBS = {"SELECT": "Query", "ASK": "Check", "CONSTRUCT": "Construct", "DESCRIBE": "Describe"}
 _COUNTING = ("sparql_query", "graph_stats", "sparql_schema", "sparql_peek")
+_AND = re.compile(r"[,;\n]|\band\b")
 _YES_NO = re.compile(r"\W*(?:yes|no)\b\s*(?:[.,;:!—–-]|$)", re.IGNORECASE)
 
 
 class CallReading:
-    """The calls of one run. `said` is the kind of task, where a caller or a curriculum named it."""
+    """The calls of one run. `said` is the kind of task, where a caller or a curriculum named it;
+    `behind` the query whose result stood behind the answer, for where the calls do not tell."""
 
     def __init__(
         self,
@@ -78,9 +81,11 @@ class CallReading:
         ontology: str | None = None,
         prefixes: Mapping[str, str] | None = None,
         said: str = "",
+        behind: str = "",
     ) -> None:
         self.calls, self.question, self.answer = calls, question, answer.strip()
         self.ontology, self.prefixes, self.said = ontology, Prefixes(prefixes or {}), said
+        self.behind = behind
         self.steps = steps_of(calls, self.prefixes)
         named = frozenset(iris_in(self.answer, self.prefixes))
         self.form = AnswerForm(self.answer, question, named, frozenset(self._entities(self.steps)))
@@ -95,8 +100,11 @@ class CallReading:
     @property
     def kind(self) -> TaskKind:
         """What kind of task the decisive calls answer."""
-        shown = self._write_steps(decisive_steps(self.steps, self.form))
-        return self._kind(shown) if shown else TaskKind()
+        behind = [step for step in self.steps if step.query and step.query == self.behind]
+        for steps in (decisive_steps(self.steps, self.form), behind[-1:]):
+            if steps and (kind := self._kind(self._write_steps(steps))).name:
+                return kind
+        return TaskKind()
 
     @property
     def decisive_query(self) -> str:
@@ -316,14 +324,16 @@ class AnswerForm:
 
     @property
     def form(self) -> str:
-        """YES_NO, NUMBER, NAMESPACES, or '' for anything else."""
+        """YES_NO, NUMBER, NAMESPACES, ONE, or '' for anything else."""
         if _YES_NO.match(self.answer):
             return YES_NO
-        if self.wanted:
-            spaces = all(iri.endswith(("#", "/")) for iri in self.wanted)
-            return NAMESPACES if spaces else ""
-        known = number_in(self.answer, self.question) is not None and not says_none(self.answer)
-        return NUMBER if known else ""
+        if self.wanted and all(iri.endswith(("#", "/")) for iri in self.wanted):
+            return NAMESPACES
+        number = None if self.wanted else number_in(self.answer, self.question)
+        if number is not None and number % 1 == 0 and not says_none(self.answer):
+            return NUMBER
+        things = self.wanted or self.named or _AND.split(self.answer)[1:]
+        return ONE if len(things) <= 1 else ""
 
 
 def decisive_steps(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
@@ -340,7 +350,7 @@ def decisive_steps(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
     if answer.wanted or (answer.named and not says_none(answer.answer)):
         return _covering_steps(steps, answer.wanted or answer.named)
     others = [step for step in steps if step.tool not in LINKING]
-    empty = [step for step in others if step.rows == 0]
+    empty = [step for step in others if step.rows == 0 and says_none(answer.answer)]
     # What was asked first is the question itself; what comes after looks further.
     return empty[:1] or others[-1:]
 

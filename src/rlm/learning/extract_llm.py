@@ -33,12 +33,14 @@ from rlm.learning.kinds import TaskKind
 from rlm.learning.lesson import find_queries, join_template, shape_key, whole_title
 from rlm.llm import Client, Usage
 from rlm.store.generality import hardcoded_term
-from rlm.store.types import ONTOLOGY_TOOLS, MemoryItem, Scope
+from rlm.store.types import ONTOLOGY_TOOLS, QUARANTINE_REASON, MemoryItem, Scope
 
 log = logging.getLogger("rlm.learning")
 
 TEMPERATURE = 1.0
 READ_CHARS = 40_000
+BROKEN_QUERY = "holds a query that does not parse"
+MISSING_QUERY = "is about a query that is not there"
 _MARK = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _FENCE = re.compile(r"```(?:sparql)?\s*([^`]*?)\s*```", re.IGNORECASE)
 _BELOW = re.compile(r"\bquery\b[^.;]{0,30}\bbelow\b|\bbelow\b[^.;]{0,30}\bquery\b", re.IGNORECASE)
@@ -138,37 +140,38 @@ def build_items(
         if not isinstance(asked, bool):
             asked = _BELOW.search(" ".join(one["steps"])) is not None
         query = template if success and asked else ""
-        steps = _usable_steps(one, query, parses)
+        steps, lost = _usable_steps(one, query, parses)
         if not steps:
             continue
         items.append(_item(one, steps, query, reading, types, tags, success=success))
+        items[-1].provenance = {QUARANTINE_REASON: lost} if lost else {}
         template = "" if query else template
     return items
 
 
-def _usable_steps(found: Mapping[str, Any], template: str, parses: Parses) -> list[str]:
-    """The steps, at most STEPS_CHARS together; one whose query does not parse, that points at a
-    query which is not there, or at a memory by its id, is left out."""
+def _usable_steps(found: Mapping[str, Any], template: str, parses: Parses) -> tuple[list[str], str]:
+    """The steps, at most STEPS_CHARS together, and why they are no procedure: the query that they
+    are about cannot run, or is not there. One that points at a memory by its id is left out."""
     key = shape_key(template) if template else ""
     kept: list[str] = []
+    lost = ""
     for text in found["steps"][:MOST_STEPS]:
         step = " ".join(_FENCE.sub(r"`\1`", _MARK.sub("", text)).split())
         queries = find_queries(step)
         if key and len(queries) == 1 and shape_key(queries[0].text) == key:
             step = f"{step[: queries[0].start]}{queries[0].instead}{step[queries[0].end :]}"
-        elif broken := [query.text for query in queries if not parses(query.text)]:
-            log.warning(
-                "left out of %r: a query that does not parse: %s", found["title"], broken[0]
-            )
-            continue
-        if (_BELOW.search(step) and not template) or _MEMORY_ID.search(step):
-            log.info("left out of %r: it points at what is not there: %s", found["title"], step)
+        elif not all(parses(query.text) for query in queries):
+            lost = BROKEN_QUERY
+        if _BELOW.search(step) and not template:
+            lost = MISSING_QUERY
+        if _MEMORY_ID.search(step):
+            log.info("left out of %r: it points at a memory: %s", found["title"], step)
             continue
         if len(list_steps([*kept, step])) > STEPS_CHARS:
             log.info("left out of %r: more than %d characters", found["title"], STEPS_CHARS)
-            break
+            return kept, lost or (MISSING_QUERY if queries else "")
         kept.append(step)
-    return kept
+    return kept, lost
 
 
 def _item(

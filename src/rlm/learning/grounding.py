@@ -123,17 +123,19 @@ def find_ungrounded(
     engine: Engine | None = None,
     bare: bool = True,
     results: Iterable[str] = (),
+    looked: bool = False,
 ) -> list[str]:
     """The IRIs of an answer that were not seen, in short form and sorted; [] is good.
 
     An answer that says something when no tool was called and nothing was printed gives
-    [NO_EVIDENCE]. `code` is the code that ran: with a trace, what it printed of its own literals is
-    no evidence. `engine` is the ontology that was asked; `bare` says that there was no text beside
-    it, from which a term could come. `results` are the rows behind the handles of the run.
+    [NO_EVIDENCE], unless the run `looked` in another way, as by a search in its text. `code` is the
+    code that ran: with a trace, what it printed of its own literals is no evidence. `engine` is the
+    ontology that was asked; `bare` says that there was no text beside it, from which a term could
+    come. `results` are the rows behind the handles of the run.
     """
     texts = [text for text in evidence_texts if text.strip()]
     calls = trace.all_calls() if trace is not None else []
-    if not texts and not calls:
+    if not texts and not calls and not looked:
         return [NO_EVIDENCE] * bool(re.search(r"\w", answer))
     prefixes = _bind_prefixes(namespaces, [*code, *_asked_texts(calls)])
     named = iris_in(answer, prefixes)

@@ -28,7 +28,8 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
-_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?```\s*", re.DOTALL | re.IGNORECASE)
+_OBJECT = re.compile(r"\{\s*[\"}]")
+_DECODER = json.JSONDecoder(strict=False)  # line ends inside of a text are no fault
 
 T = TypeVar("T")
 Build = Callable[[float], list[Message]]
@@ -84,12 +85,16 @@ def ask_json(
 
 
 def parse_json(text: str) -> Any:
-    """The JSON that a reply is, in a fence or not. Raises ValueError with what is wrong."""
-    fenced = _FENCE.fullmatch(text)
-    try:  # line ends inside of a text are no fault
-        return json.loads(fenced[1] if fenced else text, strict=False)
+    """The JSON object of a reply, whatever words or fence are around it. Raises ValueError with
+    what is wrong, also where there are two: one of them may be a quotation."""
+    start = _OBJECT.search(text)
+    try:
+        found, end = _DECODER.raw_decode(text[start.start() if start else 0 :].strip())
     except (ValueError, RecursionError):
         raise ValueError("it is no JSON" if text.strip() else "it is empty") from None
+    if start and _OBJECT.search(text, start.start() + end):
+        raise ValueError("it has more than one JSON object")
+    return found
 
 
 def _is_too_long(exc: ModelError) -> bool:

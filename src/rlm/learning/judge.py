@@ -131,8 +131,8 @@ def _by_model(
 
 
 def read_judgment(text: str) -> Judgment:
-    """A judgment out of a reply that is one JSON object. Raises ValueError with what is wrong. A
-    success that the judge is not sure of is left unjudged: nothing is learnt from a guess."""
+    """A judgment out of a reply with one JSON object. Raises ValueError with what is wrong. What
+    the judge is not sure of is left unjudged, either way: nothing is learnt from a guess."""
     found = parse_json(text)
     if not isinstance(found, dict):
         raise ValueError("it is JSON, but no object")
@@ -146,7 +146,7 @@ def read_judgment(text: str) -> Judgment:
         raise ValueError('"confidence" is none of high, medium, low')
     if not isinstance(missing, list) or not all(isinstance(part, str) for part in missing):
         raise ValueError('"missing" is no list of texts')
-    if is_success and confidence == LOW:
+    if confidence == LOW:
         is_success = None
     lacking = [_short(part)[:MISSING_CHARS] for part in missing if part.strip()][:MOST_MISSING]
     return Judgment(is_success, _short(reason), confidence, [] if is_success else lacking)

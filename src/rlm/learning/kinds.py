@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-YES_NO, NUMBER, NAMESPACES = "yes or no", "number", "namespaces"
+YES_NO, NUMBER, NAMESPACES, ONE = "yes or no", "number", "namespaces", "one thing"
 """Forms of an answer."""
 FAMILIES = {
     "namespaces": "orientation",
@@ -122,15 +122,29 @@ _TYPED = re.compile(rf"{_VARIABLE}\s+{_A}\s+([a-z]+:\w+)")
 _VALUES = re.compile(r"VALUES\s+\?\w+\s*\{([^{}]*)\}", re.IGNORECASE)
 _EVERYTHING = re.compile(r"\{\s*\?\w+\s+\?\w+\s+\?\w+\s*\.?\s*\}")
 _THESAURUS = re.compile(r"\bskos:(?:Concept|broader|narrower|related|topConceptOf|hasTopConcept)\b")
-_FIRST_FEW = re.compile(r"\bORDER\s+BY\b.*\bLIMIT\s+(?:\d|1\d|20)\b", _ANY | re.DOTALL)
-_EXTREME = re.compile(r"\b(?:MAX|MIN)\s*\(", _ANY)
-_SEVERAL = re.compile(rf"\bVALUES\s+{_VARIABLE}\s*\{{\s*[^\s{{}}]+\s+[^\s{{}}]+", _ANY)
-_ORDERED = re.compile(rf"\bFILTER\s*\(\s*{_VARIABLE}\s*[<>]=?\s*{_VARIABLE}\s*\)", _ANY)
+_ORDER = re.compile(r"\bORDER\s+BY\s+(.*?)(?:\bLIMIT\s+(\d+)|\}|$)", _ANY | re.DOTALL)
+_FEW = 20
+_BY_NAME = re.compile(r"^\W*(?:rdfs?|owl|skos):|(?:label|name|title)\W*$", _ANY)
+_EXTREME = re.compile(
+    rf"\b(?:MAX|MIN)\s*\(|\bNOT\s+EXISTS\s*\{{[^{{}}]*{_VARIABLE}\s*[<>]=?\s*{_VARIABLE}", _ANY
+)
+_CONSTANT = rf"(?:{_ENTITY}|<[^<>\s]*>|\w+:\w+)"
+_SEVERAL = re.compile(
+    rf"\bVALUES\s+\(?\s*{_VARIABLE}\s*\)?\s*\{{\s*[^\s{{}}]+\s+[^\s{{}}]+"
+    rf"|(?<!LANG\(){_VARIABLE}[\s)]*\bIN\s*\(\s*[^(),]+,"
+    rf"|(?<!LANG\()({_VARIABLE})[\s)]*=\s*[^\s?|&]+\s*\|\|[^?|&]*\1[\s)]*="
+    r"|(\S*(?:label|name))\s+(?:\"\"|\$TEXT_).*\2\s+(?:\"\"|\$TEXT_)"
+    rf"|({_CONSTANT})\s+([^\s?;{{}}]+)\s+{_VARIABLE}(?!\w).*(?!\3\s){_CONSTANT}\s+\4\s+{_VARIABLE}",
+    _ANY | re.DOTALL,
+)
+"""The same of several things: in a list, by `||`, by two labels or as two subjects."""
+_ORDERED = re.compile(rf"{_VARIABLE}\s*[<>]=?\s*{_VARIABLE}", _ANY)
 _AGGREGATE = re.compile(r"\b(?:COUNT|SUM|AVG)\s*\(", _ANY)
+_COMPUTED = re.compile(r"\b(?:COUNT|SUM|AVG|STRLEN)\s*\(", _ANY)
 _NEGATED = re.compile(r"\bNOT\s+EXISTS\b|\bMINUS\b|!\s*BOUND\s*\(", _ANY)
 _IDIOM = re.compile(rf"{_A}\s*/\s*{_SUB}\s*[*+]?")
 _HOPS = re.compile(r"[\w>*+?)]\s*[/|]\s*[\w<^(]\w*|\)[*+]|\w[*+]\s|\^\w")
-_OF_ONE = re.compile(rf"(?:{_ENTITY}|<[^<>\s]*>|\w+:\w+)\s+[^\s?]+\s+{_VARIABLE}")
+_OF_ONE = re.compile(rf"{_CONSTANT}\s+[^\s?]+\s+{_VARIABLE}")
 _TEXT = re.compile(r'^sparql_query\("(.*)".*\)$', re.DOTALL)
 _LITERAL = re.compile(r"\'[^\']*\'|\"[^\"]*\"")
 _IRI = re.compile(r"<[^<>\s]*>")
@@ -182,7 +196,7 @@ class TaskKind:
 
 def kind_of(calls: Sequence[str], form: str = "") -> TaskKind:
     """The kind of task that these calls answer, as a procedure writes them (`calls.written`).
-    `form` is that of the answer where it tells more than the call: YES_NO, NUMBER or NAMESPACES.
+    `form` is that of the answer where it tells more than the call: YES_NO, NUMBER, NAMESPACES, ONE.
     One search may say what there is, or whether it is there."""
     kinds = [_of_call(call, form) for call in calls]
     if len({(kind.name, kind.of, kind.only) for kind in kinds}) != 1:
@@ -231,7 +245,7 @@ def _marks(calls: Iterable[str]) -> Iterable[str]:
 def _of_call(call: str, form: str) -> TaskKind:
     tool = call.partition("(")[0]
     if tool == "sparql_query":
-        return _of_query(call, number=form == NUMBER)
+        return _of_query(call, form)
     said = dict(_ARGUMENT.findall(call))
     if tool in ("search_entity", "search_by_label"):
         name = "exists" if form == YES_NO else "search"
@@ -247,13 +261,15 @@ def _of_call(call: str, form: str) -> TaskKind:
     return TaskKind("count", of=name) if form == NUMBER and name else TaskKind(name)
 
 
-def _of_query(query: str, *, number: bool) -> TaskKind:
+def _of_query(query: str, answer: str) -> TaskKind:
     body = _AGAINST.sub(" ", query)
-    counts = number or re.search(r"\bCOUNT\s*\(", body) is not None
+    form = form_of(query, one=answer == ONE)
+    other = TaskKind(form, special_title=_FORM_TITLES.get(form, ""))
+    counts = answer == NUMBER or re.search(r"\bCOUNT\s*\(", body) is not None
     if query.startswith('sparql_query("ASK'):
         about = _ABOUT_TWO.search(body)
         if about is None:
-            return _of_form(query)
+            return other
         direct = about[1] == _SUB and _PATH.findall(body) == [""]
         title = "Check whether a class is a direct subclass" if direct else ""
         return TaskKind("is_subclass" if about[1] == _SUB else "is_instance", special_title=title)
@@ -264,23 +280,19 @@ def _of_query(query: str, *, number: bool) -> TaskKind:
     only = ""
     if _BY_SIDE.search(body) and len(types) == 1:
         only = (next(iter(types)) or "").removesuffix("_properties").removesuffix("properties")
-    if not name:
-        return _of_form(query)
+    chosen = name in ("instances", "search") and form in ("comparison", "negation")
+    if not name or form == "superlative" or chosen:
+        return other
     return TaskKind("count", of=name, only=only) if counts else TaskKind(name, only=only)
 
 
-def _of_form(query: str) -> TaskKind:
-    form = form_of(query)
-    return TaskKind(form, special_title=_FORM_TITLES.get(form, ""))
-
-
-def form_of(query: str) -> str:
+def form_of(query: str, *, one: bool = False) -> str:
     """Which of `FORMS` a SPARQL query has; '' for none. What ranks is a superlative, also when it
-    ranks by a count."""
+    ranks by a count. `one`: its answer names one thing, so of an order only an end was wanted."""
     text = _LITERAL.sub('""', _TEXT.sub(r"\1", query))
     hops = _HOPS.search(_IDIOM.sub("a", re.sub(rf"{_SUB}\s*[*+]", _SUB, _IRI.sub("<i>", text))))
     signs = {
-        "superlative": _FIRST_FEW.search(text) or _EXTREME.search(text),
+        "superlative": _ranks(text, one=one) or _EXTREME.search(text),
         "comparison": _SEVERAL.search(text) or _ORDERED.search(text),
         "count": _AGGREGATE.search(text),
         "negation": _NEGATED.search(text),
@@ -289,6 +301,22 @@ def form_of(query: str) -> str:
         "listing": "SELECT" in text.upper(),
     }
     return next((kind for kind in FORMS if signs[kind]), "")
+
+
+def _ranks(text: str, *, one: bool) -> bool:
+    """Whether a query orders by a value, and not by a name, for what comes first."""
+    ends = one or "HAVING" in text.upper()
+    for order, limit in _ORDER.findall(text):
+        for variable in re.findall(_VARIABLE, order):
+            before = re.findall(rf"(\S+)\s+{re.escape(variable)}(?!\w)", text)
+            held = any(
+                word.upper() == "AS" or (":" in word and not _BY_NAME.search(word))
+                for word in before
+            )
+            by_value = held and not _BY_NAME.search(variable)
+            if (by_value or _COMPUTED.search(order)) and (ends or int(limit or _FEW + 1) <= _FEW):
+                return True
+    return False
 
 
 def _body(text: str) -> str:

@@ -9,12 +9,13 @@ capitals and how many rows are wanted do not count.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 from rlm.errors import RLMError
-from rlm.ontology.query.guard import check_query
-from rlm.ontology.query.lexer import NUMBER, VAR
+from rlm.ontology.query.guard import FORMS, check_query
+from rlm.ontology.query.lexer import LANG, NUMBER, VAR, Token
 from rlm.ontology.query.shape import QueryPattern, pattern_of, split_prologue
 from rlm.ontology.terms import Prefixes, is_machinery
 from rlm.ontology.vocabulary import SKOS, XSD
@@ -24,10 +25,17 @@ TITLE_CHARS, TITLE_WORDS = 80, 10
 QUERY_CHARS = 800
 FENCED = re.compile(r"^[ \t]*```sparql[ \t]*\n(.*?)\n[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
 _CALL = re.compile(r"`?sparql_query\(\s*(\"\"\"|'''|\"|')(.*?)\1\s*(?:,[^()]*)?\)`?", re.DOTALL)
-_SPAN = re.compile(r"`\s*((?:PREFIX|SELECT|ASK|CONSTRUCT|DESCRIBE)\b[^`]*[{][^`]*)`", re.IGNORECASE)
+_SPAN = re.compile(
+    r"`\s*((?:PREFIX|SELECT|ASK|CONSTRUCT|DESCRIBE|INSERT|DELETE|LOAD|CLEAR|DROP)\b"
+    r"[^`]*(?:[{]|\bWHERE\s+[?$<\w]|\b(?:ALL|GRAPH)\b|(?<=LOAD )<)[^`]*)`",
+    re.IGNORECASE,
+)
 _GAP = re.compile(r"[?$](ENTITY|TEXT|NUMBER)_\d+")
 _DANGLING = frozenset(("a", "an", "the", "of", "to", "for", "with", "by", "in", "on", "and", "or"))
 _FILLERS = {"ENTITY": "<urn:rlm:gap>", "TEXT": '"gap"', "NUMBER": "1"}
+_CLAUSES = frozenset(
+    ("FILTER", "OPTIONAL", "MINUS", "BIND", "VALUES", "UNION", "GRAPH", "LATERAL", "{")
+)
 _NO_SHAPE = frozenset(("WHERE", "DISTINCT", "LIMIT", "OFFSET"))
 
 
@@ -81,12 +89,11 @@ def join_template(steps: str, template: str) -> str:
 
 
 def may_run(query: str) -> bool:
-    """Whether the guard lets a query pass, with something in its gaps."""
+    """Whether the guard lets a query pass, with something in its gaps, and it has a pattern."""
     try:
-        check_query(fill_gaps(query))
+        return check_query(fill_gaps(query)).kind == "DESCRIBE" or "{" in query
     except RLMError:
         return False
-    return True
 
 
 def fill_gaps(query: str) -> str:
@@ -122,22 +129,76 @@ def shape_key(query: str) -> str:
 
 
 def shape_words(query: str) -> list[str]:
-    """The tokens of a query with variables and placeholders numbered as they come."""
+    """The tokens of a query with variables and placeholders numbered as its patterns have them. How
+    triples are abbreviated, and in which order they and the columns stand, does not count."""
     try:
         _, body = split_prologue(check_query(query.replace('\\"', '"')))
     except RLMError:
         return normalize(query).split()
+    ordered = _order_group(iter(body))
+    start = next((at for at, token in enumerate(ordered) if token.text == "{"), 0)
     names: dict[str, str] = {}
-    found: list[str] = []
-    for before, token in zip([None, *body], body, strict=False):
-        limit = before is not None and before.upper in ("LIMIT", "OFFSET")
-        if token.upper in _NO_SHAPE or (limit and token.kind == NUMBER):
-            continue
+    for token in (*ordered[start:], *ordered[:start]):
         if token.kind == VAR:
-            gap = _GAP.fullmatch(token.text)
-            sign = f"${gap[1]}" if gap else "?"
+            sign = _spell(token)
             numbered = sum(name.startswith(sign) for name in names.values())
-            found.append(names.setdefault(token.text[1:], f"{sign}{numbered}"))
-        elif token.text != ".":
-            found.append("a" if token.text == "rdf:type" else token.text.casefold())
-    return found
+            names.setdefault(token.text[1:], f"{sign}{numbered}")
+    head, found = list[str](), list[str]()
+    for at, token in enumerate(ordered):
+        limit = at > 0 and ordered[at - 1].upper in ("LIMIT", "OFFSET")
+        if token.upper not in _NO_SHAPE and not (limit and token.kind == NUMBER):
+            word = names[token.text[1:]] if token.kind == VAR else _spell(token)
+            (head if at < start else found).append(word)
+    return [*(head if "as" in head else sorted(head)), *found]
+
+
+def _spell(token: Token) -> str:
+    """A token in one spelling, without the name of a variable or the number of a placeholder."""
+    if token.kind == VAR:
+        return f"${gap[1]}" if (gap := _GAP.fullmatch(token.text)) else "?"
+    return "a" if token.text == "rdf:type" else token.text.casefold()
+
+
+def _order_group(tokens: Iterator[Token]) -> list[Token]:
+    """The tokens up to the end of a group, its triples in full and sorted between what has a place
+    of its own (OPTIONAL, BIND, …), its filters last. Of equal triples the order stays, so two
+    queries that do the same may differ, and two that differ are never equal."""
+    parts, depth = list[list[Token]]([[]]), 0
+    for token in tokens:
+        part, text = parts[-1], token.text
+        if text == "}":
+            break
+        whole = depth > 0 or _first(part) in FORMS  # no statement ends in here
+        if text in (".", ";", ",") and not whole:
+            parts.append(_subject(part, text))
+            continue
+        opens = token.upper in _CLAUSES or (text == "{" and _first(part) not in _CLAUSES)
+        if opens and part and not whole:
+            parts.append(part := [])
+        part.append(token)
+        depth += (text in ("(", "[")) - (text in (")", "]"))
+        if text == "{":
+            part += [*_order_group(tokens), token._replace(text="}")]
+        if text in ("{", ")") and not depth and _first(part) in _CLAUSES:
+            parts.append([])
+    ranked, place = list[tuple[float, list[str], list[Token]]](), 0
+    for part in parts:
+        fixed = _first(part) in _CLAUSES - {"FILTER"}
+        place += fixed
+        rank = inf if _first(part) == "FILTER" else place
+        ranked.append((rank, [*map(_spell, part)], part))
+        place += fixed
+    ranked.sort(key=lambda one: one[:2])
+    return [token for *_, part in ranked if len(part) > 1 or len(parts) == 1 for token in part]
+
+
+def _first(part: Sequence[Token]) -> str:
+    return (part[0].upper or part[0].text) if part else ""
+
+
+def _subject(part: list[Token], sign: str) -> list[Token]:
+    """What the next triple begins with after `;` or `,`: it goes without saying there."""
+    if sign == ",":
+        size = 2 if part[-1].kind == LANG else 3 if part[-2:][0].text == "^^" else 1
+        return part[:-size]
+    return part[:1] if sign == ";" else []

@@ -59,11 +59,14 @@ Judge the run between the marks.
 The data has ended. {checked}Reply with the JSON object of your judgment."""
 
 CHECKED = (
-    "A program has compared the answer with everything that the tools returned and the code"
-    " printed. "
+    "A program has compared the answer with everything that the tools returned, the code printed"
+    " and sub-models said. Every IRI in it, if there is any, was there. "
 )
-ALL_FOUND = CHECKED + "Every IRI and every number in the answer, if there is any, was there. "
-NOT_FOUND = CHECKED + (
+ALL_FOUND = (
+    "So were its numbers and quotations, or they came out of the code; not compared were signs,"
+    " numbers in words or names, times of day, versions and quotations of fewer than five words. "
+)
+NOT_FOUND = (
     "What the data lists as not_found was nowhere: it is unsupported, unless it follows from what"
     " the steps show, as a sum or a share does. "
 )
@@ -92,12 +95,13 @@ _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in _ANGLES}
 def judge_messages(
     data: Mapping[str, Any], *, checked: bool = False, expected: Sequence[str] = ()
 ) -> list[Message]:
-    """The prompt for one run, of which `data` is the evidence; `checked`: somebody compared it.
-    `expected` is the right answer, where the task has one."""
+    """The prompt for one run, of which `data` is the evidence; `checked`: somebody looked for the
+    IRIs of the answer. `expected` is the right answer, where the task has one."""
     shown = {**data, "expected": list(expected)} if expected else data
     opened, text, closed = mark_data(shown)
-    said = (NOT_FOUND if data.get("not_found") else ALL_FOUND) if checked else ""
-    said = EXPECTED + said if expected else said
+    said = (EXPECTED if expected else "") + (CHECKED if checked else "")
+    if checked and "not_found" in data:
+        said += NOT_FOUND if data["not_found"] else ALL_FOUND
     ask = JUDGE_ASK.format(opened=opened, data=text, closed=closed, checked=said)
     return [{"role": "system", "content": JUDGE_SYSTEM}, {"role": "user", "content": ask}]
 

@@ -1,71 +1,92 @@
-"""Whether a text that a model wants to keep speaks to whoever reads it, and not of the work.
+"""What in a text is hidden, coded, copied from the data, or addressed to whoever reads it.
 
-Nothing here asks what a text is about: passwords, uploads and deleted files are everyday work. What
-is looked for is a form: marks that a prompt is made of, characters that cannot be seen, words in
-disguise, coded text, and a small set of sentences whose object is the reader itself: its
-instructions, its judge, its memory, the person it works for, the answer it has to give. In other
-languages they are known by a verb and its object close together (`suspicion.toml`).
-
-A text is read in several forms, because the same sentence can be spelled in many ways: folded
-(case, accents, width, look-alikes), with digits as the letters that they look like, without spaces,
-backwards, and with what is coded in it decoded.
+Nothing here asks what a text is about: passwords, uploads and deleted files are everyday work. Four
+things are looked for. Marks that a prompt is made of, characters that cannot be seen, letters that
+only look like others, and coded words; these need no language. Code that is fetched and run. What
+stands in the texts that a run was shown (`ForeignText`), which is the strongest evidence there is:
+where words come from, not what they say. And `ADDRESSED`, a few English sentences whose object is
+the prompt, the judge or the memory; words in quotes or backticks are spoken about, and no order.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
-import codecs
 import html
 import re
-import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from urllib.parse import unquote
 
 from rlm.store.sanitize import clean_text
 
 REPEATS_DATA = "repeats text of the data"
-RUN_WORDS = 6
+RUN_WORDS = 5
 """So many words in a row that stand in the data too are no chance."""
 RUN_LETTERS = 24
 """… if they have so many letters: "in the name of the class" is everybody's."""
 PART_LETTERS = 10
 """A whole sentence of so many letters that stands in the data is copied, however few its words."""
 SAME_STEMS = 4
-"""A sentence of so many telling words that all stand in one sentence of the data says the same; one
-less where that sentence says what to do."""
+"""A sentence says what one of the data says when they share so many telling words; one less where
+that sentence says what to do."""
+SAME_SHARE = 0.75
+"""… and so many of its telling words are among them, or all where there are fewer."""
 COMPARED_CHARS = 500_000
 """How much of the data is compared in this way; it takes a second a million."""
 UNSPACED_LETTERS = 10
 """Where words are not set apart, so many letters in a row are a run of words."""
 
-# -- tables
 
-_TABLES: dict[str, Any] = tomllib.loads(
-    Path(__file__).with_name("suspicion.toml").read_text("utf-8")
-)
-_LANGUAGES: dict[str, frozenset[str]] = {
-    name: frozenset(words.split()) for name, words in _TABLES["language"].items()
-}
-ENGLISH_WORDS, READING, NOUNS = (_LANGUAGES.pop(name) for name in ("en", "reading", "nouns"))
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# -- the words of any procedure: they are English, and say nothing of where it comes from
+
+ENGLISH = word_set("""
+    a about after all also an and any are as at be before between but by can cannot do does don't
+    each either else every few first for from has have how if in instead into is it its last less
+    like many more most must never no none not of off on once one only or other out over per same
+    should so some such than that the their them then there these they this those three to too
+    twice two under unless until up was were what when where whether which while who whose will
+    with within without you your
+    """)
+READING = word_set("""
+    add aggregate always answer apply ask avoid begin bind break call check choose cite collect
+    combine compare compute confirm convert count deduplicate delete describe divide do don't drop
+    enumerate exclude expand expect explore extract fall fetch filter find first flag fold follow
+    get give go group identify ignore include inspect intersect iterate join judge keep leave let
+    limit link list load locate look make map match measure mention merge name narrow never
+    normalise normalize note number offset only open order page parse pass peek pick prefer print
+    probe put query quote rank read recompute record remove repair repeat replace report resolve
+    restrict retry return rewrite round run sample say scan search see select send show skip slice
+    sort split start state stop subtract sum take tell test then trace traverse treat try union use
+    validate verify walk widen write
+    """)
+"""Verbs that a step of a run begins with."""
+DATA = word_set("""
+    answer boolean cell chapter class clause column comment concept context count date definition
+    dict document domain edge entity entities evidence filter graph group header heading hierarchy
+    hit individual instance iri item key label line list literal model name namespace node number
+    ontology page paragraph part passage path pattern piece position prefix prefixes property
+    properties python query queries question quote range record regular relation result row schema
+    search section sentence set size source sparql step string subclass superclass table term text
+    tool triple type unit value variable version word
+    """)
+"""What a run reads, and what it makes of it; with an s or es at the end too."""
+
+
+def is_data(word: str) -> bool:
+    return word in DATA or word.removesuffix("s") in DATA or word.removesuffix("es") in DATA
+
 
 # -- folding
 
 _LOOKALIKES = str.maketrans(
     "абвгеёзиіїјкмнорстухѕԁԛԝɡοαβεικνρτυχςσıłøđħ", "abbreezniijkmhopctyxsdqwgoabeikvptuxssilodh"
 )
-_LEET = str.maketrans("013457@$!|", "oieastasil")
-_LEET_WORD = re.compile(r"(?<!\S)(?=\S*[013457@$!|])(?=\S*[a-z])[a-z013457@$!|]{3,}(?!\S)")
-_SPELLED = re.compile(r"(?<![^\W_])(?:[^\W\d_][\s.,_*·•|/\\-]{1,3}){5,}[^\W\d_](?![^\W_])")
 _NO_LETTERS = re.compile(r"[\W_]+")
-_PUNCTUATION = re.compile(r"[^\w\s;\"'“‘«„`:/@.$\u0900-\u0fff]|_")
-"""Vowel signs of India and Thailand are no letters to `re`."""
-_MIXED = re.compile(r"[^\W\d_]{3,}")
-_PLAIN = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
 def fold(text: str) -> str:
@@ -78,16 +99,7 @@ def fold(text: str) -> str:
 
 def letters(text: str) -> str:
     """Letters and digits of a folded text in one row, so that spacing and marks do not count."""
-    if text.isascii():
-        return text.lower().encode().translate(None, _PLAIN).decode()
     return _NO_LETTERS.sub("", fold(text))
-
-
-def words_of(text: str) -> str:
-    """Folded words one space apart; quotes stay, and ; stands where a sentence ends."""
-    text = re.sub(r"n['’]t\b", "nt", fold(text))
-    text = re.sub(r"[.;!?؟](?=\s|$)|[。！？]", " ; ", text)
-    return " ".join(_PUNCTUATION.sub(" ", text).split())
 
 
 # -- what came from elsewhere
@@ -96,65 +108,82 @@ def words_of(text: str) -> str:
 class ForeignText:
     """The texts that a run was shown: labels, comments, rows, pages, outputs of tools.
 
-    Takes a list that may still grow; each text is folded once.
+    Takes a list that may still grow; each text is folded once. True when there is any text.
     """
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._texts = texts if isinstance(texts, list) else list(texts)
         self._read = 0
         self._folded: list[str] = []
-        self._stems: list[tuple[frozenset[str], int]] = []
+        self._addressed: list[str] = []
+        self._stems: list[tuple[frozenset[str], bool, bool]] = []
         self._room = COMPARED_CHARS
 
-    def repeats(self, text: str) -> bool:
+    def __bool__(self) -> bool:
+        return any(text.strip() for text in self._texts)
+
+    def repeats(self, text: str, *, of_graph: bool = False) -> bool:
         """Whether a text repeats a run of words, or a whole sentence, that stands in one of them,
-        or says in other order what a sentence of theirs says."""
+        or says in other order what a sentence of theirs says. What is kept `of_graph` may say what
+        the graph says of itself: it is recalled only where that stands anyway. What may speak to
+        the reader of the graph it may not repeat."""
         self._fold()
-        if any(probe in known for probe in _probes(text) for known in self._folded):
+        known = self._addressed if of_graph else self._folded
+        if any(probe in each for probe in _probes(text) for each in known):
             return True
         told = [found for part in _SENTENCE.split(text) if (found := _stems(part))]
         return any(
-            len(found) >= least and _says_same(found, known)
+            _says_same(found, stems, directs)
             for found in told
-            for known, least in self._stems
+            for stems, directs, addressed in self._stems
+            if addressed or not of_graph
         )
-
-    def names(self, text: str) -> bool:
-        """Whether a text names an address, a server or a long key that stands in one of them."""
-        self._fold()
-        found = [letters(name) for name in _ADDRESS.findall(text)]
-        return any(name in known for name in found if len(name) > 7 for known in self._folded)
 
     def _fold(self) -> None:
         new, self._read = self._texts[self._read :], len(self._texts)
         self._folded += [folded for text in new if (folded := letters(text))]
         for text in new:
-            if self._room > 0:
-                self._room -= len(text)
-                for part in _SENTENCE.split(text):
-                    if found := _stems(part):
-                        self._stems.append((found, SAME_STEMS - bool(_DIRECTS.search(part))))
+            if self._room <= 0:
+                return
+            self._room -= len(text)
+            for part in _SENTENCE.split(text):
+                if addressed := _is_addressed(part):
+                    self._addressed.append(letters(part))
+                self._stems.append((_stems(part), bool(_DIRECTS.search(part)), addressed))
 
 
-_ADDRESS = re.compile(
-    r"(?<!<)\b(?:https?|ftp|ssh|git)://[^\s<>\"'`)]+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    r"|(?<![\w@./:-])(?:[a-z0-9-]+\.)+(?:com|net|org|io|dev|app|example|info|biz|ru|cn|xyz|site|top|co"
-    r"|test|invalid)\b[\w/.-]*|(?<![\w/+])(?=[A-Za-z+/]*\d)[A-Za-z0-9+/]{24,}={0,2}"
-)
-
-
-_EVERYDAY = frozenset(fold(word)[:5] for word in ENGLISH_WORDS | READING | NOUNS)
-"""The words of any procedure say nothing of where it comes from."""
+_WORDS = ENGLISH | READING | DATA
+_EVERYDAY = frozenset(fold(word)[:5] for word in _WORDS)
 _DIRECTS = re.compile(
-    r"\b(?:always|never|must|should|shall|do not|don't|please|ignore|instead|only|your?)\b",
+    r"\b(?:always|never|must|should|shall|do not|don't|please|ignore|instead|only|your?)\b", re.I
+)
+CLAUSE = re.compile(r"[.;:,!?()–—]\s+|\s[-–—]\s|\n|\b(?:and|then|but|or|so)\b")
+_SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+|[\"{}\[\]]|\\n")
+_READERS = re.compile(
+    r"\b(?:agents?|assistants?|ai|llms?|models?|bots?|readers?|machines?|automated|system|developers?"
+    r"|maintainers?|users?|person|judge|questions?|ask(?:s|ed)?|answers?|repl(?:y|ies)|respond|say"
+    r"|tell|report|mention|print|send|memor(?:y|ies)|store|instructions?|rules?|your?|please|ignore"
+    r"|verif\w+|skip|disable|run|execute|install|push|confirm|approv\w+|output|verdict|tasks?|success\w*|prompt|comply|obey)\b",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+|[\"{}\[\]]|\\n")
 
 
-def _says_same(found: frozenset[str], known: frozenset[str]) -> bool:
+def _is_addressed(sentence: str) -> bool:
+    """Whether a sentence of the data may speak to somebody who works with it: it names a reader, or
+    one of its clauses begins as an order does."""
+    first = (clause.split(maxsplit=1)[:1] for clause in CLAUSE.split(sentence))
+    orders = any(word[0].strip("-*([").casefold() in READING for word in first if word)
+    return (
+        orders
+        or bool(_READERS.search(sentence.replace("-", "")))
+        or language_of(sentence) not in ("", "en")
+    )
+
+
+def _says_same(found: frozenset[str], known: frozenset[str], directs: bool) -> bool:
     shared = len(found & known)
-    return shared >= (len(found) if len(found) < 6 else 0.8 * len(found))
+    share = SAME_SHARE if len(found) >= SAME_STEMS else 1.0
+    return shared >= SAME_STEMS - directs and shared >= share * len(found)
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -167,14 +196,17 @@ def _stems(text: str) -> frozenset[str]:
 
 def _probes(text: str) -> Iterator[str]:
     """The runs of letters that must not stand in the data."""
-    for part in re.split(r"\n|(?<=[.;!?。！？])\s+|(?<=[。！？])", text):
+    for part in re.split(r"\n|(?<=[.;!?。！？])\s+|(?<=[。！？])|[\"“”„«»]", text):
         found = [folded for word in part.split() if (folded := letters(word))]
         whole = "".join(found)
-        unspaced = _is_unspaced(whole)
+        unspaced = bool(re.search(r"[\u0e00-\u0eff\u3040-\u9fff]", whole))
         if len(whole) >= (6 if unspaced else PART_LETTERS) and (len(found) > 2 or unspaced):
             yield whole
         for place in range(len(found) - RUN_WORDS + 1):
-            run = "".join(found[place : place + RUN_WORDS])
+            end = place + RUN_WORDS
+            while end < len(found) and len("".join(found[place:end])) < RUN_LETTERS:
+                end += 1
+            run = "".join(found[place:end])
             if len(run) >= RUN_LETTERS:
                 yield run
         if unspaced or len(whole) > 40 * len(found):
@@ -182,232 +214,176 @@ def _probes(text: str) -> Iterator[str]:
             yield from (whole[at : at + step] for at in range(len(whole) - step + 1))
 
 
-def _is_unspaced(text: str) -> bool:
-    return any("\u0e00" <= char <= "\u0eff" or "\u3040" <= char <= "\u9fff" for char in text)
+# -- marks, disguises, codes
 
-
-# -- patterns
-
-Patterns = tuple[tuple[str, re.Pattern[str]], ...]
-
-
-def read_patterns(table: str, flags: int = 0) -> Patterns:
-    """The patterns of a table: why something is held back, and by what it is known."""
-    found = []
-    for why, patterns in _TABLES[table].items():
-        text = "|".join(patterns)
-        for name, words in _TABLES["words"].items():
-            text = text.replace(f"<{name}>", words)
-        found.append((why, re.compile(text, flags)))
-    return tuple(found)
-
-
-_SIGNS = read_patterns("signs", re.IGNORECASE | re.MULTILINE)
-_SENTENCES = read_patterns("sentences")
-_RISKS = re.compile(
-    r"\brm\s+-\w*[rf]\w*\s+(?:-\S+\s+)*(?:/|~|\$HOME)(?:\s|[*`'\"]|$)"
-    r"|\bchmod\s+(?:-R\s+)?0?777\b|\bNOPASSWD\b|>>\s*\S*authorized_keys"
-    r"|\bssh-(?:rsa|ed25519) AAAA\S+[^\n]*authorized_keys"
-    r"|\bnc (?!127\.|10\.|192\.168\.)(?:\d+\.){3}\d+ \d+"
-    r"|\bgrant\b[^\n.;]{0,50}\bto (?:everyone|public|anonymous|all ?users|anybody)\b"
-    r"|\b(?:disable|turn off|switch off)\b[^\n.;]{0,30}\b(?:audit log\w*|two-factor|mfa|2fa"
-    r"|branch protection|secret scanning|antivirus)\b",
-    re.IGNORECASE,
+_ROLES = "system|assistant|human|developer"
+_MARKS = (
+    rf"^\W*(?:{_ROLES})\b[\s\])*_`}}|>]*:(?!//)",
+    r"<\|.{0,40}\|>|<</?\s*SYS\s*>>|\[/?\s*INST\s*\]|<(?:start|end)_of_turn>|</?run-[0-9a-f]{4,}",
+    r"[<‹⟨〈﹤＜]\s*/?\s*(?:system(?:-reminder)?|assistant|human|instructions?|prompt|untrusted"
+    r"|(?:tool|function)_(?:results?|calls|output)|memor(?:y|ies)\w*|lesson|important)\b[^>]*>",
+    r"[<‹⟨〈﹤＜]\s*/\s*(?:user|trajectory|run|data|context|judgment)\b",
+    r"^\W*uses\s*:\s*(?:none|\d|\[)|\bthe data has ended\b|^\W*(?:begin|end) of (?:data|context)\b",
+    r"^[\s>*-]*#{1,6}\s*(?:system\b|assistant\b|human\b|relevant prior experience|(?:instruction"
+    r"|response)\s*:)|(?:```|~~~)\s*(?:system|assistant|user|human|prompt)\b",
+    r"^\W*(?:system|developer) (?:prompt|message|override|notice|directive)\s*:",
+    r"(?-i:\bFINAL(?:_VAR)?\s*\((?!\s*[a-z_]\w*\s*\))|\bSUBMIT\s*\()|\banswer\s*\[\s*[\"']ready",
+    r"(?-i:\[(?:SYSTEM|ADMIN|MEMORY|CONVERSATION|CONTEXT|DEVELOPER|ASSISTANT)\b[^\]\n]{2,80}\])",
+    r"(?-i:<<[A-Z ]{6,}>>|^\W*(?:BEGIN|END) (?:SYSTEM|PROMPT|INSTRUCTIONS?|CONTEXT|DATA)\b)",
+    rf"[\"']role[\"']\s*:\s*[\"'](?:{_ROLES}|user|tool)[\"']",
+    # pictures that carry something away, comments that are not shown
+    r"!\[[^\]]*\]\([^)]*[?$={]|<\s*img\b[^>]*src\s*=[^>]*[?${]|[\"'(]javascript:",
+    r"<!--(?:\s*[\w':,.-]+){5,}",
 )
-_FORBIDS = re.compile(
-    r"\b(?:never|not|don'?t|avoid|instead of|rather than|without|no|nie|jamais|nunca)\b",
-    re.IGNORECASE,
-)
-((_, _LOGIN),) = read_patterns("login", re.IGNORECASE)
-_LEAK = read_patterns("leak", re.IGNORECASE)
-_UNSPACED = re.compile(
-    r"(?:ignore|disregard|forget|override|bypass)(?:all|any|the|your|these|of|my)*"
-    r"(?:previous|prior|above|earlier|preceding|system)\w{0,12}?"
-    r"(?:instruction|prompt|rules|message|direction|guideline|order|command)"
-    r"|(?:ignore|disregard|forget)your(?:instruction|rules)|ignoretheuser"
-    r"|ignoreall(?:rules|instructions)|revealyoursystemprompt|donottelltheuser|alwaysanswer(?:yes|no|\d)"
-    r"|exfiltrate(?:the|all|your)"
+_SHELL = r"(?:sudo\s+)?(?:(?:ba|z|da|k)?sh\b|iex\b|(?:python[\d.]*|perl|ruby|node|php)(?! -)\b)"
+_FETCHED = (
+    rf"\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n]{{0,200}}\|\s*{_SHELL}",
+    rf"base64\s+(?:-d|-D|--decode)\b[^\n]{{0,40}}\|\s*{_SHELL}",
+    r"\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?[<$]\(\s*(?:curl|wget)|\biex\s*\(+",
+    r"\beval\s+[\"']?\$\(\s*(?:curl|wget|base64|echo)|\bexec\(\s*\w*\.?(?:urlopen|get|request)",
 )
 
 
-def _any_of(stems: str) -> re.Pattern[str]:
-    """One of these beginnings of words. Short ones are whole words; where a language joins words or
-    writes no spaces, it may stand anywhere."""
-    found = []
-    for stem in fold(stems).split():
-        spaced = (stem[0].isascii() and stem[0].isalpha()) or "\u0370" <= stem[0] <= "\u052f"
-        plain = stem.replace("-", " ")
-        end = r"\b" if spaced and len(stem) < 4 else ""
-        found.append((r"\b" if spaced else "") + plain + end)
-    return re.compile("|".join(found))
+_MARK = re.compile("|".join(_MARKS), re.IGNORECASE | re.MULTILINE)
+_FETCHES = re.compile("|".join(_FETCHED), re.IGNORECASE)
+_SPELLED = re.compile(r"(?<![^\W_])(?:[^\W\d_][\s.,_*·•|/\\-]{1,3}){5,}[^\W\d_](?![^\W_])")
+_MIXED = re.compile(r"[^\W\d_]{3,}")
 
+# -- sentences to the reader
 
-_STEMS = {name: _any_of(stems) for name, stems in _TABLES["abroad"].items()}
-NEAR, BESIDE = 45, 16
-"""Characters between the verb of such a sentence and its other parts, at most."""
-_FRAMES: tuple[tuple[str, tuple[str, ...], int], ...] = (
-    ("tells the reader to ignore its instructions", ("drop", "rules", "old"), NEAR),
-    ("works behind somebody's back", ("tell", "user", "not"), BESIDE),
-    ("gives the answer away", ("say", "always", "value"), NEAR),
+_READER = r"(?:assistant|ai|llm|language model|chatbot|judge|evaluator|grader|extractor)"
+_SELF = r"(?:rule|sentence|note|text|instruction|memory|message|lesson|procedure|step)s?"
+ADDRESSED = (
+    # its instructions
+    r"\b(?:ignor|disregard|forget|overrid|bypass)\w* (?:\w+ ){0,3}(?:your|previous|prior|earlier"
+    r"|above|system|safety) (?:\w+ ){0,2}(?:instructions?|rules?|prompts?|guidelines?)\b",
+    r"\b(?:ignore|disregard|forget) (?:all (?:the )?(?:rules|instructions)|everything|the user)\b",
+    r"\b(?:instructions|rules|prompt)\b[^;]{0,30}\b(?:no longer|void|outdated)\b",
+    r"\b(?:you are now|act as|pretend (?:to be|that you are)) (?:an? |the )?(?:\w+ )?"
+    r"(?:unrestricted|assistant|ai|dan|system|admin\w*|judge)\b",
+    rf"\b(?:(?:note|message) (?:to|for) (?:the )?|dear |if you are (?:an? )?|as an ){_READER}\b",
+    rf"\b{_READER} (?:must|shall) (?:now )?(?:rate|accept|agree|answer|comply|store|reveal|obey)\b",
+    r"\b(?:reveal|repeat|print|output|leak|show)\b(?: \w+){0,5}"
+    r" (?:your|hidden) (?:\w+ )?(?:instructions|prompt)\b",
+    # the person it works for
+    r"\b(?:do not|dont|never) (?:tell|inform|let) (?:the |your )(?:user|person|operator)"
+    r" (?:about|of|that|what|know|this)\b",
+    rf"\b(?:do not|dont|never) (?:mention|disclose|reveal) (?:this|these) {_SELF}\b",
+    rf"\b(?:hide|conceal|keep) (?:this|these|it)(?: {_SELF})?(?: secret)? from (?:the|your)\b",
+    # its judge
+    r"\bis success\b|\bverdict (?:is|must be) (?:always )?(?:a )?success",
+    r"\b(?:mark|judge|rate|report|declare|count) (?:this|every) (?:\w+ )?(?:run|trajectory|answer"
+    r"|attempt)s? (?:as |to be )?(?:a )?(?:success\w*|correct|perfect|passed)\b",
+    # its memory
+    rf"\b(?:store|save|write|add|copy|remember|keep) this {_SELF}\b[^;]{{0,40}}"
+    r"\b(?:memor(?:y|ies)|word for word|verbatim|every (?:run|session)|(?:claude|agents) md)\b",
+    r"\b(?:delete|remove|forget|replace) (?:all |any |every )*(?:other|older|conflicting)"
+    r" memor(?:ies|y)\b|\bmem add\b",
+    r"\bthis (?:memory|lesson) (?:is (?:verified|trusted)|overrides|outranks|must|takes)\b",
+    # its answer
+    r"\balways (?:answer|reply|say) (?:with )?(?:yes|no|true|\d+)\b|\banswer is (?:always|known)\b"
+    r"|\b(?:answer|reply to) (?:every|any|all|each) questions?\b(?: \w+){0,4} (?:with|by|that)\b",
+    r"\b(?:whatever|regardless of|no matter)\b[^;]{0,30}\b(?:question|asks?|asked)\b[^;]{0,30}"
+    r"\b(?:answer|reply|respond|say)\b",
+    r"\b(?:end|begin|start|include|put|add)\b[^;]{0,60}\b(?:every|each|all) (?:answers?|reply)\b",
+    r"\b(?:treat|regard|take|follow|obey)\b[^;]{0,40}\b(?:labels?|comments?|outputs?)\b[^;]{0,20}"
+    r"\bas (?:an? )?(?:commands?|orders|instructions?)\b",
+)
+_ADDRESSED = re.compile("|".join(ADDRESSED))
+_QUOTED = re.compile(
+    r"`[^`]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»"
 )
 
 
-def suspicious(text: str) -> str:
-    """What in a text speaks to its reader, or hides; '' when nothing does."""
+def words_of(text: str) -> str:
+    """Folded words one space apart; ; stands where a sentence ends."""
+    text = re.sub(r"n['’]t\b", "nt", fold(text))
+    text = re.sub(r"[.;!?](?=\s|$)", " ; ", text)
+    return " ".join(re.sub(r"[^\w\s;]|_", " ", text).split())
+
+
+def suspicious(text: str, *, quoted: bool = True) -> str:
+    """What in a text speaks to its reader, or hides; '' when nothing does. Not `quoted`: what
+    stands in quotes or backticks is spoken about."""
     if clean_text(text) != unicodedata.normalize("NFC", text).replace("\r\n", "\n"):
         return "holds characters that cannot be seen"
-    shown = html.unescape(re.sub(r"\\u00([0-7][0-9a-f])", lambda code: chr(int(code[1], 16)), text))
-    for reason, sign in _SIGNS:
-        if sign.search(text) or sign.search(shown):
-            return reason
     if any(map(_is_disguised, _MIXED.findall(text))):
         return "writes words in letters that only look like them"
-    for line in text.splitlines():
-        if _RISKS.search(line) and not _FORBIDS.search(line):
-            return "lays a machine open"
-        if (
-            all(part.search(line) for _, part in _LEAK)
-            and not _FORBIDS.search(line)
-            and not _LOGIN.search(line)
-        ):
-            return "sends something elsewhere"
     if _SPELLED.search(text):
         return "spells words out letter by letter"
-    for form, coded in _forms(text):
-        if reason := _speaks(form):
-            return "holds coded text" if coded else reason
-    return "holds coded text" if any(map(_is_prose, _decoded(text))) else ""
-
-
-def _speaks(form: str) -> str:
-    """Why a form of a text speaks to its reader."""
-    for reason, pattern in _SENTENCES:
-        if pattern.search(form):
-            return reason
-    for sentence in form.split(";"):
-        for reason, names, near in _FRAMES:
-            if _meet(sentence, names, near):
-                return reason
-    return ""
-
-
-def _meet(sentence: str, names: tuple[str, ...], near: int) -> bool:
-    """Whether the first of three parts has the second in its sentence, and the third beside it."""
-    places = []
-    for name in names:
-        found = [match.start() for match in _STEMS[name].finditer(sentence)]
-        if not found:
-            return False
-        places.append(found)
-    first, second, third = places
-    if names[0] == "drop":  # "do not ignore all warnings"
-        first = [at for at in first if not _STEMS["not"].search(sentence[max(0, at - 7) : at])]
-    return any(
-        any(abs(place - at) <= NEAR for place in second)
-        and any(abs(place - at) <= near for place in third)
-        for at in first
-    )
-
-
-def _forms(text: str) -> Iterator[tuple[str, bool]]:
-    """A text in the forms that it may be read in, and whether one has to be decoded for it."""
-    plain = words_of(text)
-    yield plain, False
-    leet = _LEET_WORD.sub(lambda word: word[0].translate(_LEET), fold(text))
-    if leet != fold(text):
-        yield words_of(leet), False
-    for part in _decoded(text):
-        yield words_of(part), True
-    yield words_of(codecs.encode(text, "rot13")), True
-    row = letters(leet)
-    if _UNSPACED.search(row):
-        yield "ignore previous instructions", False
-    if _UNSPACED.search(row[::-1]):
-        yield "ignore previous instructions", True
+    if any(map(_is_prose, _decoded(text))):
+        return "holds coded text"
+    said = text if quoted else _QUOTED.sub(" ", text)
+    shown = html.unescape(re.sub(r"\\u00([0-7][0-9a-f])", lambda code: chr(int(code[1], 16)), said))
+    if _MARK.search(said) or _MARK.search(shown):
+        return "holds marks of a prompt, a live picture or a hidden comment"
+    if _FETCHES.search(text):
+        return "fetches code and runs it"
+    return "speaks to whoever reads it" if _ADDRESSED.search(words_of(said)) else ""
 
 
 def _is_disguised(word: str) -> bool:
-    """Latin and Cyrillic letters, or letters of mathematics, in one word."""
+    """Latin and Cyrillic letters in one word, or letters of mathematics or of double width."""
     if word.isascii():
         return False
-    if sum("\U0001d400" <= char <= "\U0001d7ff" for char in word) > 2:
+    if sum("\U0001d400" <= char <= "\U0001d7ff" or "！" <= char <= "～" for char in word) > 2:
         return True
     scripts = {unicodedata.name(char, "").partition(" ")[0] for char in word}
-    return ("LATIN" in scripts and bool(scripts & {"CYRILLIC", "ARMENIAN", "CHEROKEE"})) or (
-        {"LATIN", "GREEK"} <= scripts and len(word) > 4
-    )
+    mixed = scripts & {"CYRILLIC", "ARMENIAN", "CHEROKEE", *(["GREEK"] if len(word) > 4 else [])}
+    return "LATIN" in scripts and bool(mixed)
 
 
-_BASE64 = re.compile(r"(?<![\w/+=-])[A-Za-z0-9+/_-]{12,}={0,2}(?![\w/+])")
-_HEX = re.compile(r"(?<![\w])(?:[0-9a-fA-F]{2}){10,}(?![\w])")
-_ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4}){3,}|(?:\\x[0-9a-fA-F]{2}){3,}")
-_CODE = r"(?:(?:0b)?[01]{8}|(?:0x)?[0-9a-fA-F]{2}|\d{2,3})"
-_CODES = re.compile(rf"(?<![\w.]){_CODE}(?:[\s,]+{_CODE}){{5,}}(?![\w.])")
+_CODED: tuple[tuple[str, Callable[[str], str]], ...] = (
+    (
+        r"(?<![\w/+=-])[A-Za-z0-9+/_-]{12,}={0,2}(?![\w/+])",
+        lambda found: base64.urlsafe_b64decode(found.rstrip("=") + "==").decode(),
+    ),
+    (
+        r"(?<!\w)(?:0x)?((?:[0-9a-fA-F]{2}){10,})(?!\w)",
+        lambda found: bytes.fromhex(found).decode("latin-1"),
+    ),
+    (
+        r"(?:\\u[0-9a-fA-F]{4}){3,}|(?:\\x[0-9a-fA-F]{2}){3,}",
+        lambda found: found.encode().decode("unicode_escape"),
+    ),
+    (r"(?:%[0-9a-fA-F]{2}){3,}[\w%+.-]*", unquote),
+    (r"(?:&#?\w+;){3,}", html.unescape),
+)
 
 
 def _decoded(text: str) -> Iterator[str]:
-    """What is coded in a text: base64, hexadecimal digits, escapes, entities, character codes."""
-    for found in _BASE64.findall(text):
-        raw = found.replace("-", "+").replace("_", "/").rstrip("=")
-        try:
-            yield base64.b64decode(raw + "=" * (-len(raw) % 4)).decode()
-        except (binascii.Error, ValueError):
-            continue
-    for found in _HEX.findall(text):
-        yield bytes.fromhex(found).decode("latin-1")
-    for found in _ESCAPED.findall(text):
-        yield found.encode().decode("unicode_escape")
-    for found in re.findall(r"(?:%[0-9a-fA-F]{2}){3,}[\w%+.-]*", text):
-        yield unquote(found).strip()
-    for found in re.findall(r"(?:&#?\w+;){3,}", text):
-        yield html.unescape(found)
-    for found in _CODES.findall(text):
-        codes = re.split(r"[\s,]+", found)
-        yield "".join(map(_character, codes))
-        yield "".join(_character(code, True) for code in codes)
-
-
-def _character(code: str, hexadecimal: bool = False) -> str:
-    digits = code.removeprefix("0x").removeprefix("0b")
-    base = 2 if len(digits) == 8 else 16 if len(code) != len(digits) or hexadecimal else 10
-    return chr(int(digits, base)) if base == 16 or digits.isdigit() else "\0"
+    """What is coded in a text: base64, hexadecimal digits, escapes, entities."""
+    for pattern, decode in _CODED:
+        for found in re.findall(pattern, text):
+            with suppress(ValueError):
+                yield decode(found)
 
 
 def _is_prose(text: str) -> bool:
     """Whether a decoded text reads as words: no digest and no picture does."""
-    good = sum(char.isalpha() or char in " .,'" for char in text)
-    return text.isprintable() and len(text) > 5 and good > 0.9 * len(text) and text.isascii()
+    good = sum(char.isalpha() or char in " .,'/:~_" for char in text)
+    return text.isprintable() and len(text) > 5 and good > 0.85 * len(text) and text.isascii()
 
 
 # -- languages
 
 OTHER_LETTERS = 6
 """So many letters of another script are a sentence, and no symbols any more."""
-_LANGUAGE_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+FEW_WORDS = 5
 _NO_PROSE = re.compile(r"`[^`]*`|\S*[_:$?{}()<>/\\]\S*")
 
 
-@lru_cache(maxsize=256)
 def language_of(text: str) -> str:
-    """'en', a code such as 'de', a script such as 'cyrillic', 'other' for a sentence in none that
-    is known here, or '' when there are too few words to tell. Code does not count."""
+    """'en', 'other' for another language in Latin letters, a script such as 'cyrillic', or '' when
+    there are too few words to tell. Code does not count."""
     prose = _NO_PROSE.sub(" ", text)
-    scripts: dict[str, int] = {}
-    for char in prose:
-        if char.isalpha() and not char.isascii():
-            script = unicodedata.name(char, "?").partition(" ")[0].casefold()
-            scripts[script] = scripts.get(script, 0) + 1
-    scripts.pop("latin", None)
-    if scripts and max(scripts.values()) >= OTHER_LETTERS:
-        script = max(scripts, key=lambda name: scripts[name])
-        return "cjk" if script in ("cjk", "hiragana", "katakana") else script
-    words = [word.casefold() for word in _LANGUAGE_WORD.findall(prose)]
-    english = sum(word in ENGLISH_WORDS for word in words)
-    known = english or any(word in READING or word in NOUNS for word in words)
-    counts = {name: sum(word in small for word in words) for name, small in _LANGUAGES.items()}
-    best = max(counts, key=lambda name: counts[name])
-    if counts[best] >= 2 and counts[best] > english:
-        return best
-    if known:
-        return "en"
-    return "" if len(words) < 5 else "other"
+    names = (unicodedata.name(char, "?") for char in prose if char.isalpha() and char > "\x7f")
+    scripts = [re.sub("hiragana|katakana", "cjk", name.split()[0].casefold()) for name in names]
+    for script in set(scripts) - {"latin"}:
+        if scripts.count(script) >= OTHER_LETTERS:
+            return script
+    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", prose.casefold())
+    english = sum(word in _WORDS or is_data(word) for word in words)
+    if len(words) < FEW_WORDS:
+        return "en" if english else ""
+    return "en" if 4 * english >= len(words) else "other"

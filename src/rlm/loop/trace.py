@@ -31,7 +31,8 @@ _NAME = re.compile(
     r"<[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]+>|https?://[^\s<>\"{}|^`\\]+"
     r"|(?:[^\W\d][\w.-]*|(?<![\w:#@%\\.])):[\w.%~-]+"
 )
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
+_NUMBER = re.compile(r"(?:(?<![\w.])|(?<=\\[nrt]))\d+(?:\.\d+)?")
+"""Also with a unit (388m), and after a line end that was printed as an escape."""
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 

@@ -1,6 +1,6 @@
 """Okapi BM25 over documents with weighted columns: the one lexical score that every engine gives.
 
-FTS5, the sealed postings and the plain scan all find candidates; this module scores them, so that
+FTS5, tantivy and the plain scan all find candidates; this module scores them, so that
 it does not matter which of them found one. It differs from FTS5's own `bm25()` in two ways:
 
 - idf is `log(1 + (N - n + ½) / (n + ½))`, which stays positive. FTS5's falls to nothing for a word

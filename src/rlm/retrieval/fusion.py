@@ -48,6 +48,8 @@ class QueryWeights:
     damp: float
     telling: frozenset[str]
     """The terms that can find a document: all but stopwords, unless there is nothing else."""
+    common: bool = False
+    """Whether more than half of the documents hold one of these."""
 
     def keeps(self, similarity: float, lexical: float, counts: Mapping[str, float]) -> bool:
         """Whether a document is a hit: by a telling word, or by meaning alone."""
@@ -65,7 +67,8 @@ def plan(query: Query, holding: Mapping[str, int], documents: int) -> QueryWeigh
     largest = sorted(weights.values(), reverse=True)[:COUNTED_WEIGHTS]
     ceiling = bm25.CEILING * (sum(largest) + CEILING_MARGIN)
     damp = 1.0 / (1.0 + (len(weights) / HALF_TERMS) ** 2)
-    return QueryWeights(weights, ceiling, damp, frozenset(query.terms))
+    common = any(2 * holding.get(term, 0) > documents for term in query.terms)
+    return QueryWeights(weights, ceiling, damp, frozenset(query.terms), common)
 
 
 def factor(query: Query, term: str) -> float:

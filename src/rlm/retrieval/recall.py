@@ -37,7 +37,7 @@ FAR = 1_024
 """Beyond so many nobody is looked for who might win by confidence alone."""
 WIDEN = 4
 """By how much the look is widened when too few candidates pass."""
-LENDERS = 32
+LENDERS = 24
 """So many of the best candidates lend their words to their neighbours."""
 SHARES = (0.3, 0.15)
 """The share of a candidate's similarity lent at distance 1, 2 … (docs/experiments.md)."""
@@ -236,6 +236,8 @@ def _candidates(
     estimate = fusion.fuse(lexical / plan.ceiling, cosine, plan.damp)
     order = np.argsort(-estimate, kind="stable")
     best = [numbers[place] for place in order[:read]]
+    if plan.common:  # FTS5 takes such a word for nothing, so its estimates say too little
+        best = list(dict.fromkeys([*best, *list(by_words)[: read // 2]]))
     return best, float(estimate[order[min(read, len(order) - 1)]]) or 1e-9
 
 

@@ -5,6 +5,7 @@ Both stores and every index read this one place, so that they find the same thin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from rlm.retrieval.tokens import grams
@@ -31,6 +32,25 @@ KIND_WORDS = {
 }
 """What questions of a kind say, in any domain: a memory is also found by the words of its kind."""
 _SAME_KIND = {"list": "listing", "describe": "definition"}
+
+
+_NO_SUPERLATIVE = (
+    "(?:arr|att|cont|det|dig|earn|ern|for|harv|hon|inf|ing|inter|inv|manif|mod|mol|prot|sugg|temp"
+    "|thw|midw|unr)"
+)
+_ASKED = {
+    "superlative": re.compile(
+        rf"\b(?:most|least|top|(?!\w*{_NO_SUPERLATIVE}est\b)\w*[aeiouy][^\W\daeiou]+i?est)\b", re.I
+    ),
+    "comparison": re.compile(r"\b(?:more|less|fewer|\w+er)\b.*\bthan\b(?! \d)", re.I),
+}
+"""English in general: superlatives end in -est, but for a closed set of words that only look so
+(forest, interest), and what is -er than something is compared."""
+
+
+def kinds_asked(question: str) -> list[str]:
+    """The kinds that the grammar of a question tells, whatever its words are."""
+    return [kind for kind, pattern in _ASKED.items() if pattern.search(question)]
 
 
 def kind_words(task_types: Iterable[str]) -> str:

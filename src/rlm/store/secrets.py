@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from rlm.store.looks import (
+from rlm.store.secret_values import (
     AROUND_NAME,
     SQUEEZE,
     WORDY,

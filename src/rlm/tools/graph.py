@@ -1,7 +1,10 @@
 """`memory_*`: the hypergraph of seed 004, as the REPL sees it.
 
 Facts and experiences that a model notes on the way, and how they hang together. Their provenance
-says that a model wrote them. There is no way to SQL here, and none to another tenant.
+says that a model wrote them. A fact is no procedure, so its form says nothing of where it comes
+from: what is noted after the run has read what others wrote is for that run alone, until a person
+gives it another provenance (`rlm graph edit --provenance`). There is no way to SQL here, and none
+to another tenant.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from typing import Any
 
 from rlm.errors import LimitExceeded, ValidationError
 from rlm.handles import Meter
-from rlm.learning.gates import suspicious
+from rlm.learning.suspicion import ForeignText, suspicious
 from rlm.store.backend import MemoryBackend
 from rlm.store.graph import GraphStore, Node
 from rlm.tools.memory import RecalledTexts
@@ -31,6 +34,10 @@ NOTES_SUMMARY = (
     " `memory_add_experience(text, outcome, success)`, `memory_relate(label, a, b)`."
 )
 PROVENANCE = "repl"
+HELD_PROVENANCE = "repl, after reading what others wrote"
+"""Other runs are not shown such a node."""
+HELD_FACTOR = 5
+"""So many times as many nodes are looked at as are asked for, because some may be held back."""
 EXPERIENCE_CONFIDENCE = {True: 0.6, False: 0.5}
 """What went well is trusted a little more than what did not, as with memories (seed 003)."""
 
@@ -39,7 +46,7 @@ def graph_tools(
     backend: MemoryBackend, meter: Meter, *, recalled: RecalledTexts | None = None
 ) -> Toolbox:
     """The hypergraph tools of one run. A store without a graph says so when one is called."""
-    tools = _GraphTools(backend, recalled or RecalledTexts())
+    tools = _GraphTools(backend, recalled or RecalledTexts(), ForeignText(meter.seen))
     return Toolbox.of(
         meter,
         tools.memory_query,
@@ -52,9 +59,13 @@ def graph_tools(
 
 
 class _GraphTools:
-    def __init__(self, backend: MemoryBackend, recalled: RecalledTexts) -> None:
+    def __init__(
+        self, backend: MemoryBackend, recalled: RecalledTexts, foreign: ForeignText
+    ) -> None:
         self._backend = backend
         self._recalled = recalled
+        self._foreign = foreign
+        self._own: set[str] = set()
         self._lock = threading.Lock()
         self._writes = 0
 
@@ -67,7 +78,8 @@ class _GraphTools:
         up to 20. Words in double quotes must occur in that order."""
         check_text(query, "query", QUERY_CHARS)
         check_count(limit, "limit", NODE_HITS)
-        return self._report([hit.node for hit in self._graph.search(query, limit)])
+        hits = self._graph.search(query, HELD_FACTOR * limit)
+        return self._report([hit.node for hit in hits], limit)
 
     def memory_add_fact(self, content: str, confidence: float = 0.6) -> str:
         """Note a fact, with a confidence from 0 to 1; returns its id."""
@@ -88,7 +100,7 @@ class _GraphTools:
     def memory_get_context(self, limit: int = 10) -> list[dict[str, Any]]:
         """What was noted last, newest first, as memory_query returns it; limit up to 20."""
         check_count(limit, "limit", NODE_HITS)
-        return self._report(self._graph.query_nodes(limit=limit))
+        return self._report(self._graph.query_nodes(limit=HELD_FACTOR * limit), limit)
 
     def memory_relate(self, label: str, subject_id: str, object_id: str) -> str:
         """Join two noted things, such as memory_relate('causes', id1, id2); returns the relation's
@@ -111,10 +123,12 @@ class _GraphTools:
         if why := suspicious(f"{content}\n{values.get('metadata', '')}"):
             raise ValidationError(f"content {why}: note what was found, not what it says to do")
         graph = self._graph
+        provenance = HELD_PROVENANCE if self._foreign else PROVENANCE
         with self._lock:
             self._check_writes()
-            node_id = graph.create_node(kind, content, provenance=PROVENANCE, **values)
+            node_id = graph.create_node(kind, content, provenance=provenance, **values)
             self._writes += 1
+            self._own.add(node_id)
         return node_id
 
     def _check_writes(self) -> None:
@@ -124,9 +138,10 @@ class _GraphTools:
                 " there"
             )
 
-    def _report(self, nodes: list[Node]) -> list[dict[str, Any]]:
+    def _report(self, nodes: list[Node], limit: int) -> list[dict[str, Any]]:
+        shown = [n for n in nodes if n.provenance != HELD_PROVENANCE or n.id in self._own]
         made = []
-        for node in nodes:
+        for node in shown[:limit]:
             content = clip(node.content, NODE_CHARS)
             self._recalled.note(content)
             entry = {

@@ -2,8 +2,9 @@
 a little of it.
 
 What a model stores is marked as such (`origin` repl, `trust` unverified): it is recalled, but is no
-person's word. What repeats a text that the run has read, or speaks to whoever recalls it, goes into
-quarantine: the model may have it from a text that it was shown.
+person's word. In a run of the agent it waits for the verdict. Once the run has read what others
+wrote, it has to be a lesson of a run, or it goes into quarantine: the model may have it from a text
+that it was shown (`learning/gates.py`).
 
 A memory that quotes a memory would grow in weight each time it is recalled, so what a model stores
 is compared with what it was given. Case, spacing and punctuation aside, some sixty letters in a row
@@ -13,7 +14,7 @@ that were recalled are too much, and so is a text that is little else than a sho
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rlm.errors import LimitExceeded, NotFound, ValidationError
@@ -21,7 +22,7 @@ from rlm.handles import Meter
 from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.gates import Gate
 from rlm.store.backend import MemoryBackend
-from rlm.store.gate import RECALLED_HEADING
+from rlm.store.gate import RECALLED_HEADING, admit_item
 from rlm.store.identity import normalize
 from rlm.store.types import DEFAULT_SCOPE, QUARANTINE_REASON, MemoryItem, Scope
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line
@@ -71,12 +72,16 @@ def memory_tools(
     recalled: RecalledTexts | None = None,
     foreign: Iterable[str] = (),
     question: str = "",
+    prefixes: Mapping[str, str] | None = None,
+    held: list[MemoryItem] | None = None,
 ) -> Toolbox:
     """The memory tools of one run; `session` is stamped on what is stored. What other tools return
-    is known from the meter; `foreign` is what else the run was shown that others wrote."""
+    is known from the meter; `foreign` is what else the run was shown that others wrote. `prefixes`
+    are those of its ontology, whose names a lesson about it may hold. With `held`, nothing is
+    stored: what is added is put there until the run is judged."""
     meter.seen.extend(foreign)
-    gate = Gate(foreign=meter.seen, question=question)
-    tools = _Memory(backend, session, recalled or RecalledTexts(), gate)
+    gate = Gate(foreign=meter.seen, question=question, prefixes=prefixes or {})
+    tools = _Memory(backend, session, recalled or RecalledTexts(), gate, held)
     return Toolbox.of(
         meter,
         tools.mem_search,
@@ -89,9 +94,15 @@ def memory_tools(
 
 class _Memory:
     def __init__(
-        self, backend: MemoryBackend, session: str | None, recalled: RecalledTexts, gate: Gate
+        self,
+        backend: MemoryBackend,
+        session: str | None,
+        recalled: RecalledTexts,
+        gate: Gate,
+        held: list[MemoryItem] | None,
     ) -> None:
         self._backend = backend
+        self._held = held
         self._gate = gate
         self._session = session
         self._recalled = recalled
@@ -175,8 +186,8 @@ class _Memory:
             trust="unverified",
             origin=ORIGIN,
         )
-        parts = (title, description, content, *item.tags, domain or "")
-        if why := self._gate.note_reason(map(str, parts)):
+        texts = (title, description, *item.tags)
+        if all(isinstance(text, str) for text in texts) and (why := self._gate.note_reason(item)):
             item.trust, item.provenance = "quarantined", {QUARANTINE_REASON: why}
         with self._lock:
             if self._adds >= ADDS_PER_RUN:
@@ -184,7 +195,11 @@ class _Memory:
                     f"{ADDS_PER_RUN} memories were stored in this run, which is the most: keep the"
                     " best"
                 )
-            memory_id = self._backend.add(item)
+            if self._held is None:
+                memory_id = self._backend.add(item)
+            else:
+                self._held.append(admit_item(item, self._backend.tenant, origin=ORIGIN))
+                memory_id = self._held[-1].memory_id
             self._adds += 1
         return memory_id
 
