@@ -179,8 +179,11 @@ def test_a_json_store_can_be_examined(rlm: Run, home: Path, tmp_path: Path) -> N
     assert (tmp_path / "s.json").read_text("utf-8") == tidied, "nothing is changed by looking"
     for junk, said in (
         ("{", "line 1 column 2"),
-        (written.replace('"confidence": 0.8', '"confidence": 7'), "memories[0]: confidence is 7"),
-        (written.replace('"usage": []', '"usage": [1]'), "usage[0] is 1"),
+        (
+            written.replace('"confidence": 0.8', '"confidence": "x"'),
+            "memories[0]: confidence is 'x",
+        ),
+        (written.replace('"spaces": [', '"spaces": [1, '), "(spaces[0] is 1"),
     ):
         (tmp_path / "s.json").write_text(junk, "utf-8")
         failed = rlm("doctor", "--db", db, "--json")

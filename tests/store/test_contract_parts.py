@@ -63,7 +63,7 @@ def test_a_backend_has_every_method_of_the_protocol(backend):
 @pytest.mark.parametrize("part", PARTS)
 def test_what_a_backend_lacks_it_says_once_and_raises(backend, part):
     if part in backend.lacks:
-        with pytest.raises(NotSupported, match="use an SQLite store"):
+        with pytest.raises(NotSupported):
             CALLS[part](backend)
     else:
         CALLS[part](backend)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rlm.store.jsonfile import MemoryStore
 from rlm.store.open import open_store
 from rlm.store.sqlite import wordindex
+from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.types import MemoryItem, Tenant
 
 WORDS = re.findall(
@@ -83,12 +83,12 @@ def has_word_index(db):
 
 @pytest.mark.req("RB-03", "RB-04")
 def test_three_engines_one_answer(tmp_path, monkeypatch):
-    """FTS5, the word index, and the plain scan of a JSON store agree to the last digit that
-    matters."""
+    """FTS5, the word index, and the plain scan of a store without FTS5 agree to the last digit
+    that matters."""
     items = corpus(90)
     with open_store(tmp_path / "fts5.db") as fts5:
         fts5.add_many(items)
-        plain = MemoryStore(embedder=fts5.embedder)
+        plain = SQLiteMemoryBackend(tmp_path / "plain.db", embedder=fts5.embedder, fts5=False)
         plain.add_many(items)
         monkeypatch.setattr(wordindex, "LARGE", 30)
         monkeypatch.setattr(wordindex, "LAG", 10)
@@ -98,6 +98,7 @@ def test_three_engines_one_answer(tmp_path, monkeypatch):
             engines = [store.stats()["engine"]["lexical"] for store in (fts5, words, plain)]
             assert engines == ["fts5", "tantivy", "scan"]
             assert agree(answers(fts5), answers(words), answers(plain))
+        plain.close()
 
 
 SYLLABLES = re.findall(r"\w+", "ka to mi re lo sun ter vi pra den co sta ing mer bal fo")
@@ -154,8 +155,6 @@ def test_sqlite_and_json_give_the_same_first_ten(tmp_path, rows, embedder):
 
 @pytest.mark.req("RB-04")
 def test_without_fts5_the_same_is_found(tmp_path):
-    from rlm.store.sqlite.backend import SQLiteMemoryBackend
-
     items = corpus(60)
     with (
         SQLiteMemoryBackend(tmp_path / "with.db") as one,

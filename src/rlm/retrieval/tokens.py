@@ -82,9 +82,9 @@ _SPACELESS = (
 )
 _EMOJI = "\U0001f900-\U0001faff"  # newer than unicode61, which takes them for letters
 _PIECE = re.compile(f"([{_SPACELESS}]+)|([{_EMOJI}])|[^\\W_{_SPACELESS}]+")
+_SEAM = re.compile(r"[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])|[A-Za-z](?=[0-9])")
 _NAME = re.compile(  # an ASCII identifier whose case changes, or in which a digit follows a letter
-    r"(?<![A-Za-z0-9])[A-Za-z0-9]*?(?:[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])|[A-Za-z](?=[0-9]))"
-    r"[A-Za-z0-9]*"
+    f"(?<![A-Za-z0-9])[A-Za-z0-9]*?(?:{_SEAM.pattern})[A-Za-z0-9]*"
 )
 _SEAMS = re.compile("[ls]u|uu[ls]|[lsu]d")
 _PART = re.compile(
@@ -105,7 +105,8 @@ def grams(text: str) -> str:
     """
     text = text[:_GRAMS_READ_CHARS]
     if text.isascii():
-        each: Iterator[str] = (part for name in _NAME.findall(text) for part in _parts(name))
+        names = _NAME.findall(text) if _SEAM.search(text) else ()  # prose: 20 µs instead of 80
+        each: Iterator[str] = (part for name in names for part in _parts(name))
     else:  # in slices: normalising a long run of marks takes quadratic time
         slices = (text[start : start + 256] for start in range(0, len(text), 256))
         each = _each_gram("".join(unicodedata.normalize("NFC", part) for part in slices))

@@ -82,6 +82,11 @@ def item_columns(item: MemoryItem) -> tuple[str, ...]:
     return (*first, grams("\n".join(first)))
 
 
+def node_grams(subtype: str | None, content: str) -> str:
+    """The last of `NODE_COLUMNS`."""
+    return grams(f"{subtype or ''}\n{content}")
+
+
 def item_text(item: MemoryItem) -> tuple[str, str]:
     """What is embedded: the words that say what a memory is for, and its content."""
     tags, kinds = " ".join(item.tags), kind_words(item.scope.task_types)

@@ -1,329 +1,125 @@
-"""Seed 001's `MemoryStore`: memories in one JSON file, or in no file at all.
+"""Seed 001's `MemoryStore`: a store in one JSON file, or in no file at all.
 
-For minimal environments and for small sets that one wants to read and edit by hand. It passes the
-same contract suite as SQLite. The whole file is written at each save, to a temporary file that
-replaces the old one, so a crash leaves either the old or the new. Two processes that save at once:
-the later one wins; use SQLite for that. A file that cannot be read is never overwritten.
+For minimal environments and for small sets that one wants to read and edit by hand. It is the
+SQLite store over a database in memory whose rows the file keeps (`sqlite/jsondb.py`): it can do the
+same and finds the same. Every save writes the whole file: a large set is better off with SQLite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
+from rlm.errors import RLMError, StoreError
+from rlm.retrieval.embed import Embedder
+from rlm.store.sqlite import rows
+from rlm.store.sqlite.backend import SQLiteMemoryBackend
+from rlm.store.sqlite.jsondb import JSONDatabase
+from rlm.store.sqlite.spaces import in_spaces
+from rlm.store.types import LOCAL, Check, Hit, MemoryItem, Tenant
 
-from rlm import clock
-from rlm.errors import NotSupported
-from rlm.retrieval import bm25
-from rlm.retrieval.recall import Corpus, Document, Loan, recall
-from rlm.retrieval.tokens import Query, tokens
-from rlm.store import gate
-from rlm.store.document import ITEM_WEIGHTS, item_columns, item_text
-from rlm.store.jsondoc import Words
-from rlm.store.jsonruns import JSONRuns
-from rlm.store.records import ID_KINDS, check_listing
-from rlm.store.types import Check, Hit, MemoryItem, Scope
-from rlm.store.values import check_count, choice
-
-LACKS = {
-    "graph": "no hypergraph",
-    "queue": "no queue of sessions: its file has no lock that two workers could share",
-    "branches": "no branches of sessions",
-    "projects": "no list of other projects",
-}
-"""What a JSON store cannot do, and why."""
+if TYPE_CHECKING:
+    from rlm.store.sqlite.graph import HyperGraph
 
 
-def _lacking(part: str) -> NotSupported:
-    hint = "use an SQLite store, as open_store('memory.db') opens"
-    return NotSupported(f"a JSON store has {LACKS[part]}: {hint}")
+class MemoryStore(SQLiteMemoryBackend):
+    """Memories in a file. With `path` and `autosave`, every write is on disk before it returns."""
 
+    kind = "json"
+    db: JSONDatabase
 
-class _NoGraph:
-    """Stands where a hypergraph would be."""
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        tenant: Tenant = LOCAL,
+        embedder: Embedder | None = None,
+        origin: str = "python",
+        autosave: bool = False,
+        read_only: bool = False,
+        lock_timeout_s: float = 10.0,
+    ) -> None:
+        file = None if path is None else Path(path)
+        database = JSONDatabase(file, tenant, origin, lock_timeout_s=lock_timeout_s)
+        super().__init__(database, tenant=tenant, embedder=embedder, origin=origin)
+        database.autosave, database.read_only = autosave and file is not None, read_only
 
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise _lacking("graph")
+    @classmethod
+    def open(cls, path: str | Path, *, read_only: bool = False, **options: Any) -> Self:
+        """A store that reads `path` if it exists, and saves after every write."""
+        store = cls(path, autosave=True, read_only=read_only, **options)
+        if Path(path).exists():
+            store.db.read_file()
+        elif read_only:
+            raise StoreError(f"{path} does not exist")
+        return store
 
+    @classmethod
+    def load(
+        cls, path: str | Path, *, tenant: Tenant = LOCAL, embedder: Embedder | None = None
+    ) -> Self:
+        """Read a store from a file that must exist."""
+        store = cls(path, tenant=tenant, embedder=embedder)
+        store.db.read_file()
+        return store
 
-class MemoryStore(JSONRuns):
-    """Memories in a list. With `path` and `autosave`, every write is on disk before it returns."""
-
-    lacks = frozenset(LACKS)
+    @property
+    def path(self) -> Path | None:
+        """The file that `save` writes."""
+        return self.db.file
 
     @property
     def memories(self) -> list[MemoryItem]:
-        """What this tenant may see and is not archived, oldest first."""
-        return [item for item in self._visible() if item.archived_at is None]
+        """What this tenant may see and is not archived; what was written last comes last."""
+        mine = f"space_id {in_spaces(self.spaces.visible())} AND archived_at IS NULL"
+        sql = f"SELECT {rows.COLUMNS} FROM memory_items WHERE {mine} ORDER BY item_no"
+        return [rows.from_row(row) for row in self.db.rows(sql)]
 
-    @property
-    def graph(self) -> _NoGraph:
-        """Not supported: whatever is asked of it raises."""
-        return _NoGraph()
-
-    # -- adding ------------------------------------------------------------------------------------
-
-    def add(self, item: MemoryItem) -> str:
-        return self.add_many([item])[0]
-
-    def add_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        admitted = list(gate.admit_items(items, self.tenant, origin=self.origin))
-        before = self._state()
-        self._put(admitted)
-        self._save_or_restore(before)
-        return [item.memory_id for item in admitted]
-
-    # -- retrieving --------------------------------------------------------------------------------
-
-    def retrieve(
-        self,
-        task: str,
-        k: int = 3,
-        *,
-        scope: Scope | None = None,
-        outcome: str | None = None,
-        explain: bool = False,
-        count_access: bool = True,
-    ) -> list[Hit]:
-        gate.check_retrieve(task, outcome, k)
-        live = [item for item in self.memories if item.trust != "quarantined"]
-
-        def admits(document: Document) -> bool:
-            item: MemoryItem = document.row
-            return outcome in (None, item.outcome) and (scope is None or item.scope.admits(scope))
-
-        source = _Candidates(live, self._read_words(live))
-        found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
-        hits = []
-        for hit in found.hits:
-            if count_access:
-                hit.document.row.access_count += 1
-                self._pending = True
-            why = found.explain(hit) if explain else None
-            hits.append(Hit(replace(hit.document.row), hit.score, why))
-        return hits
-
-    def _read_words(self, live: Sequence[MemoryItem]) -> list[Words]:
-        """What is searched of every memory; what is known of the same text is not read again."""
-        texts = [_searched(item) for item in live]
-        fresh = {text: item for text, item in zip(texts, live, strict=True)
-                 if text not in self._cache}  # fmt: skip
-        vectors: Sequence[bytes | None] = [None] * len(fresh)
-        if fresh and self.embedder is not None:  # rounded as SQLite keeps them: the same scores
-            rows = self.embedder.embed_documents([item_text(item) for item in fresh.values()])
-            vectors = [row.astype(np.float16).tobytes() for row in rows]
-        for (text, item), vector in zip(fresh.items(), vectors, strict=True):
-            columns = item_columns(item)
-            stems = frozenset(tokens("\n".join(columns)))
-            self._cache[text] = columns, *bm25.weigh(columns, ITEM_WEIGHTS, stems), vector
-        known = [self._cache[text] for text in texts]
-        if len(self._cache) > 2 * len(known):
-            self._cache = dict(zip(texts, known, strict=True))
-        return known
-
-    # -- reading and changing one ------------------------------------------------------------------
-
-    def get(self, memory_id: str) -> MemoryItem | None:
-        place = self._place(memory_id)
-        return None if place is None else replace(self._items[place])
-
-    def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
-        if choice(kind, ID_KINDS, "kind") != "memory":
-            raise _lacking("graph")
-        ids = {item.memory_id for item in self._visible() if item.memory_id.startswith(prefix)}
-        return sorted(ids)[: check_count(limit, "limit")]
-
-    def list_items(
-        self,
-        *,
-        source_type: str | None = None,
-        outcome: str | None = None,
-        trust: str | None = None,
-        tag: str | None = None,
-        ontology: str | None = None,
-        provenance: dict[str, str] | None = None,
-        level: str | None = None,
-        archived: bool = False,
-        limit: int = 100,
-        offset: int = 0,
-    ) -> list[MemoryItem]:
-        names = {"source_type": source_type, "outcome": outcome, "trust": trust, "level": level}
-        check_listing(names, provenance, limit, offset)
-        chosen = [
-            (item.created_at, place, item)
-            for place, item in enumerate(self._visible())
-            if (item.archived_at is not None) == archived
-            and all(value in (None, getattr(item, name)) for name, value in names.items())
-            and (tag is None or tag in item.tags)
-            and ontology in (None, item.scope.ontology)
-            and all(item.provenance.get(key) == value for key, value in (provenance or {}).items())
-        ]
-        chosen.sort(key=lambda row: row[:2], reverse=True)
-        return [replace(item) for _, _, item in chosen[max(0, offset) :][: max(0, limit)]]
-
-    def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
-        place = self._existing(memory_id)
-        old = self._items[place]
-        new = gate.amend_item(old, changes, self.tenant)
-        if new.memory_id != old.memory_id and self._place(new.memory_id) is not None:
-            raise gate.same_words(new)
-        before = self._state()
-        self._mark_changed(old)
-        self._items[place] = new
-        if new.confidence != old.confidence:
-            self._note_signal(new, "edit", old.confidence or 0.0, None)
-        self._save_or_restore(before)
-        return replace(new)
-
-    def delete(self, memory_id: str) -> bool:
-        return self._set_archived(memory_id, clock.now_iso())
-
-    def restore(self, memory_id: str) -> bool:
-        return self._set_archived(memory_id, None)
-
-    def _set_archived(self, memory_id: str, at: str | None) -> bool:
-        place = self._place(memory_id, archived_first=at is None)
-        if place is None or (self._items[place].archived_at is None) == (at is None):
-            return False
-        before = self._state()
-        if at is None:
-            self._mark_changed(self._items[place])
-        self._items[place] = replace(self._items[place], archived_at=at)
-        self._save_or_restore(before)
-        return True
-
-    def purge(self, memory_id: str) -> bool:
-        place = self._place(memory_id)
-        if place is None:
-            return False
-        before = self._state()
-        self._mark_changed(self._items[place])
-        del self._items[place]
-        self._save_or_restore(before)
-        return True
-
-    def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
-        place = self._existing(memory_id)
-        if self._items[place].trust != "trusted":
-            before = self._state()
-            self._items[place] = gate.approve_item(self._items[place], by)
-            self._save_or_restore(before)
-        return replace(self._items[place])
-
-    # -- what it lacks -----------------------------------------------------------------------------
-
-    def queue_session(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise _lacking("queue")
-
-    lease_job = finish_job = fail_job = jobs = queue_session
-
-    def open_branch(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise _lacking("branches")
-
-    get_branch = spend_branch = end_branch = branches = open_branch
-
-    def other_projects(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise _lacking("projects")
-
-    adopt_project = other_projects
-
-    # -- the whole ---------------------------------------------------------------------------------
-
-    def stats(self) -> dict[str, Any]:
-        live, records = self.memories, self._own_rows(self._artifacts)
-
-        def groups(name: str) -> dict[str, int]:
-            values = sorted(getattr(item, name) for item in live)
-            return {value: values.count(value) for value in dict.fromkeys(values)}
-
-        return {
-            "memories": len(live),
-            "archived": len(self._visible()) - len(live),
-            "quarantined": sum(item.trust == "quarantined" for item in live),
-            **{f"by_{name}": groups(name) for name in ("source_type", "outcome", "trust", "level")},
-            "runs": len({entry["run"]["run_id"] for entry in records}),
-            "trajectories": len(records),
-            "path": None if self.path is None else str(self.path),
-            "tenant": asdict(self.tenant),
-            "engine": {
-                "store": "json",
-                "lexical": "scan",
-                "semantic": self.embedder.model if self.embedder else None,
-            },
-        }
-
-    def check(self) -> list[Check]:
-        """Every row was read and checked when the file was opened."""
-        return [Check("file", True, "ok: every row was read and checked")]
-
-    def repair(self) -> list[str]:
-        """Nothing is derived that could be rebuilt: the file is its rows."""
-        return []
+    def save(self, path: str | Path | None = None) -> Path:
+        """Write everything, atomically."""
+        target = self.path if path is None else Path(path)
+        if target is None:
+            raise StoreError("this MemoryStore has no path: give one to save()")
+        if self.path in (None, target):
+            with self.db.write() as connection:
+                self._flush_accesses(connection)
+                self.db.write_file(target)
+            self.db.file = self.db.path = target
+        else:
+            with self.db.read():
+                self.db.write_file(target)
+        return target
 
     def backup(self, path: str | Path) -> Path:
         return self.save(Path(path).expanduser())
 
-    def __enter__(self) -> Self:
-        return self
+    # -- what the file does not hold ---------------------------------------------------------------
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
+    def _embed_rows(self) -> None:
+        """Give rows that were read from the file a vector, when they are first searched."""
+        if self.db.lacks_vectors and self.embedder is not None:
+            with suppress(RLMError), self.db.unsaved():  # the model cannot be loaded: another time
+                self.reembed()
+                self.db.lacks_vectors = False
 
-
-def _searched(item: MemoryItem) -> tuple[Hashable, ...]:
-    """All that the words and the vector of a memory are made of."""
-    words = (item.title, item.description, item.task_query, item.content)
-    return (*words, tuple(item.tags), item.scope)
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidates:
-    """What a list supplies to recall: every memory is read. A number is a place in the list."""
-
-    items: Sequence[MemoryItem]
-    known: Sequence[Words]
-    weights: Sequence[float] = ITEM_WEIGHTS
-    lends: bool = False
+    def retrieve(self, task: str, k: int = 3, **options: Any) -> list[Hit]:
+        self._embed_rows()
+        return super().retrieve(task, k, **options)
 
     @property
-    def _mean_chars(self) -> float:
-        return sum(chars for _, _, chars, _ in self.known) / max(1, len(self.known))
+    def graph(self) -> HyperGraph:
+        """The hypergraph of this tenant."""
+        self._embed_rows()
+        return super().graph
 
-    def corpus(self, query: Query) -> Corpus:
-        terms = (*query.terms, *query.stops)
-        holding = {term: sum(term in counts for _, counts, _, _ in self.known) for term in terms}
-        return Corpus(len(self.items), self._mean_chars, holding)
+    def check(self) -> list[Check]:
+        with self.db.unsaved():
+            return super().check()
 
-    def by_words(
-        self, query: Query, weights: Mapping[str, float], count: int
-    ) -> Mapping[int, float]:
-        wanted = {term: weights[term] for term in query.terms}
-        mean, found = self._mean_chars, {}
-        for at, (_, counts, chars, _) in enumerate(self.known):
-            if parts := bm25.contributions(counts, chars / mean, wanted):
-                found[at] = sum(parts.values())
-        return found
+    def repair(self) -> list[str]:
+        with self.db.unsaved():
+            return super().repair()
 
-    def by_meaning(self, vector: Any, count: int, others: Sequence[int]) -> Mapping[int, float]:
-        size = 2 * len(vector)
-        places = [at for at, (*_, own) in enumerate(self.known) if own and len(own) == size]
-        data = b"".join(self.known[at][-1] or b"" for at in places)
-        cosines = np.frombuffer(data, np.float16).reshape(len(places), -1).astype(np.float32)
-        return dict(zip(places, (cosines @ vector).tolist(), strict=True)) if places else {}
-
-    def rows(self, numbers: Sequence[int]) -> Iterator[Document]:
-        for at in numbers:
-            item, (columns, _, _, vector) = self.items[at], self.known[at]
-            confidence, used = float(item.confidence or 0.0), item.last_used
-            yield Document(at, item.memory_id, columns, vector, confidence, used, item.level, item)
-
-    def neighbours(self, numbers: Sequence[int]) -> Sequence[Loan]:
-        return ()
-
-    def most_confident(self) -> float:
-        return max((float(item.confidence or 0.0) for item in self.items), default=0.0)
+    def stats(self) -> dict[str, Any]:
+        return {**super().stats(), "path": None if self.path is None else str(self.path)}

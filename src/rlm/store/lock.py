@@ -68,6 +68,7 @@ class WriteLock:
         if self._files:
             return
         try:
+            self._paths[0].parent.mkdir(parents=True, exist_ok=True)
             for path in self._paths:
                 self._files.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         except OSError as exc:

@@ -52,7 +52,12 @@ def open_store(
         from rlm.store.jsonfile import MemoryStore
 
         return MemoryStore.open(
-            path, tenant=tenant, embedder=model, origin=origin, read_only=read_only
+            path,
+            tenant=tenant,
+            embedder=model,
+            origin=origin,
+            read_only=read_only,
+            lock_timeout_s=settings.lock_timeout_s,
         )
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
 

@@ -57,11 +57,12 @@ CHUNK = 1_024
 class SQLiteMemoryBackend(Runs, Packs, Sessions):
     """One tenant's view of one file, for threads; after a fork it opens the file again."""
 
+    kind = "sqlite"
     lacks: frozenset[str] = frozenset()
 
     def __init__(
         self,
-        path: str | Path,
+        path: str | Path | Database,
         *,
         tenant: Tenant = LOCAL,
         embedder: Embedder | None = None,
@@ -74,8 +75,10 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         self.tenant = gate.check_tenant(tenant)
         self.origin = admit_id(origin, "origin")
         self.embedder = embedder
-        file = Path(path).expanduser()
-        self.db = Database(file, lock_timeout_s=lock_timeout_s, read_only=read_only)
+        if not isinstance(path, Database):
+            file = Path(path).expanduser()
+            path = Database(file, lock_timeout_s=lock_timeout_s, read_only=read_only)
+        self.db = path
         migrations.migrate(self.db, fts5=fts5)
         if self.db.read_only and int(self.db.value("PRAGMA user_version")) != migrations.VERSION:
             why = "is read-only and not of this schema: open it once where it can be written"
@@ -356,7 +359,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             "path": str(self.db.path),
             "tenant": asdict(self.tenant),
             "engine": {
-                "store": "sqlite",
+                "store": self.kind,
                 "sqlite": apsw.sqlite_lib_version(),
                 "lexical": self.index.lexical,
                 "semantic": self.embedder.model if self.embedder else None,

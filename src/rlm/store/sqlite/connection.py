@@ -53,6 +53,8 @@ Value = str | int | float | bytes | None
 class Database:
     """A connection with one way to read and one way to write. Safe to share between threads."""
 
+    in_memory = False
+
     def __init__(
         self, path: Path, *, lock_timeout_s: float = 10.0, read_only: bool = False
     ) -> None:
@@ -99,12 +101,7 @@ class Database:
             else:
                 connection = self._connect_read_only()
             _wait_at_most(connection, self.lock_timeout_s)
-            connection.execute(
-                "PRAGMA foreign_keys=ON; PRAGMA recursive_triggers=ON; PRAGMA"
-                f" trusted_schema=OFF;PRAGMA cache_size=-{CACHE_KIB}; PRAGMA temp_store=MEMORY;"
-                f" PRAGMA mmap_size={MMAP_BYTES}"
-            ).fetchall()  # a statement after one that answers runs only when the answer is read
-            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+            configure(connection)
             if not self.read_only:
                 connection.pragma("page_size", PAGE_BYTES)  # of a new file; others keep theirs
                 mode = connection.pragma("journal_mode", "wal")
@@ -138,7 +135,12 @@ class Database:
         self._after_fork()
         if self._closed:
             raise _closed_error(self.path)
+        if not (self._depth or self._reading):
+            self._refresh()
         return self._connection
+
+    def _refresh(self) -> None:
+        """Called before every transaction. SQLite itself sees what others wrote."""
 
     @property
     def _guard(self) -> threading.RLock:
@@ -147,15 +149,19 @@ class Database:
         return self._mutex
 
     def _after_fork(self) -> None:
-        """In a child: the parent's connection is abandoned, not closed, because it is not ours."""
+        """In a child: the locks are the parent's, and the connection may be."""
         if self._pid != os.getpid():
             self._pid = os.getpid()
             self._mutex = threading.RLock()
             self._depth = self._reading = 0
             self._closed = False
-            _abandoned.append(self._connection)
             self.lock.close()
-            self._connection = self._connect()
+            self._reconnect()
+
+    def _reconnect(self) -> None:
+        """In a child: the parent's connection is abandoned, not closed, because it is not ours."""
+        _abandoned.append(self._connection)
+        self._connection = self._connect()
 
     @property
     def in_write(self) -> bool:
@@ -232,13 +238,13 @@ class Database:
                 return
             wait_s = self.lock_timeout_s if wait_s is None else wait_s
             ends = time.monotonic() + wait_s
-            self.lock.acquire(wait_s)
+            self._acquire(wait_s)
             try:
                 self._depth = 1
                 _end_stray(connection)
                 self._begin(connection, ends - time.monotonic())
                 yield connection
-                connection.execute("COMMIT")
+                self._commit(connection)
                 self.writes += 1
             finally:  # also on ctrl-C, wherever it strikes: what is not committed goes back
                 self._depth = 0
@@ -265,6 +271,13 @@ class Database:
             connection.execute(f"RELEASE {name}")
         finally:
             self._depth -= 1
+
+    def _acquire(self, wait_s: float) -> None:
+        """Wait for the other writers of the file."""
+        self.lock.acquire(wait_s)
+
+    def _commit(self, connection: apsw.Connection) -> None:
+        connection.execute("COMMIT")
 
     def _begin(self, connection: apsw.Connection, left_s: float) -> None:
         """Other programs hold SQLite's own lock: the rest of the wait goes to that."""
@@ -304,6 +317,16 @@ class Database:
 
 _abandoned: list[apsw.Connection] = []
 """Connections of the parent process, kept alive so that their destructor never runs in a child."""
+
+
+def configure(connection: apsw.Connection) -> None:
+    """Set what every connection needs, of a file or in memory."""
+    connection.execute(
+        "PRAGMA foreign_keys=ON; PRAGMA recursive_triggers=ON; PRAGMA"
+        f" trusted_schema=OFF;PRAGMA cache_size=-{CACHE_KIB}; PRAGMA temp_store=MEMORY;"
+        f" PRAGMA mmap_size={MMAP_BYTES}"
+    ).fetchall()  # a statement after one that answers runs only when the answer is read
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
 
 
 def _wait_at_most(connection: apsw.Connection, seconds: float) -> None:

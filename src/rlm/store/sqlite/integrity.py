@@ -174,7 +174,7 @@ def _codes(database: Database, index: Index) -> Check:
 def _word_index(database: Database, index: Index) -> list[Check]:
     """Whether a large store has its word index; without it a search is right, and slower."""
     live, name = index.live(), f"word index of {index.source.table}"
-    if live < wordindex.LARGE or not index.fts5:
+    if live < wordindex.LARGE or not index.fts5 or database.in_memory:
         return []
     upto = index.words.upto()
     if upto and index.words.find([1], {"a": 1.0}, 1) is None:  # it can be opened and not searched

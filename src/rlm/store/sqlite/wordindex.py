@@ -176,6 +176,8 @@ class WordIndex:
         `count_live` gives the live rows of the whole file. Not inside a write: what is indexed must
         be committed. Somebody else may be at it: then this is left to them.
         """
+        if self._db.in_memory:
+            return False
         sql = "SELECT value FROM counters WHERE name = ?"
         last = int(self._db.value(sql, (self._source.counter,)))
         if last < LARGE or last - (upto := self.upto()) < (1 if force else LAG):

@@ -10,8 +10,8 @@ import apsw
 
 from rlm import clock
 from rlm.errors import ValidationError
-from rlm.retrieval.tokens import grams
 from rlm.store import gate
+from rlm.store.document import node_grams
 from rlm.store.graph import Node
 from rlm.store.sqlite import blocks
 from rlm.store.sqlite.blocks import BlockEntry
@@ -63,7 +63,7 @@ class NodeTable(GraphRows):
                 (first + i, space, node.id, node.type, node.subtype, node.content, vectors[i],
                  node.tier, node.confidence, node.provenance, node.created_at, node.updated_at,
                  node.last_accessed, node.access_count, _json(node.metadata),
-                 _grams(node.subtype, node.content), self._model)
+                 node_grams(node.subtype, node.content), self._model)
                 for i, node in enumerate(nodes)
             ),
         )  # fmt: skip
@@ -82,7 +82,7 @@ class NodeTable(GraphRows):
         space = self._spaces.ensure("project")
         entries = []
         for place, (subtype, content) in enumerate(texts):
-            chars = len(subtype or "") + len(content) + len(_grams(subtype, content))
+            chars = len(subtype or "") + len(content) + len(node_grams(subtype, content))
             entries.append(BlockEntry(first + place, space, chars, vectors[place]))
         blocks.put(connection, NODE, entries, self._model)
 
@@ -150,7 +150,7 @@ class NodeTable(GraphRows):
             content = changed.get("content", node.content)
             subtype = changed.get("subtype", node.subtype)
             vectors = self._vectors([content])
-            values["grams"] = _grams(subtype, content)
+            values["grams"] = node_grams(subtype, content)
             values["embedding"], values["embedding_model"] = vectors[0], self._model
             values["node_no"] = take_numbers(connection, "node", 1)
             blocks.erase(connection, NODE, [number])
@@ -225,7 +225,3 @@ def _admit(node: Mapping[str, Any], index: int) -> dict[str, Any]:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _grams(subtype: str | None, content: str) -> str:
-    return grams(f"{subtype or ''}\n{content}")
