@@ -26,9 +26,9 @@ LEAST_LIKE, LIKE_BY_DOUBLING, COUNTED = 0.09, 0.018, 64
 """A memory that is less like the question is not injected. The more memories there are, the more a
 rare word weighs, so the floor rises with each doubling, up to 64 memories: from 0.09 to 0.2
 (docs/experiments.md)."""
-STANDS_OUT = 1.25
-"""Lessons of one graph are all a little like any question about it. The best of them says something
-of the question if it is so many times as like it as the third."""
+STANDS_OUT, ALIKE_FLOOR = 1.25, 0.25
+"""Lessons of one graph are all a little like any question about it. Where the best of them is not so
+many times as like it as the third, the floor is this one."""
 KIND_FLOOR = 0.08
 """Where nothing is like the question: the floor for the best lesson of this very ontology, if the
 words of its kind have found it."""
@@ -176,7 +176,7 @@ def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[
     floor = LEAST_LIKE + LIKE_BY_DOUBLING * log2(count)
     likeness = sorted((hit.why.similarity for hit in hits), reverse=True)
     if scope.ontology and len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:
-        floor = 1.0
+        floor = ALIKE_FLOOR
     least = SECOND_SHARE * max(hit.score for hit in hits)
     known = [hit for hit in hits if _kinds_shared(hit.item, task_types)]
     like = [hit for hit in hits if hit.score >= least and hit.why.similarity >= floor]
