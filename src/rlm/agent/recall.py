@@ -174,8 +174,9 @@ def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[
         return []
     count = min(max(1, hits[0].why.documents), COUNTED)
     floor = LEAST_LIKE + LIKE_BY_DOUBLING * log2(count)
-    likeness = sorted((hit.why.similarity for hit in hits), reverse=True)
-    if scope.ontology and len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:
+    own = [hit for hit in hits if scope.ontology and hit.item.scope.ontology == scope.ontology]
+    likeness = sorted((hit.why.similarity for hit in own), reverse=True)
+    if len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:
         floor = ALIKE_FLOOR
     least = SECOND_SHARE * max(hit.score for hit in hits)
     known = [hit for hit in hits if _kinds_shared(hit.item, task_types)]
