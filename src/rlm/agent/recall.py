@@ -27,8 +27,8 @@ LEAST_LIKE, LIKE_BY_DOUBLING, COUNTED = 0.09, 0.018, 64
 rare word weighs, so the floor rises with each doubling, up to 64 memories: from 0.09 to 0.2
 (docs/experiments.md)."""
 STANDS_OUT, ALIKE_FLOOR = 1.25, 0.25
-"""Lessons of one graph are all a little like any question about it. Where the best of them is not so
-many times as like it as the third, the floor is this one."""
+"""Lessons of one graph are all a little like any question about it. Where the best of them is not
+so many times as like it as the third, the floor is this one."""
 KIND_FLOOR = 0.08
 """Where nothing is like the question: the floor for the best lesson of this very ontology, if the
 words of its kind have found it."""
