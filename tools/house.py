@@ -25,7 +25,7 @@ LEVELS = (
     ("store", "loop"),
     ("tools", "context", "learning", "packs"),
     ("agent", "service", "train", "evaluate"),
-    ("cli", "mcp_server", "dashboard", "__main__"),
+    ("cli", "mcp_server", "hook", "dashboard", "__main__"),
 )
 """From the ground up. Imports go down; on level 1 and 2 no room knows its neighbour."""
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}

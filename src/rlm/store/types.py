@@ -210,6 +210,11 @@ class MemoryItem:
             self.provenance = {**self.provenance, "alias": self.id}
 
     @property
+    def kind(self) -> str:
+        """What sort of memory it is: procedure, fact or decision."""
+        return str(self.provenance.get("kind") or "procedure")
+
+    @property
     def quarantine_reason(self) -> str:
         """Why it is in quarantine; '' where nobody said."""
         found = (self.provenance.get(key) for key in QUARANTINE_KEYS)

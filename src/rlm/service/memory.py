@@ -1,0 +1,105 @@
+"""A memory as its users see it: the fields of seed 003, what kind it is, and how well it fits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rlm.store.graph import NodeHit
+from rlm.store.types import MemoryItem
+
+KINDS = ("procedure", "fact", "decision", "turn")
+"""How something is done, what is so, what was settled, and what was said in a session."""
+LINE_CHARS = 300
+"""A line for a model: about 75 tokens."""
+TURN_TITLE_CHARS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One memory, or one turn of a past session. It never holds an embedding."""
+
+    id: str
+    title: str
+    description: str
+    content: str
+    outcome: str
+    confidence: float
+    usage_count: int
+    tags: tuple[str, ...]
+    scope: str
+    """Who may see it: project, team or org."""
+    project: str
+    team: str
+    org: str
+    source_session: str | None
+    created_at: str
+    last_used: str | None
+    kind: str = "procedure"
+    trust: str = "trusted"
+    score: float = 0.0
+    why: dict[str, Any] | None = None
+
+    @classmethod
+    def of_item(cls, item: MemoryItem, score: float = 0.0, why: Any = None) -> Memory:
+        """A stored memory; `why` is the explanation of a hit."""
+        return cls(
+            item.memory_id,
+            item.title,
+            item.description,
+            item.content,
+            item.outcome or "success",
+            item.confidence or 0.0,
+            item.access_count,
+            tuple(item.tags),
+            item.level,
+            item.project,
+            item.team,
+            item.org,
+            item.session_id,
+            item.created_at,
+            item.last_used,
+            item.kind,
+            item.trust or "unverified",
+            score,
+            None if why is None else why.to_dict(),
+        )
+
+    @classmethod
+    def of_turn(cls, hit: NodeHit, project: str, team: str, org: str) -> Memory:
+        """A turn of a session, found in the hypergraph."""
+        node = hit.node
+        said, at = node.metadata, str(node.metadata.get("at") or "")
+        first = " ".join(node.content.split())
+        title = first if len(first) <= TURN_TITLE_CHARS else first[: TURN_TITLE_CHARS - 1] + "…"
+        return cls(
+            node.id,
+            title,
+            f"{said.get('role', 'somebody')} in session {said.get('session', '?')}, {at[:10]}",
+            node.content,
+            "mixed",
+            node.confidence,
+            node.access_count,
+            (),
+            "project",
+            project,
+            team,
+            org,
+            str(said.get("session") or "") or None,
+            at,
+            None,
+            "turn",
+            "unverified",
+            hit.score,
+            None if hit.why is None else hit.why.to_dict(),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        return {**asdict(self), "tags": list(self.tags)}
+
+    def line(self) -> str:
+        """One line of text: what a model is shown of a hit."""
+        said = f": {self.description}" if self.description else ""
+        text = f"{self.id}  {self.title}{said} ({self.kind}, {self.created_at[:10]})"
+        return text if len(text) <= LINE_CHARS else text[: LINE_CHARS - 1] + "…"

@@ -1,0 +1,56 @@
+"""A session of a coding agent, whatever host it comes from: turns, with the commands that were run
+and the files that were touched. Tool output is left out but for the end of what a failure said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+TURN_CHARS = 4_000
+ERROR_CHARS = 400
+
+
+@dataclass(slots=True)
+class Command:
+    """A command that the agent ran. `ok` is None where nobody says how it ended."""
+
+    text: str
+    ok: bool | None = None
+    exit_code: int | None = None
+    error: str = ""
+    """The last lines of what a failure printed, at most `ERROR_CHARS`."""
+    at: str = ""
+
+
+@dataclass(slots=True)
+class Turn:
+    """What one side said, and what the agent did with it. Numbered from 1 through a session."""
+
+    number: int
+    role: str
+    """`user` for a person's own words, `assistant` for the agent."""
+    text: str
+    at: str = ""
+    commands: list[Command] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    """Files that were written in this turn."""
+
+
+@dataclass(slots=True)
+class Session:
+    """All that is kept of one transcript."""
+
+    agent: str
+    session_id: str
+    cwd: str = ""
+    branch: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+    turns: list[Turn] = field(default_factory=list)
+    commits: list[str] = field(default_factory=list)
+    """Hashes of commits that the agent made."""
+    unknown: Counter[str] = field(default_factory=Counter)
+    """Types of lines that no reader knows, and how many there were."""
+    bytes_read: int = 0
+    truncated: bool = False
+    """Whether the file ended in the middle of a line."""
