@@ -7,6 +7,6 @@ from typing import TYPE_CHECKING
 from rlm.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from rlm.service.memory import Memory
+    from rlm.service.memory import Memory as Memory
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, {"memory": ("Memory",)})
