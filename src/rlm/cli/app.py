@@ -10,18 +10,19 @@ from rlm.cli.session import Session
 
 MEMORY = {
     "add": "rlm.cli.memory_write:add",
-    "consolidate": "rlm.cli.memory_write:consolidate",
+    "consolidate": "rlm.cli.memory_review:consolidate",
     "edit": "rlm.cli.memory_write:edit",
     "import": "rlm.cli.memory_import:import_",
     "insights": "rlm.cli.insights:insights",
     "list": "rlm.cli.memory_read:list_memories",
     "restore": "rlm.cli.memory_write:restore",
-    "review": "rlm.cli.memory_write:review",
+    "review": "rlm.cli.memory_review:review",
     "rm": "rlm.cli.memory_write:remove",
     "search": "rlm.cli.memory_read:search",
     "show": "rlm.cli.memory_read:show",
     "stats": "rlm.cli.memory_read:stats",
     "train": "rlm.cli.train:train",
+    "undo": "rlm.cli.memory_review:undo",
 }
 memory = LazyGroup("memory", help="Add, find and change memories.", homes=MEMORY)
 GRAPH = {
