@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rlm import MemoryItem, NotFound, ValidationError, clock, open_store
+from rlm import MemoryItem, NotFound, StoreError, ValidationError, clock, open_store
 from rlm.service import accept, consolidate, proposals, refuse, undo
+from rlm.service.consolidation import BATCH, plan
 from rlm.store import Tenant
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
@@ -365,25 +366,23 @@ def test_undo_says_what_it_cannot_undo(opened):
             undo(store, wrong)
 
 
-def test_a_run_that_ends_in_the_middle_leaves_whole_changes_and_the_next_goes_on(
-    store, monkeypatch
-):
-    monkeypatch.setattr("rlm.service.consolidation.BATCH", 2)
-    ids = [store.add(weak(f"Guess {n} things", content=f"- {n} ones.")) for n in range(5)]
-    delete, calls = type(store).delete, []
-
-    def fail_at_the_fourth(self, memory_id):
-        calls.append(memory_id)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return delete(self, memory_id)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(store), "delete", fail_at_the_fourth)
-        with pytest.raises(KeyboardInterrupt):
+def test_a_run_that_fails_in_the_middle_leaves_whole_changes_and_the_next_goes_on(tmp_path):
+    with open_store(tmp_path / "m.db", embedder="none") as store:
+        items = [weak(f"Guess {n} things", content=f"- {n} ones.") for n in range(BATCH + 10)]
+        ids = store.add_many(items)
+        planned = [each for change in plan(store) for each in change.memories]
+        assert sorted(planned) == sorted(ids)
+        refused = planned[BATCH + 5]
+        store.db.run(
+            "CREATE TEMP TRIGGER refuse BEFORE UPDATE OF archived_at ON memory_items WHEN"
+            f" new.memory_id = '{refused}' BEGIN SELECT RAISE(ABORT, 'the disk failed'); END"
+        )
+        with pytest.raises(StoreError, match="the disk failed"):
             consolidate(store)
-    gone = [each for each in ids if store.get(each).archived_at]
-    lines = store.graph.evolution(operation="memory_prune")
-    assert len(gone) == 2 and {line.node_ids[0] for line in lines} == set(gone)
-    assert all("pruned_because" not in store.get(each).provenance for each in {*ids} - {*gone})
-    assert len(consolidate(store).changes) == 3
+        gone = {each for each in ids if store.get(each).archived_at}
+        lines = store.graph.evolution(operation="memory_prune", limit=2**31)
+        assert gone == set(planned[:BATCH]) == {line.node_ids[0] for line in lines}
+        left = {*ids} - gone
+        assert all("pruned_because" not in store.get(each).provenance for each in left)
+        store.db.run("DROP TRIGGER refuse")
+        assert {each for change in consolidate(store).changes for each in change.memories} == left
