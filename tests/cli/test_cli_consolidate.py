@@ -78,14 +78,17 @@ def test_nothing_is_decided_when_one_name_is_wrong(rlm: Run, db: str) -> None:
     ids = fill(db)
     rlm("memory", "consolidate", "--db", db)
     strong, one = ids["strong"], ids["one"]
+    with open_store(db, embedder="none") as store:
+        held = store.add(MemoryItem("Held", "", "y", trust="quarantined"))
     for line, code in (
+        (("--approve", held, "--accept", one), 1),
         (("--accept", strong, "--refuse", strong), 2),
         (("--accept", strong, "--refuse", one), 1),
         (("--accept", strong, "--approve", one), 2),
         (("--accept", "ffffffff"), 1),
     ):
         assert rlm("memory", "review", *line, "--db", db).code == code
-    assert len(rlm("memory", "review", "--db", db, "--json").json) == 1
+    assert len(rlm("memory", "review", "--db", db, "--json").json) == 2
     shown = rlm("memory", "show", strong, "--db", db, "--json").json
     assert shown["level"] == "project"
 

@@ -16,8 +16,8 @@ from rlm.store.types import MemoryItem
 PAGE = 500
 """About so many ids are read at a time."""
 MOST_CANDIDATES = 1_280
-CONSOLIDATED_INTO = "consolidated_into"
-"""The key of provenance that names the lesson which stands for an archived one."""
+CONSOLIDATED_INTO, PRUNED_BECAUSE = "consolidated_into", "pruned_because"
+"""Keys of provenance: the lesson which stands for an archived one, and why a weak one went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def _same_as(store: MemoryBackend, best: MemoryItem, gone: Collection[str]) -> l
             item
             for item in found
             if item.kind != "decision"
-            and CONSOLIDATED_INTO not in item.provenance
+            and not was_brought_back(item)
             and is_own(best, item)
             and _rank(item) < rank
             and is_same_lesson(best, item, store.embedder)
@@ -79,6 +79,11 @@ def _same_as(store: MemoryBackend, best: MemoryItem, gone: Collection[str]) -> l
         if len(every) < count or others > CANDIDATES // 2 or count >= MOST_CANDIDATES:
             return same
         count *= 2
+
+
+def was_brought_back(item: MemoryItem) -> bool:
+    """Whether a live memory was archived by a consolidation, and somebody restored it."""
+    return CONSOLIDATED_INTO in item.provenance or PRUNED_BECAUSE in item.provenance
 
 
 def all_items(store: MemoryBackend) -> Iterator[MemoryItem]:

@@ -30,7 +30,14 @@ from rlm import clock, config
 from rlm.errors import ConfigError
 from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.dedup import is_vouched_for
-from rlm.learning.same_lessons import CONSOLIDATED_INTO, PAGE, all_items, find_same
+from rlm.learning.same_lessons import (
+    CONSOLIDATED_INTO,
+    PAGE,
+    PRUNED_BECAUSE,
+    all_items,
+    find_same,
+    was_brought_back,
+)
 from rlm.store.backend import MemoryBackend
 from rlm.store.graph import Evolution
 from rlm.store.types import LEVELS, MemoryItem
@@ -44,7 +51,6 @@ RECURRING_CONFIDENCE = 0.5
 BATCH = 200
 """So many changes to a transaction: others who write wait for no more."""
 ALL = 2**53
-PRUNED = "pruned_because"
 RUN, MERGE, PRUNE = "memory_consolidate", "memory_merge", "memory_prune"
 PROMOTE, PROPOSE = "memory_promote_", "memory_propose_"
 REFUSE, UNDO = "memory_refuse", "memory_undo"
@@ -174,7 +180,7 @@ def _prune(store: MemoryBackend, item: MemoryItem) -> Change | None:
         or (item.confidence or 0.0) >= WEAK_CONFIDENCE
         or item.kind == "decision"
         or is_vouched_for(item)
-        or PRUNED in item.provenance  # somebody brought it back
+        or was_brought_back(item)
     ):
         return None
     unused = (clock.now() - clock.parse_iso(item.last_used or item.created_at)).days
@@ -265,7 +271,7 @@ def _archive(store: MemoryBackend, change: Change) -> list[str]:
         kept = store.get(change.into)
         if kept is None or kept.archived_at:
             return []
-    note = {CONSOLIDATED_INTO: change.into} if change.into else {PRUNED: change.why}
+    note = {CONSOLIDATED_INTO: change.into} if change.into else {PRUNED_BECAUSE: change.why}
     done = []
     for memory_id in change.memories:
         item = store.get(memory_id)

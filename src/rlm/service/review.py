@@ -14,7 +14,7 @@ from typing import Any
 
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
-from rlm.learning.same_lessons import CONSOLIDATED_INTO
+from rlm.learning.same_lessons import CONSOLIDATED_INTO, PRUNED_BECAUSE
 from rlm.service.consolidation import (
     ALL,
     BATCH,
@@ -22,7 +22,6 @@ from rlm.service.consolidation import (
     PROMOTE,
     PROPOSE,
     PRUNE,
-    PRUNED,
     REFUSE,
     RUN,
     UNDO,
@@ -173,7 +172,7 @@ def _take_back(store: MemoryBackend, line: Evolution, report: Undone) -> None:
 def _restore(store: MemoryBackend, line: Evolution, report: Undone) -> Iterator[str]:
     """Bring back what a merge or a pruning put into the archive, without its note."""
     merged = line.operation.startswith(MERGE)
-    key = CONSOLIDATED_INTO if merged else PRUNED
+    key = CONSOLIDATED_INTO if merged else PRUNED_BECAUSE
     left = line.node_ids[0] if merged else line.reasoning
     for memory_id in line.node_ids[1:] if merged else line.node_ids:
         copies = (store.get(memory_id, level=level) for level in LEVELS)
