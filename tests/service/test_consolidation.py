@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -265,8 +266,8 @@ def fill(store, numbers):
 
 
 @pytest.mark.req("CX-11")
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(numbers=st.lists(st.integers(0, 10_000), max_size=25), automatic=st.booleans())
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(numbers=st.lists(st.integers(0, 10_000), max_size=15), automatic=st.booleans())
 def test_a_plan_is_what_is_done_once_and_undo_is_exact(numbers, automatic, tmp_path_factory):
     path = tmp_path_factory.mktemp("store") / "m.db"
     with open_store(path, embedder="none") as store:
@@ -407,3 +408,17 @@ def test_a_run_that_fails_in_the_middle_leaves_whole_changes_and_the_next_goes_o
         assert all("pruned_because" not in store.get(each).provenance for each in left)
         store.db.run("DROP TRIGGER refuse")
         assert {each for change in consolidate(store).changes for each in change.memories} == left
+
+
+def test_a_plan_holds_ids_and_not_the_memories(tmp_path):
+    bulk, count = "x" * 8_000, 2_000
+    known = {"kind": "decision", "note": bulk}
+    with open_store(tmp_path / "m.db", embedder="none") as store:
+        store.add_many(weak(f"w{n}", content=f"- c{n}", provenance=known) for n in range(count))
+        tracemalloc.start()
+        try:
+            assert plan(store) == []
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < 0.5 * count * len(bulk)

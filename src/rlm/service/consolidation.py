@@ -1,6 +1,6 @@
 """Consolidation: similar memories merged, weak ones pruned, strong ones promoted; all reversible.
 
-`plan` says what is to be done and writes nothing; `consolidate` does it, a few hundred changes to a
+`plan` says what is to be done and writes nothing; `consolidate` does it, a hundred changes to a
 transaction. Each run has a line of its own in the evolution log (`memory_consolidate`), and each
 change has one that carries the run's number: `memory_merge:17`, `memory_prune:17`,
 `memory_promote_team:17`, `memory_propose_team:17`. So `undo` needs nothing but the log, and takes
@@ -48,7 +48,7 @@ STRONG_CONFIDENCE = 0.85
 HELPED = {"project": 3, "team": 10}
 """How often a memory must have helped to go up from a level."""
 RECURRING_CONFIDENCE = 0.5
-BATCH = 200
+BATCH = 100
 """So many changes to a transaction: others who write wait for no more."""
 ALL = 2**53
 RUN, MERGE, PRUNE = "memory_consolidate", "memory_merge", "memory_prune"

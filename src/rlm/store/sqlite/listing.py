@@ -50,7 +50,8 @@ def held_elsewhere(
     """In how many of the team's other projects each of these is, of those that `own` holds."""
     live = "{0}.memory_id = wanted.value AND {0}.archived_at IS NULL"
     rows = connection.execute(
-        "SELECT wanted.value, count(DISTINCT s.space_id) FROM spaces AS s CROSS JOIN json_each(?) AS wanted"
+        "SELECT wanted.value, count(DISTINCT s.space_id) FROM spaces AS s"
+        " CROSS JOIN json_each(?) AS wanted"
         f" JOIN memory_items AS other ON other.space_id = s.space_id AND {live.format('other')}"
         f" JOIN memory_items AS mine ON mine.space_id = ? AND {live.format('mine')}"
         " WHERE s.level = 'project' AND s.org = ? AND s.team = ? AND s.space_id <> ?"
