@@ -66,6 +66,8 @@ class Extraction:
     """What the runs were given from memory."""
     foreign: Sequence[str] = ()
     """What the runs were shown that others wrote: what tools returned, passages, outputs."""
+    shown_anyway: str = ""
+    """What every run over the ontology is told beforehand: no lesson need say it."""
     tools: frozenset[str] = TOOLS
     """Those that a procedure may name."""
     usage: Usage | None = None
@@ -101,6 +103,7 @@ class Extraction:
                 runs,
                 template.text if template else "",
                 over_text=self.ontology is None,
+                shown_anyway=self.shown_anyway,
                 client=client,
                 usage=self.usage,
             )
