@@ -30,9 +30,9 @@ MOST_LESSONS_BY_FORM, MOST_NOTES_BY_FORM = 12, 202
 """Of the hostile, without the text that persuaded the model: these may only fall."""
 
 
-def read(name):
+def read(name, least=200):
     lines = (CORPORA / f"{name}.jsonl").read_text("utf-8").splitlines()
-    assert len(lines) >= 200
+    assert len(lines) >= least
     return [json.loads(line) for line in lines]
 
 
@@ -104,7 +104,7 @@ that repeat hostile data pass. These may only fall."""
 @pytest.mark.parametrize("name", SECOND)
 def test_the_second_set(name):
     wrong = []
-    for each in map(json.loads, (CORPORA / f"second_{name}.jsonl").open(encoding="utf-8")):
+    for each in read(f"second_{name}", 30):
         foreign = [each["text"]] if name == "hostile" else each.get("foreign", [])
         ontology = each.get("ontology") if name == "good_lessons" else "company"
         item = MemoryItem(*parts(each.get("memory", each)), scope=Scope(ontology=ontology))

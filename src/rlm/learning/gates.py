@@ -367,7 +367,8 @@ _REACHES = re.compile(
 )
 _QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'(?!\w)|\[[^\]\n]*\]|\([^()\n]*\)|<[^>\n]*>")
 _NUMBER = re.compile(
-    r"(?<![\w.:#$/*+-])(?:\d{2,}|\d\.\d+)(?![\w:-])(?! ?(?:%|\w{3,}s\b|or more|or fewer|each))"  # 20 rows
+    r"(?<![\w.:#$/*+-])(?:\d{2,}|\d\.\d+)(?![\w:-])"
+    r"(?! ?(?:%|\w{3,}s\b|or more|or fewer|each))"  # 20 rows
 )
 _SIZED = re.compile(
     r"\b(?:limit|first|last|top|at most|at least|up to|by|than|of|every|about|above|below|under"
