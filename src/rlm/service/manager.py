@@ -218,7 +218,7 @@ class MemoryManager:
         alike = (old for old in found if old.kind == new.kind and not old.archived_at)
         return next((old for old in alike if is_same_lesson(new, old, self.store.embedder)), None)
 
-    def update(self, memory_id: str, **changes: Any) -> Memory:
+    def update(self, memory_id: str, /, **changes: Any) -> Memory:
         """Change the words, tags, outcome or kind of a memory; new words give it a new id. What an
         agent has changed is unverified again."""
         for name in changes:
