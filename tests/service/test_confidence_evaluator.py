@@ -92,6 +92,14 @@ def test_decay_counts_from_the_last_use_and_goes_on_from_zero(shared):
     assert shared.get(one).confidence == pytest.approx(0.25)
 
 
+def test_what_helped_after_months_is_not_lowered_for_them(shared):
+    evaluator = ConfidenceEvaluator(shared)
+    one = add(shared, confidence=0.5, created_at=START.isoformat())
+    with clock.frozen(START + timedelta(days=300)):
+        evaluator.on_feedback(one, helpful=True)
+        assert evaluator.decay_all() == [] and shared.get(one).confidence == pytest.approx(0.8)
+
+
 def test_a_clock_that_went_back_changes_nothing(shared):
     add(shared, created_at=START.isoformat())
     assert ConfidenceEvaluator(shared).decay_all(START - timedelta(days=400)) == []

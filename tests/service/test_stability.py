@@ -80,8 +80,9 @@ def test_what_git_does_not_know_is_unknown_and_asked_again(shared, git, tmp_path
     remember(shared, [lost], git.folder, title="Lost")
     remember(shared, ["f" * 40], git.folder, title="Never there")
     remember(shared, ["--output=x", "HEAD"], git.folder, title="No hash")
+    remember(shared, [""], git.folder, title="Nothing")
     remember(shared, [lost], str(tmp_path / "nowhere"), title="No folder")
-    assert set(states(shared).values()) == {"unknown"} and len(states(shared)) == 4
+    assert set(states(shared).values()) == {"unknown"} and len(states(shared)) == 5
 
 
 def test_a_hostile_repository_runs_nothing(shared, git, tmp_path):

@@ -85,6 +85,8 @@ def test_a_foreign_id_and_an_absent_id_get_the_same_answer(stores, foreign, call
 ODD = st.one_of(
     st.none(),
     st.integers(),
+    st.binary(max_size=4),
+    st.sampled_from([[], {}, ["0" * 16], {"id": "*"}, float("nan"), True]),
     st.sampled_from(["", "*", "%", "_", "..", "../shop", "NULL", "null", "' OR 1=1 --", "\0"]),
     st.text(max_size=60),
     st.text(alphabet=st.characters(categories=["Cs", "Cc", "Zs"]), max_size=8),

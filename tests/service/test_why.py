@@ -53,13 +53,14 @@ def test_a_chain_that_is_a_circle_or_names_what_is_gone_ends(agent, shared):
 def test_a_query_gets_factors_and_near_misses(agent, shared):
     for number in range(7):
         agent.record(f"Cache rule {number}", f"Cache the build number {number}.", kind="decision")
-    before = [item.access_count for item in shared.list_items()]
     found = agent.why("cache the build", limit=2)
     assert (len(found["hits"]), len(found["near_misses"])) == (2, 3)
     scores = [each["score"] for each in found["hits"] + found["near_misses"]]
     assert scores == sorted(scores, reverse=True)
     assert found["hits"][0]["why"]["matched"] and "source_session" in found["hits"][0]
-    assert [item.access_count for item in shared.list_items()] == before
+    with shared.together():  # counts that wait are written
+        pass
+    assert {item.access_count for item in shared.list_items()} == {0}
 
 
 def test_a_turn_tells_its_neighbours(agent, shared):

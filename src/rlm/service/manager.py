@@ -130,8 +130,6 @@ class MemoryManager:
 
     def _find(self, memory_id: Any) -> MemoryItem | None:
         """A memory that may be shown; an agent is shown nothing archived or in quarantine."""
-        if not isinstance(memory_id, str) or not memory_id.isprintable():
-            return None
         item = self.store.get(memory_id)
         if item is None or self.person or (item.trust != "quarantined" and not item.archived_at):
             return item
@@ -147,8 +145,7 @@ class MemoryManager:
         raise _unknown(memory_id)
 
     def _find_turn(self, node_id: Any) -> Node | None:
-        known = isinstance(node_id, str) and node_id.isprintable()
-        if not known or "graph" in self.store.lacks:
+        if "graph" in self.store.lacks:
             return None
         node = self.store.graph.get_node(node_id)
         return node if node is not None and node.subtype == TURN else None
@@ -247,15 +244,15 @@ class MemoryManager:
         """How the task ended that followed these memories, all or none. A session counts once."""
         from rlm.service.confidence import ConfidenceEvaluator
 
-        ids = list(dict.fromkeys(check_many(memory_ids, "memory_ids", "ids")))
+        ids = list(check_many(memory_ids, "memory_ids", "ids"))
         if len(ids) > MOST_OUTCOMES:
             why = f"{len(ids)} memories; at most {MOST_OUTCOMES}: name those that were followed"
             raise ValidationError(why, field="memory_ids")
         with self.store.together():
-            items = [self._item(each) for each in ids]
-            for item in items:
-                ConfidenceEvaluator(self.store).on_usage(item.memory_id, succeeded, session)
-            return [self.get(item.memory_id) for item in items]
+            found = dict.fromkeys(self._item(each).memory_id for each in ids)
+            for each in found:
+                ConfidenceEvaluator(self.store).on_usage(each, succeeded, session)
+            return [self.get(each) for each in found]
 
     def why(self, id_or_query: str, limit: int = 5) -> dict[str, Any]:
         """Where a memory comes from and what became of it; of any other text, why each hit was
