@@ -121,6 +121,15 @@ def test_a_turn_that_a_memory_quotes_is_not_shown_again(agent, shared):
     assert [each.kind for each in found if quote in each.content] == ["decision"]
 
 
+def test_a_turn_from_which_a_memory_was_taken_is_not_shown_again(agent, shared):
+    turns = tell_session(shared, "s-1", CHAT)
+    said = {"kind": "decision", "turn": 2}
+    words = "Decided: after merging.\nThe threshold applies after merging."
+    shared.add(MemoryItem("Threshold", "d", words, session_id="s-1", provenance=said))
+    found = agent.search("threshold applies after merging", limit=10)
+    assert found[0].kind == "decision" and turns[2] not in {each.id for each in found}
+
+
 def test_a_turn_comes_with_its_neighbours(agent, shared):
     turns = tell_session(shared, "s-1", CHAT)
     content = agent.get(turns[2]).content

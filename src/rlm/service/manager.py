@@ -25,6 +25,7 @@ from rlm.store.values import check_count, check_many, choice
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
     from rlm.store.graph import Node, NodeHit
+    from rlm.store.types import Hit
 
 TURN = "turn"
 TURN_WEIGHT = 0.6
@@ -69,6 +70,7 @@ class MemoryManager:
         levels = LEVELS[LEVELS.index(choice(scope or LEVELS[0], LEVELS, "scope")) :]
         limit, detail = check_count(limit, "limit"), explain or floor
         found: list[tuple[Memory, Explanation | None]] = []
+        hits: list[Hit] = []
         if not wanted or set(wanted) != {TURN}:
             hits = self.store.retrieve(
                 query,
@@ -82,16 +84,17 @@ class MemoryManager:
             )
             found += [(Memory.of_item(hit.item, hit.score, hit.why), hit.why) for hit in hits]
         if (not wanted or TURN in wanted) and levels == LEVELS and not (outcome or ontology):
-            found += self._turns(query, limit, explain=detail)
+            found += self._turns(query, limit, [hit.item for hit in hits], explain=detail)
         if floor:
             found = [(memory, why) for memory, why in found if why and _fits(memory, why)]
         ranked = sorted(found, key=lambda each: (-each[0].score, each[0].id))
-        chosen = _without_quoted([memory for memory, _ in ranked])[:limit]
+        chosen = [memory for memory, _ in ranked[:limit]]
         return chosen if explain else [replace(memory, why=None) for memory in chosen]
 
     def _turns(
-        self, query: str, limit: int, *, explain: bool
+        self, query: str, limit: int, told: Sequence[MemoryItem], *, explain: bool
     ) -> list[tuple[Memory, Explanation | None]]:
+        """Turns that fit, without those that a memory of `told` tells already."""
         if "graph" in self.store.lacks:
             return []
         hits = self.store.graph.search(
@@ -106,7 +109,8 @@ class MemoryManager:
                 if any(abs(place - each) <= BESIDE for each in places):
                     continue
                 places.append(place)
-            found.append((self._turn(hit), hit.why))
+            if not _is_told(hit.node, told):
+                found.append((self._turn(hit), hit.why))
         return found
 
     def _turn(self, hit: NodeHit) -> Memory:
@@ -273,17 +277,14 @@ def _fits(memory: Memory, why: Explanation) -> bool:
     return why.fits and (memory.kind == TURN or memory.confidence >= RECALL_FLOOR)
 
 
-def _without_quoted(ranked: Sequence[Memory]) -> list[Memory]:
-    """The same without turns that a memory of their session quotes."""
-    quoted = [(each.source_session, each.content) for each in ranked if each.kind != TURN]
-    return [
-        memory
-        for memory in ranked
-        if memory.kind != TURN
-        or not any(
-            each == memory.source_session and text in memory.content for each, text in quoted
-        )
-    ]
+def _is_told(turn: Node, items: Iterable[MemoryItem]) -> bool:
+    """Whether a memory of the same session was taken from this turn, or quotes it."""
+    session, place = turn.metadata.get("session"), turn.metadata.get("n")
+    return any(
+        item.session_id == session
+        and (item.provenance.get("turn", -1) == place or item.content in turn.content)
+        for item in items
+    )
 
 
 def _say(node: Node) -> str:
