@@ -149,7 +149,8 @@ class Gate:
     def reason(self, item: MemoryItem) -> str:
         """Why an item may not be recalled as a lesson of a run; '' when it may."""
         text = "\n".join((item.title, item.description, item.content, *item.tags))
-        lines = (item.title, item.description, *_FENCED.sub("", item.content).splitlines())
+        # A title has too few small words to tell its language by.
+        lines = (item.description, *_FENCED.sub("", item.content).splitlines())
         return (
             _form(item)
             or _find_suspicion(item, quoted=True)
