@@ -7,18 +7,28 @@ from typing import TYPE_CHECKING
 from rlm.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from rlm.service.confidence import ConfidenceEvaluator as ConfidenceEvaluator
     from rlm.service.consolidation import consolidate as consolidate
+    from rlm.service.folding import ContextFolding as ContextFolding
+    from rlm.service.folding import OpenedBranch as OpenedBranch
+    from rlm.service.manager import MemoryManager as MemoryManager
     from rlm.service.memory import Memory as Memory
     from rlm.service.review import accept as accept
     from rlm.service.review import proposals as proposals
     from rlm.service.review import refuse as refuse
     from rlm.service.review import undo as undo
+    from rlm.service.stability import Stability as Stability
+    from rlm.service.stability import check_stability as check_stability
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "confidence": ("ConfidenceEvaluator",),
         "consolidation": ("consolidate",),
+        "folding": ("ContextFolding", "OpenedBranch"),
+        "manager": ("MemoryManager",),
         "memory": ("Memory",),
         "review": ("accept", "proposals", "refuse", "undo"),
+        "stability": ("Stability", "check_stability"),
     },
 )

@@ -155,18 +155,23 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         *,
         scope: Scope | None = None,
         outcome: str | None = None,
+        levels: Sequence[str] = LEVELS,
+        kinds: Sequence[str] = (),
         explain: bool = False,
         count_access: bool = True,
     ) -> list[Hit]:
         gate.check_retrieve(task, outcome, k)
 
         def admits(document: Document) -> bool:
+            if kinds and rows.from_row(document.row).kind not in kinds:
+                return False
             return scope is None or rows.scope_of(document.row).admits(scope)
 
         where, values = ("", ()) if outcome is None else ("AND outcome = ?", (outcome,))
         hits: list[Hit] = []
         with self.db.read() as connection:
-            source = self.index.candidates(connection, self.spaces.visible(), where, values)
+            spaces = self.spaces.visible(levels)
+            source = self.index.candidates(connection, spaces, where, values)
             found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
             for each in found.hits:
                 why = found.explain(each) if explain else None
@@ -209,8 +214,8 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
 
     def get(self, memory_id: str, *, level: str | None = None) -> MemoryItem | None:
         with self.db.read() as connection:
-            spaces = self.spaces.visible() if level is None else self._of_level(level)
-            found = items.fetch(connection, spaces, memory_id)
+            levels = LEVELS if level is None else (choice(level, LEVELS, "level"),)
+            found = items.fetch(connection, self.spaces.visible(levels), memory_id)
         return None if found is None else found[2]
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
@@ -301,10 +306,6 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
                 return False
             items.remove(connection, [found[0]])
         return True
-
-    def _of_level(self, level: str) -> tuple[int, ...]:
-        found = self.spaces.find(choice(level, LEVELS, "level"))
-        return () if found is None else (found,)
 
     def set_level(self, memory_id: str, level: str) -> MemoryItem:
         choice(level, LEVELS, "level")
