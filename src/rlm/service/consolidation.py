@@ -32,7 +32,6 @@ from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.dedup import is_vouched_for
 from rlm.learning.same_lessons import (
     CONSOLIDATED_INTO,
-    PAGE,
     PRUNED_BECAUSE,
     all_items,
     find_same,
@@ -49,7 +48,7 @@ HELPED = {"project": 3, "team": 10}
 """How often a memory must have helped to go up from a level."""
 RECURRING_CONFIDENCE = 0.5
 BATCH = 100
-"""So many changes to a transaction: others who write wait for no more."""
+"""So many memories are read, and changes made in a transaction, at a time."""
 ALL = 2**53
 RUN, MERGE, PRUNE = "memory_consolidate", "memory_merge", "memory_prune"
 PROMOTE, PROPOSE = "memory_promote_", "memory_propose_"
@@ -148,7 +147,7 @@ def plan(
     ]
     settled = back.union(*(change.memories for change in changes))
     items = (item for item in all_items(store) if item.memory_id not in settled)
-    while page := list(islice(items, PAGE)):
+    while page := list(islice(items, BATCH)):
         changes += (change for item in page if (change := _prune(store, item)) is not None)
         changes += _promotions(store, page, proposed, automatic=automatic)
     return changes
