@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from rlm import config
+from rlm import clock
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
 
@@ -67,7 +67,7 @@ def _over_stdio(session: Session, source: BinaryIO, sink: BinaryIO, *given: Any)
     from rlm.mcp_server.server import Access
     from rlm.mcp_server.stdio import serve_stdio
 
-    access = Access(session.tenant)
+    access = Access(session.tenant, session=f"mcp-{clock.new_uuid()}")
     with _server(session, lambda _: access, *given) as (server, _):
         serve_stdio(server, source, sink)
     return 0

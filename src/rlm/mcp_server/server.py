@@ -56,6 +56,8 @@ class Access:
     read_only: bool = False
     remote: bool = False
     """Whether it is somebody on another machine, who learns nothing of this one."""
+    session: str | None = None
+    """The session of a connection that lasts."""
 
 
 Context = ServerRequestContext[Any, Any]
@@ -132,7 +134,7 @@ async def _run(
 
     def work() -> Answer:
         with stores.lend(may.tenant, read_only=may.read_only) as store:
-            return act(Call(store, report, stopped))
+            return act(Call(store, report, stopped, may.session))
 
     try:
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rlm.errors import RLMError
+from rlm import clock
+from rlm.errors import NotFound, RLMError, ValidationError
 from rlm.mcp_server.arguments import Schema, flag, object_of, one_of, text, texts, whole
 from rlm.service import Memory, MemoryManager
 from rlm.store.backend import MemoryBackend
@@ -50,6 +51,8 @@ class Call:
     """Tells the client how far a long call has come, where it asked for that."""
     stopped: threading.Event = field(default_factory=threading.Event)
     """Set when the client has cancelled, or is gone."""
+    session: str | None = None
+    """The session of a connection that lasts; over HTTP there is none."""
 
     @property
     def memory(self) -> MemoryManager:
@@ -83,7 +86,7 @@ class Tool:
 
 
 def _search(call: Call, query: str, scope: str | None = None, limit: int = 5) -> Answer:
-    hits = call.memory.search(query, scope=scope, limit=limit)
+    hits = call.memory.search(query, scope=scope, limit=limit, floor=True)
     return Answer(_lines(hits) or NOTHING, {"hits": [_brief(hit) for hit in hits]})
 
 
@@ -126,17 +129,33 @@ def _consolidate(call: Call, dry_run: bool = True) -> Answer:
 
 
 def _branch_create(call: Call, **given: Any) -> Answer:
-    from rlm.service.folding import branch_create
+    from rlm.service.folding import ContextFolding
 
-    branch = branch_create(call.store, **given)
-    return Answer(_cut(branch.text()), branch.to_dict())
+    session = call.session or f"mcp-{clock.new_uuid()}"
+    opened = ContextFolding(call.store, session).branch_create(**given)
+    branch = opened.branch
+    context, left = _cut(opened.context), branch.budget_tokens - branch.used_tokens
+    data = {"branch": branch.branch_id, "context": context, "tokens_left": left}
+    data["memory_ids"] = list(opened.memory_ids)
+    return Answer(f"branch {branch.branch_id}, {left:,} tokens left\n\n{context}", data)
 
 
-def _branch_return(call: Call, **given: Any) -> Answer:
-    from rlm.service.folding import branch_return
+def _branch_return(
+    call: Call, message: str, outcome: str = "success", branch: str | None = None
+) -> Answer:
+    from rlm.service.folding import ContextFolding
 
-    branch = branch_return(call.store, **given)
-    return Answer(f"{branch.branch_id}  {branch.state}", {"branch_id": branch.branch_id})
+    session = call.session
+    if branch is not None:
+        found = call.store.get_branch(branch)
+        if found is None:
+            raise NotFound(f"no branch {branch[:80]!r} here: branch_create opens one")
+        session = found.session_id
+    if session is None:
+        raise ValidationError("branch is missing: use the id that branch_create returned")
+    ended = ContextFolding(call.store, session).branch_return(message, outcome, branch)
+    data = {"branch": ended.branch_id, "state": ended.state}
+    return Answer(f"branch {ended.branch_id} {ended.state}", data)
 
 
 def _lines(memories: Sequence[Memory]) -> str:
@@ -170,7 +189,7 @@ MEMORY_TOOLS = (
         object_of(
             {"query": text("The task or question, in plain words.")},
             {
-                "scope": one_of(*LEVELS, doc="Only memories of this level; all without it."),
+                "scope": one_of(*LEVELS, doc="The nearest level that is looked at; project is all."),
                 "limit": whole(most=20, default=5),
             },
         ),
@@ -235,19 +254,17 @@ MEMORY_TOOLS = (
     ),
     Tool(
         "branch_create",
-        "Begin a side task within a budget of tokens and time. Returns its id and the memories that"
-        " matter for it: work on it apart, then call branch_return, and only that message stays in"
-        " your context.",
+        "Begin a side task within a budget of tokens and seconds. Returns its id and a context with"
+        " the memories that matter: work on it apart, then call branch_return, and only that"
+        " message need stay in your context.",
         object_of(
             {
-                "session": SESSION,
                 "description": text("What the branch is for.", most=500),
-                "prompt": text("The task itself.", most=8_000),
+                "prompt": text("The task itself.", most=50_000),
             },
             {
-                "budget_tokens": whole(most=1_000_000, default=8_000),
-                "timeout_s": whole(most=86_400, default=600),
-                "parent": text("The branch that it is a part of.", most=200),
+                "budget": whole(most=32_768, default=8_192),
+                "timeout": whole(most=300, default=300),
             },
         ),
         _branch_create,
@@ -256,12 +273,11 @@ MEMORY_TOOLS = (
         "branch_return",
         "End a branch with what it came to, in a few sentences. What it teaches is kept.",
         object_of(
+            {"message": text(most=50_000)},
             {
-                "branch": text("As branch_create returned it.", most=200),
-                "message": text(most=8_000),
                 "outcome": one_of(*OUTCOMES),
+                "branch": text("Its id; without one, the branch opened last.", most=200),
             },
-            {},
         ),
         _branch_return,
     ),
