@@ -71,6 +71,7 @@ class Guard:
         try:
             token = await self._admit(scope)
             body = await self._body(receive)
+            _check_message(body)
         except Refusal as exc:
             await _refuse(send, exc)
             return
@@ -110,6 +111,21 @@ class Guard:
                 if not more:
                     return bytes(body)
         raise Refusal(408, "the request did not arrive in time")
+
+
+def _check_message(body: bytes) -> None:
+    """One JSON-RPC message; the SDK would answer anything else with a page of its own types."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Refusal(400, "the body is not JSON") from None
+    known = isinstance(message, dict) and message.get("jsonrpc") == "2.0"
+    if not known or not isinstance(message.get("method"), str):
+        raise Refusal(400, "the body is not one JSON-RPC request")
+    if not isinstance(message.get("id", 0), str | int) or not isinstance(
+        message.get("params", {}), dict
+    ):
+        raise Refusal(400, "id is not text or a number, or params is not an object")
 
 
 def _header(scope: Scope, name: bytes) -> str:
@@ -207,10 +223,11 @@ class ImpatientProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:  # its headers are here
+        waits = self.cycle is None or self.cycle.response_complete  # for the rest of the headers
+        if not waits and self._ends is not None:
             self._ends.cancel()
             self._ends = None
-        elif self._ends is None:
+        elif waits and self._ends is None:
             self._ends = self.loop.call_later(PATIENCE_S, self.transport.close)
 
 
