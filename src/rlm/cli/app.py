@@ -11,7 +11,9 @@ from rlm.cli.session import Session
 MEMORY = {
     "add": "rlm.cli.memory_write:add",
     "consolidate": "rlm.cli.memory_write:consolidate",
+    "decay": "rlm.cli.memory_signals:decay",
     "edit": "rlm.cli.memory_write:edit",
+    "feedback": "rlm.cli.memory_signals:feedback",
     "import": "rlm.cli.memory_import:import_",
     "insights": "rlm.cli.insights:insights",
     "list": "rlm.cli.memory_read:list_memories",
@@ -20,8 +22,10 @@ MEMORY = {
     "rm": "rlm.cli.memory_write:remove",
     "search": "rlm.cli.memory_read:search",
     "show": "rlm.cli.memory_read:show",
+    "stability": "rlm.cli.memory_signals:stability",
     "stats": "rlm.cli.memory_read:stats",
     "train": "rlm.cli.train:train",
+    "why": "rlm.cli.memory_why:why",
 }
 memory = LazyGroup("memory", help="Add, find and change memories.", homes=MEMORY)
 GRAPH = {
