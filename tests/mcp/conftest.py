@@ -8,7 +8,6 @@ import pytest
 from boats import BOATS
 
 
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A working folder with `boats.ttl` in it."""

@@ -75,7 +75,9 @@ def over_http(folder: Path, *args: str) -> Iterator[HTTPServer]:
     """Ends with the block; whatever it was asked, it must not have shown a stack trace."""
     line = command("mcp", "--http", "127.0.0.1:0", "--db", str(folder / "m.db"), *args)
     said = (folder / "stderr.txt").open("w+")
-    process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment(HOME=str(folder)), cwd=folder)
+    process = subprocess.Popen(
+        line, stderr=subprocess.PIPE, text=True, env=environment(HOME=str(folder)), cwd=folder
+    )
     with process, said:
         assert process.stderr is not None
         first = process.stderr.readline()

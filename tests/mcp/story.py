@@ -27,7 +27,10 @@ async def tell(client: Client) -> None:
 
 
 async def memories(client: Client) -> None:
-    assert (await ask(client, "memory_search", query="parcels")) == ("nothing relevant", {"hits": []})
+    assert (await ask(client, "memory_search", query="parcels")) == (
+        "nothing relevant",
+        {"hits": []},
+    )
     told, made = await ask(
         client,
         "memory_record",

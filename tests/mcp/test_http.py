@@ -86,7 +86,9 @@ def test_what_is_refused_is_refused_with_nothing_served(server: HTTPServer, caps
         f"{host}x", "localhost:*", "*", "0.0.0.0:" + host.split(":")[1],
     ):  # fmt: skip
         refusals.append((421, post(server, token, host=evil)))
-    refusals.append((404, httpx.post(server.url + "/x", headers={"authorization": f"Bearer {token}"})))
+    refusals.append(
+        (404, httpx.post(server.url + "/x", headers={"authorization": f"Bearer {token}"}))
+    )
     refusals.append((404, httpx.get(server.url.replace("/mcp", "/"))))
     for method in ("GET", "PUT", "DELETE", "OPTIONS"):
         refusals.append((405, httpx.request(method, server.url, headers={"accept": ACCEPT})))
@@ -107,7 +109,12 @@ def test_the_host_list_is_exact_on_every_address(folder: Path, capsys: Any) -> N
         token = new_token(capsys, folder, "laptop", "--project", "shop")
         port = server.address[1]
         server.url = f"http://127.0.0.1:{port}/mcp"
-        for host in ("evil.example", "localhost:80@evil", f"0.0.0.0:{port}", "memory.example.org:1"):
+        for host in (
+            "evil.example",
+            "localhost:80@evil",
+            f"0.0.0.0:{port}",
+            "memory.example.org:1",
+        ):
             assert post(server, token, host=host).status_code == 421
             assert post(server, host=host).status_code == 421
         for host in (f"127.0.0.1:{port}", f"localhost:{port}", "memory.example.org"):
@@ -126,7 +133,9 @@ def raw_exchange(server: HTTPServer, head: str) -> bytes:
 def test_two_hosts_or_none_are_refused(server: HTTPServer) -> None:
     host = server.url.split("/")[2]
     for lines in (f"Host: {host}\nHost: evil.example", "X: y", "Host:"):
-        answer = raw_exchange(server, f"POST /mcp HTTP/1.1\n{lines}\nContent-Length: 0\nConnection: close")
+        answer = raw_exchange(
+            server, f"POST /mcp HTTP/1.1\n{lines}\nContent-Length: 0\nConnection: close"
+        )
         assert answer.split()[1] in (b"400", b"421"), answer
 
 
@@ -177,7 +186,9 @@ def test_a_token_that_reads_writes_nothing(server: HTTPServer, capsys: Any) -> N
                 assert "may only read" in said
 
     run_async(play)
-    with open_store(server.folder / "m.db", tenant=Tenant(project="desk"), embedder="none") as store:
+    with open_store(
+        server.folder / "m.db", tenant=Tenant(project="desk"), embedder="none"
+    ) as store:
         assert [item.title for item in store.list_items()] == ["Lock up"]
         assert store.signals(store.list_items()[0].memory_id) == []
 
@@ -203,7 +214,9 @@ def test_the_token_alone_says_whose_memories_are_seen(server: HTTPServer, capsys
             foreign = await refused(theirs, "memory_get", id=one)
             absent = await refused(theirs, "memory_get", id=one[::-1])
             assert foreign.replace(one, "ID") == absent.replace(one[::-1], "ID")
-            _, rows = await ask(ours, "sparql_query", ontology="boats", query="SELECT * { ?s ?p ?o }")
+            _, rows = await ask(
+                ours, "sparql_query", ontology="boats", query="SELECT * { ?s ?p ?o }"
+            )
             said = await refused(theirs, "sparql_slice", ontology="boats", ref=rows["ref"])
             assert rows["ref"] in said
 

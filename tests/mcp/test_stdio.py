@@ -35,14 +35,20 @@ def test_a_client_without_sdk_is_answered_and_nothing_else_is_on_stdout(folder: 
         assert len(names) == 8
         raw.write(b"this is not JSON")
         raw.write(b'{"jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": {"name": 7}}')
-        for wrong in (raw.read(), raw.request("no/such/method"), raw.request("tools/call", name=[])):
+        for wrong in (
+            raw.read(),
+            raw.request("no/such/method"),
+            raw.request("tools/call", name=[]),
+        ):
             assert len(json.dumps(wrong["error"])) < 200 and "pydantic" not in str(wrong), wrong
         made = raw.call("memory_record", title="Mind the gap", content="Step over it.")
         assert made["isError"] is False and made["content"][0]["type"] == "text"
         found = raw.call("memory_search", query="gap")
         assert found["structuredContent"]["hits"][0]["title"] == "Mind the gap"
         wrong = raw.call("memory_search", query="gap", project="other")
-        assert wrong["isError"] is True and "unknown argument 'project'" in wrong["content"][0]["text"]
+        assert (
+            wrong["isError"] is True and "unknown argument 'project'" in wrong["content"][0]["text"]
+        )
         bare = raw.request("tools/call", name="memory_search")["result"]
         assert "query is missing" in bare["content"][0]["text"]
         raw.process.stdin.close()  # type: ignore[union-attr]
@@ -106,7 +112,11 @@ def test_it_ends_when_its_parent_is_killed_though_the_pipe_stays_open(folder: Pa
     ) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        hello = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "x", "version": "1"},
+        }
         request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
         os.write(its, json.dumps(request).encode() + b"\n")
         assert b"serverInfo" in parent.stdout.readline()

@@ -7,35 +7,35 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.util import find_spec
-from pathlib import Path
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from rlm import clock
-from rlm.cli.session import Session
+from rlm.cli.session import LOSABLE, PATIENCE_S, Session
 from rlm.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rlm.mcp_server.stores import StorePool
+    from rlm.mcp_server.stores import Opener, StorePool
+    from rlm.retrieval.embed import Embedder
     from rlm.store.backend import MemoryBackend
     from rlm.store.types import Tenant, Token
 
 INSTALL = "`pip install '.[mcp]'` in a checkout of rlm"
 PARENT_S = 1.0
 """How often it is looked whether the parent lives."""
-LAST_S = 2.0
-"""What calls that still run may take after their client is gone."""
 
 
 @click.option("--http", metavar="HOST:PORT", help="Serve a team over HTTP, with tokens.")
 @click.option("--allow-host", "allowed", multiple=True, metavar="NAME[:PORT]",
               help="A name that clients of --http call this machine by.")  # fmt: skip
-@click.option("--toolsets", default="", metavar="NAMES", help="Further tools: ontology,graph,agent.")
+@click.option(
+    "--toolsets", default="", metavar="NAMES", help="Further tools: ontology,graph,agent."
+)
 @click.option("--ontology", "ontologies", multiple=True, metavar="FILE",
-              help="An ontology, or a named endpoint, for the ontology and agent tools.")  # fmt: skip
+              help="An ontology, or a named endpoint, for those tools.")  # fmt: skip
 @click.option("--folder", "folders", multiple=True, metavar="DIR",
               help="Files below it may be asked [this folder; with --http none].")  # fmt: skip
 def mcp(
@@ -51,8 +51,10 @@ def mcp(
     The agent starts it itself: `rlm setup` tells it how. It ends with its client. With --http it
     serves several, each with a token (`rlm token add`), at http://HOST:PORT/mcp.
     """
-    if find_spec("mcp") is None:
-        raise ConfigError(f"the MCP server needs the extra mcp: {INSTALL}")
+    try:
+        import_module("mcp")
+    except ModuleNotFoundError as exc:
+        raise ConfigError(f"the MCP server needs the extra mcp: {INSTALL}") from exc
     if allowed and http is None:
         raise ConfigError("--allow-host is for --http: over standard input there are no hosts")
     session.require_folder(session.path, f"--db {session.settings.memory_db}")
@@ -124,22 +126,25 @@ def _server(
         stores.close()
 
 
-def _opener(session: Session) -> Any:
+def _opener(session: Session) -> Opener:
     """Opens stores that share one embedding model: its weights are the largest thing here."""
     from rlm.store.open import open_store
 
-    first: list[MemoryBackend] = []
+    embedder: Embedder | None = None
 
     def opens(tenant: Tenant, read_only: bool) -> MemoryBackend:
-        model = first[0].embedder if first else None
+        nonlocal embedder
         store = open_store(
             session.settings.memory_db,
             tenant=tenant,
-            embedder=model,
+            embedder=embedder,
             origin="mcp",
             read_only=read_only,
         )
-        first.append(store) if not first else None
+        embedder = embedder or store.embedder
+        if tenant == session.tenant and not read_only:
+            with suppress(*LOSABLE):
+                session.adopt(store, wait_s=PATIENCE_S)
         return store
 
     return opens

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from rlm.cli.command import command, new_group
 from rlm.cli.session import Session
+
+if TYPE_CHECKING:
+    from rlm.store.types import Token
 
 app = new_group("Tokens for `rlm mcp --http`: add, list, revoke.")
 
@@ -30,7 +35,9 @@ def add(session: Session, name: str, read_only: bool) -> None:
 @command(app, "list")
 def list_tokens(session: Session) -> None:
     """The tokens of a project, without their secrets."""
-    found = session.list_rows(lambda store: store.tokens(), f"no tokens for {session.tenant.project}")
+    found = session.list_rows(
+        lambda store: store.tokens(), f"no tokens for {session.tenant.project}"
+    )
     rows = [(t.token_id, t.name, "read" if t.read_only else "write", t.created_at) for t in found]
     document = {"tokens": [_document(token) for token in found]}
     session.show_table(document, ("id", "name", "may", "created"), rows)
@@ -45,8 +52,5 @@ def revoke(session: Session, name: str) -> None:
     session.show(_document(token), f"{token.name} is revoked")
 
 
-def _document(token: object) -> dict[str, object]:
-    from rlm.store.types import Token
-
-    assert isinstance(token, Token)
+def _document(token: Token) -> dict[str, object]:
     return {name: value for name, value in token.to_dict().items() if name != "digest"}

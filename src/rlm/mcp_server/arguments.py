@@ -115,7 +115,7 @@ def _fits(value: Any, schema: Schema) -> bool:
     if kind == "string":
         if not isinstance(value, str) or value not in schema.get("enum", [value]):
             return False
-        return schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", math.inf)
+        return bool(schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", math.inf))
     if kind == "boolean":
         return isinstance(value, bool)
     if kind == "array":

@@ -169,9 +169,7 @@ def access_of_request(ctx: Context) -> Access:
     return access
 
 
-def http_app(
-    server: Server[dict[str, Any]], find_token: FindToken, hosts: Iterable[str]
-) -> Guard:
+def http_app(server: Server[dict[str, Any]], find_token: FindToken, hosts: Iterable[str]) -> Guard:
     """The whole application: the guard, and the server behind it."""
     off = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard does it
     inner = server.streamable_http_app(

@@ -189,7 +189,9 @@ MEMORY_TOOLS = (
         object_of(
             {"query": text("The task or question, in plain words.")},
             {
-                "scope": one_of(*LEVELS, doc="The nearest level that is looked at; project is all."),
+                "scope": one_of(
+                    *LEVELS, doc="The nearest level that is looked at; project is all."
+                ),
                 "limit": whole(most=20, default=5),
             },
         ),
@@ -228,10 +230,8 @@ MEMORY_TOOLS = (
     ),
     Tool(
         "memory_feedback",
-        "Say whether a memory that you used was right and of help. Good ones rise, wrong ones sink.",
-        object_of(
-            {"id": ID, "helpful": flag()}, {"comment": text("Why.", most=500, least=0)}
-        ),
+        "Say whether a memory that you used was right and of help. Good ones rise, bad ones sink.",
+        object_of({"id": ID, "helpful": flag()}, {"comment": text("Why.", most=500, least=0)}),
         _feedback,
     ),
     Tool(

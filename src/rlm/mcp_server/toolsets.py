@@ -83,9 +83,7 @@ def _sparql(library: Library, name: str, call: Call, ontology: str, **given: Any
 
     opened = library.open(ontology)
     desk = library.handles(call.store.tenant)
-    box = sparql_tools(
-        opened.engine, desk, Meter(), memory=call.store, ontology=opened.name
-    )
+    box = sparql_tools(opened.engine, desk, Meter(), memory=call.store, ontology=opened.name)
     if name == "sparql_query":
         given["explain"] = True
     if name == "sparql_slice":
@@ -209,7 +207,7 @@ def _agent_tools(library: Library) -> tuple[Tool, ...]:
         Tool(
             "agent_run",
             "Answer a question over a whole file or an ontology without pasting it: a model works"
-            " through it in a sealed REPL, step by step. Takes a while, and what it learns is kept.",
+            " through it in a sealed REPL, step by step. It takes a while; what it learns is kept.",
             object_of(
                 {"question": text(most=20_000)},
                 {

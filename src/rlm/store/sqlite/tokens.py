@@ -54,4 +54,4 @@ class Tokens(Part):
 
     def _read(self, where: str, value: str | int | None) -> list[Token]:
         rows = self.db.rows(f"{_READ} WHERE {where}", (value,))
-        return [Token(*row[:3], bool(row[3]), *row[4:]) for row in rows]
+        return [Token(row[0], row[1], row[2], bool(row[3]), *row[4:8]) for row in rows]
