@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rlm import clock
-from rlm.errors import NotFound, RLMError, ValidationError
+from rlm.errors import NotFound, ValidationError
 from rlm.mcp_server.arguments import Schema, flag, object_of, one_of, text, texts, whole
 from rlm.service import Memory, MemoryManager
 from rlm.store.backend import MemoryBackend
@@ -30,8 +30,8 @@ HIT_FIELDS = (
 NOTHING = "nothing relevant"
 
 
-class Cancelled(RLMError):
-    """The client does not want the answer any more."""
+class Cancelled(Exception):
+    """The client does not want the answer any more. No RLMError: nobody is told of it."""
 
 
 @dataclass(frozen=True, slots=True)
