@@ -21,16 +21,19 @@ from rlm.store.backend import (
     RunStore,
     SessionQueue,
     StoreHealth,
+    TokenStore,
 )
 from rlm.store.types import Judgment, NewPack, Run, Tenant, Trajectory
 
 PROTOCOL = (
-    ItemStore, RunStore, PackLedger, SessionQueue, BranchStore, ProjectStore, StoreHealth
+    ItemStore, RunStore, PackLedger, SessionQueue, BranchStore, TokenStore, ProjectStore,
+    StoreHealth,
 )  # fmt: skip
 CALLS = {
     "graph": lambda store: store.graph.create_node("fact", "x"),
     "queue": lambda store: store.queue_session("claude", "s1", {}),
     "branches": lambda store: store.open_branch("s1", "try", 10),
+    "tokens": lambda store: store.add_token("t1", "ci", "0" * 64, read_only=True),
     "projects": lambda store: store.other_projects(),
 }
 
@@ -261,6 +264,28 @@ def test_jobs_of_another_tenant_are_not_leased(having):
     having("queue", tenant=Tenant("o", "t", "a")).queue_session("claude", "s1", {})
     other = having("queue", tenant=Tenant("o", "t", "b"))
     assert other.lease_job() is None and other.jobs() == []
+
+
+# -- tokens
+
+
+def test_a_token_belongs_to_one_project(having):
+    ours = having("tokens", tenant=Tenant("acme", "web", "shop"))
+    theirs = having("tokens", tenant=Tenant("acme", "web", "blog"))
+    made = ours.add_token("t1", "laptop", "ab" * 32, read_only=True)
+    assert made.tenant == Tenant("acme", "web", "shop") and made.read_only
+    assert "abab" not in repr(made)
+    theirs.add_token("t2", "laptop", "cd" * 32, read_only=False)
+    assert ours.tokens() == [made] and [each.token_id for each in theirs.tokens()] == ["t2"]
+    assert theirs.find_token("t1") == made and ours.find_token("t3") is None
+    for name in ("t1", "phone", "*", "", "../laptop"):
+        with pytest.raises(NotFound, match="no token"):
+            theirs.revoke_token(name)
+    with pytest.raises(ValidationError, match="already"):
+        ours.add_token("t4", "laptop", "ef" * 32, read_only=True)
+    assert theirs.revoke_token("laptop").token_id == "t2"
+    assert ours.tokens() == [made] and theirs.tokens() == []
+    assert ours.revoke_token("t1") == made and ours.find_token("t1") is None
 
 
 # -- branches

@@ -55,12 +55,14 @@ ROOT = {
     "ontology": "rlm.cli.ontology",
     "pack": "rlm.cli.pack",
     "logs": "rlm.cli.logs",
+    "mcp": "rlm.cli.mcp:mcp",
+    "token": "rlm.cli.token",
     "eval": "rlm.cli.evaluate:evaluate",
     "backup": "rlm.cli.upkeep:backup",
     "doctor": "rlm.cli.upkeep:doctor",
     "completion": "rlm.cli.completion:completion",
 }
-GROUPS = ("memory", "graph", "ontology", "pack", "logs")
+GROUPS = ("memory", "graph", "ontology", "pack", "logs", "token")
 
 
 @click.group(cls=LazyGroup, homes=ROOT)

@@ -99,6 +99,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "rlm eval docs/curricula/hard_*_v1.yaml --model openai/MODEL --arms off,trained",
         "rlm eval docs/curricula/prov_v1.yaml --arms off,on --trials 3",
     ),
+    "mcp": (
+        "rlm mcp --toolsets ontology,graph --ontology ontology/prov.ttl",
+        "rlm mcp --http 127.0.0.1:8765",
+    ),
+    "token add": ("rlm token add laptop --project shop --read-only",),
+    "token list": ("rlm token list --project shop",),
+    "token revoke": ("rlm token revoke laptop --project shop",),
     "backup": ("rlm backup memory-backup.db",),
     "doctor": ("rlm doctor", "rlm doctor --fix --db memory.db"),
     "completion": ('eval "$(rlm completion bash)"',),

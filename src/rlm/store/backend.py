@@ -32,10 +32,11 @@ from rlm.store.types import (
     Run,
     Scope,
     Tenant,
+    Token,
     Trajectory,
 )
 
-PARTS = ("graph", "queue", "branches", "projects")
+PARTS = ("graph", "queue", "branches", "tokens", "projects")
 """The parts that a backend may lack."""
 
 
@@ -224,6 +225,23 @@ class BranchStore(Protocol):
         """The branches of a session, the oldest first."""
 
 
+class TokenStore(Protocol):
+    """Who may speak to this store over HTTP."""
+
+    def add_token(self, token_id: str, name: str, digest: str, *, read_only: bool) -> Token:
+        """Admit a bearer of the secret with this digest to this tenant. A name is given once."""
+
+    def tokens(self) -> list[Token]:
+        """The tokens of this tenant's project, the oldest first."""
+
+    def find_token(self, token_id: str) -> Token | None:
+        """A token of whatever tenant: the one call that looks beyond this one, because a server
+        learns from it which tenant a connection has."""
+
+    def revoke_token(self, name_or_id: str) -> Token:
+        """End a token of this tenant's project. NotFound where there is none."""
+
+
 class ProjectStore(Protocol):
     """Other projects of the same team."""
 
@@ -268,7 +286,15 @@ class StoreHealth(Protocol):
 
 @runtime_checkable
 class MemoryBackend(
-    ItemStore, RunStore, PackLedger, SessionQueue, BranchStore, ProjectStore, StoreHealth, Protocol
+    ItemStore,
+    RunStore,
+    PackLedger,
+    SessionQueue,
+    BranchStore,
+    TokenStore,
+    ProjectStore,
+    StoreHealth,
+    Protocol,
 ):
     """One tenant's store."""
 

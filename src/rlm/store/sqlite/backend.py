@@ -34,6 +34,7 @@ from rlm.store.sqlite.runs import Runs, save_signal
 from rlm.store.sqlite.sessions import Sessions
 from rlm.store.sqlite.sources import MEMORY, NODE, Source
 from rlm.store.sqlite.spaces import Spaces
+from rlm.store.sqlite.tokens import Tokens
 from rlm.store.types import (
     LEVELS,
     LOCAL,
@@ -54,7 +55,7 @@ CHUNK = 1_024
 """So many memories at a time are embedded and written."""
 
 
-class SQLiteMemoryBackend(Runs, Packs, Sessions):
+class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
     """One tenant's view of one file, for threads; after a fork it opens the file again."""
 
     kind = "sqlite"
