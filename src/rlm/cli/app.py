@@ -50,12 +50,14 @@ ROOT = {
     "ontology": "rlm.cli.ontology",
     "pack": "rlm.cli.pack",
     "logs": "rlm.cli.logs",
+    "worker": "rlm.cli.worker:worker",
+    "queue": "rlm.cli.worker",
     "eval": "rlm.cli.evaluate:evaluate",
     "backup": "rlm.cli.upkeep:backup",
     "doctor": "rlm.cli.upkeep:doctor",
     "completion": "rlm.cli.completion:completion",
 }
-GROUPS = ("memory", "graph", "ontology", "pack", "logs")
+GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue")
 
 
 @click.group(cls=LazyGroup, homes=ROOT)

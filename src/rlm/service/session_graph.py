@@ -1,0 +1,102 @@
+"""The turns of a session as nodes of the hypergraph, joined in order by one `context` edge.
+
+So any turn can be found by its own words and by those of its neighbours. A session that went on is
+saved again: its turns are known by their number, the last one may have grown.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rlm.service.echoes import Echoes
+from rlm.service.transcripts.session import Session, Turn
+from rlm.store.backend import MemoryBackend
+from rlm.store.graph import Edge, Node
+
+SHOWN_COMMANDS, SHOWN_FILES, COMMAND_CHARS = 5, 8, 160
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+
+def label_of(session: Session) -> str:
+    """What the edge of a session is called."""
+    return f"session {session.agent}:{session.session_id}"
+
+
+def known_turns(store: MemoryBackend, session: Session) -> int:
+    """The number of the last turn of a session that was saved before."""
+    edge = _edge(store, session)
+    return 0 if edge is None else max(member.position for member in edge.members)
+
+
+def _edge(store: MemoryBackend, session: Session) -> Edge | None:
+    if "graph" in store.lacks:
+        return None
+    found = store.graph.list_edges(type="context", label=label_of(session), limit=1)
+    return found[0] if found else None
+
+
+def save_turns(store: MemoryBackend, session: Session) -> dict[int, str]:
+    """Add the turns that are new and update one that grew; the node of each turn by its number."""
+    if "graph" in store.lacks:
+        return {}
+    graph, echoes = store.graph, Echoes(session.injected)
+    contents = {turn.number: _content(turn, echoes) for turn in session.turns}
+    edge = _edge(store, session)
+    known = {} if edge is None else {_number(node): node for node in graph.get_members(edge.id)}
+    fresh = [turn for turn in session.turns if contents[turn.number] and turn.number not in known]
+    made = graph.create_nodes(_node(turn, contents[turn.number], session) for turn in fresh)
+    nodes = {number: node.id for number, node in known.items()}
+    nodes.update({turn.number: node for turn, node in zip(fresh, made, strict=True)})
+    for number, node in known.items():
+        if contents.get(number, node.content) not in ("", node.content):
+            graph.update_node(node.id, content=contents[number], reasoning="the session went on")
+    members = [
+        {"node_id": node, "role": "context", "position": number}
+        for number, node in sorted(nodes.items())
+    ]
+    if edge is None and members:
+        graph.create_edge("context", label_of(session), members)
+    elif edge is not None and fresh:
+        graph.update_edge(edge.id, members=members, reasoning="the session went on")
+    return nodes
+
+
+def _number(node: Node) -> int:
+    number = node.metadata.get("n")
+    return number if isinstance(number, int) else 0
+
+
+def _node(turn: Turn, content: str, session: Session) -> dict[str, Any]:
+    return {
+        "type": "experience",
+        "subtype": "turn",
+        "content": content,
+        "tier": "session",
+        "provenance": label_of(session),
+        "metadata": {
+            "session": session.session_id,
+            "agent": session.agent,
+            "n": turn.number,
+            "role": turn.role,
+            "at": turn.at or session.ended_at,
+        },
+    }
+
+
+def _content(turn: Turn, echoes: Echoes) -> str:
+    """What was said, but for what memory had said, and what was done."""
+    lines = (
+        " ".join(part for part in _SENTENCE.split(line) if not echoes.holds(part))
+        for line in turn.text.splitlines()
+    )
+    parts = ["\n".join(lines).strip()]
+    shown = [
+        each.text if each.ok is not False else f"{each.text} (failed)" for each in turn.commands
+    ]
+    if shown:
+        commands = (" ".join(text.split())[:COMMAND_CHARS] for text in shown[-SHOWN_COMMANDS:])
+        parts.append(f"Ran: {'; '.join(commands)}")
+    if turn.files:
+        parts.append(f"Changed: {', '.join(turn.files[:SHOWN_FILES])}")
+    return "\n".join(part for part in parts if part)
