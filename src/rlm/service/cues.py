@@ -48,7 +48,8 @@ POLITE = _pattern(r"""
 """A question that is an order."""
 
 DOUBT = _pattern(r"""
-    \b(?:maybe|perhaps|not\ (?:yet\ )?(?:sure|certain|decided|convinced)|unsure|undecided|
+    \b(?:maybe|perhaps|not\ (?:yet\ )?(?:sure|certain|decided|convinced)|
+    (?<!you're\ )(?<!if\ )(?<!when\ )(?<!are\ )unsure|undecided|
     i\ wonder|wondering|
     might\b|may\ be\ (?:able|possible|worth|too)|what\ if|we\ could|could\ (?:we|also|be|just|
     try|work|even)|
@@ -61,7 +62,10 @@ DOUBT = _pattern(r"""
     (?:was|were|am|i'm|been|are|we're)\ (?:thinking|considering|wondering|tempted|leaning|toying)|
     thought\ (?:about|of)|considered|curious|what\ do\ you\ think|thoughts|would\ it|
     is\ it\ (?:possible|worth)|
-    hypothetically|in\ theory|tempting|probably)\b
+    hypothetically|in\ theory|tempting|probably|
+    used\ to|would\ love|disagrees?|on\ the\ (?:one|other)\ hand|in\ an\ ideal\ world)\b
+    | ^(?:i|we)(?:'d|\ would)\b.*\bbut\b | ^(?:i've|we've|i\ have|we\ have)\ (?:seen|had|been|
+    heard|tried|used)\b | (?:\.\.\.|…)\W*$
     """)  # fmt: skip
 
 SEEN = _pattern(r"""
@@ -88,7 +92,8 @@ SEEN = _pattern(r"""
 OBSERVED = _pattern(r"""
     \b(?:fails?|failed|failing|broken?|crash(?:es|ed|ing)?|errors?\ out|exception|bug|throws?|
     threw|hangs?|hung|timed\ out|
-    currently|at\ the\ moment|right\ now|today|flaky|green|red|slow(?:er)?|weird|strange|odd|
+    (?:we|i|they|there(?:'s|\ is|\ are)?)\ only\ (?:have|has|had)|currently|at\ the\ moment|
+    right\ now|today|flaky|green|red|slow(?:er)?|weird|strange|odd|
     confusing|nice|
     same\ error|doesn't\ work|not\ working|isn't\ working|happened|was|were|had|did|went|came|got|
     (?:it|that|this|there)\ (?:is|was)\ (?:a|an|the|already|where|why|what|how|because|
@@ -102,13 +107,15 @@ CHORE = _pattern(r"""
     you\ should|i\ need\ to|i\ want\ to|i'd\ like\ to|i'll|i\ will|i\ have\ to|i\ must|i\ should|
     i'm\ going\ to|time\ to|don't\ forget\ to)\s+(?:now\s+|also\s+|please\s+|then\s+|first\s+|
     just\s+)*)?
-    (?:add|fix|write|run|rerun|re-run|show|look|check|create|implement|refactor|update|commit|
+    (?:add|fix|write|run|rerun|re-run|show|look|check|create|implement|refactor|update|
+    commit(?!\ messages?)|
     push|open|explain|find|list|print|
     test|try|install|start|continue|proceed|carry|go\ on|go\ ahead|read|review|investigate|debug|
     generate|build|deploy|merge\ (?:it|this|that|main|the\ (?:pr|branch))|
     give|tell|help|describe|summari[sz]e|search|grep|figure|see|get|pull|rebase|bump|upgrade|
     draft|post|reply|close|ship|walk|
-    take\ (?:a|another)|have\ a|do\ the|do\ a|do\ it|do\ that|do\ this|finish|wrap|clean|tidy|
+    take\ (?:a|another)|have\ a|do\ the|do\ a|do\ it|do\ that|do\ this|finish|wrap\ up|clean\ up|
+    tidy\ up|
     benchmark|profile|measure\ how|compare|verify|confirm|double-check|ping|wait|think|remind|
     tag|cut|
     make\ (?:a|an|it\ (?:so|work|compile|build|pass|green)|the\ (?:tests?|build|change|changes|
@@ -121,6 +128,14 @@ CHORE = _pattern(r"""
     """)  # fmt: skip
 """An order to do something once."""
 
+ONCE = _pattern(r"""
+    ^(?:please\ |now\ |just\ |and\ )*(?:run|rerun|re-run|commit(?!\ messages?)|push|look|check|
+    explain|fix|investigate|debug(?!\ level)|continue|
+    proceed|go\ (?:on|ahead)|tell|show\ me|give\ me|open|try|review|merge\ (?:it|this|that)|
+    do\ it|ship|test\ (?:it|this|that)|let\ me)\b
+    """)  # fmt: skip
+"""A chore even where a question was about how something is to be."""
+
 NOTHING = _pattern(r"""
     ^no,?\s*(?:thanks|thank\ you|problem|worries|idea|need\ to\ (?:worry|apologi[sz]e|rush)|
     that's\ (?:all|it|fine|ok|okay)|it's\ (?:fine|ok|okay)|
@@ -128,6 +143,11 @@ NOTHING = _pattern(r"""
     all\ good|more\ questions|doubt|wonder|rush|hurry)\b
     | ^(?:don't|do\ not)\ (?:worry|know|forget|sweat|panic|mind|you\ think|get\ me\ wrong|
     (?:\w+\ ){1,6}yet\b)
+    | ^(?:lovely|nice|cool|great|awesome|perfect|wow|phew|seriously|hm+|thanks|yay|ouch|neat|
+    excellent|super|wonderful|amazing|beautiful|damn|interesting)\W*$
+    | ^question\b | \bask\ me\ (?:again|later|tomorrow) | ^later\b | ^not\ now\b |
+    ^(?:no\ preference|up\ to\ you|your\ call|whatever\ you|i\ don't\ (?:care|mind)|
+    doesn't\ matter)\b
     | ^never\ mind\b | ^nevermind\b | ^wait\b[\s,.!…]*(?:what|why|how|is|are|does|did|for|
     a\ (?:sec|moment|minute)|let\ me)?\b.*[?…]?$(?<=\?) 
     | ^actually,?\s*(?:yes|that\ works|it\ works|never\ mind|that's\ (?:fine|good|great|nice)|
@@ -216,6 +236,8 @@ CUES: tuple[tuple[str, Strength, re.Pattern[str]], ...] = (
         ,\s*(?:and\ |but\ )?(?:not|never|no\ longer)\ \w | \bnot\ .{2,60}?\bbut\b\ \w |
         \b(?:instead|rather\ than|as\ opposed\ to|in\ place\ of|no\ longer|any\ ?more|
         over\ and\ above)\b
+        | ^not\ (?!yet|sure|really|bad|now|for\ now|at\ all|too|that\ i|much|necessarily|only|
+        as\b|all\b|every|urgent)\w
         | \bprefer\w*\ .+\bover\b | \binsteadof\b""")),
     ("rule in words", Strength.FAIR, _pattern(r"""
         \b(?:the|our|my)\ (?:\w+\ )?(?:rule|policy|convention|order|plan|default|limit|threshold|
@@ -232,8 +254,14 @@ CUES: tuple[tuple[str, Strength, re.Pattern[str]], ...] = (
         done|merged|shipped)\b)(?!more\ (?:time|info))\w
         | ^(?:we|in\ this\ (?:repo|project|codebase|team|module|service)\ we|here\ we|
         around\ here\ we)\ (?:use|keep|store|prefer|follow|require|treat|allow|support|ship|log|
-        round|count|apply|default|name|write|put|pin|run|version|target|format|commit|squash|
+        round|count|apply|default|name|write|put|pin|run|version|target|format|
+        commit(?!\ messages?)|squash|
         rebase|test|call|return|bill|charge)\b
+        | \b(?:everywhere|across\ the\ board|in\ all\ cases|no\ matter\ what|regardless)\b
+        | \b(?:max|min|at\ most|at\ least|up\ to|no\ more\ than|no\ less\ than|
+        not\ more\ than)\.?\ \d
+        | ^(?:ok(?:ay)?|fine|good|alright|all\ right|yes|yeah|sure|right)\b[,.]?\ (?:then\ \w|
+        .+\bthen[.!]?$)
         | \bin\ this\ (?:repo|project|codebase|team|module|service)\b | ^same\ (?:for|goes|
         applies|rule|with|thing|in)\b | ^(?:likewise|ditto)\b""")),
     ("order", Strength.FAIR, _pattern(r"""
@@ -243,7 +271,8 @@ CUES: tuple[tuple[str, Strength, re.Pattern[str]], ...] = (
         retry|set|make|ensure|let|assume|respect|preserve|truncate|sort|order|charge|bill|send|
         emit|mark|fall\ back|fail|accept|go\ by|stay|remove|delete|disable|enable|turn\ (?:on|
         off)|pin|hash|encrypt|
-        mask|redact|validate|normali[sz]e|escape|expire|rotate|throttle|debounce|batch|lock|wrap|
+        mask|redact|validate|normali[sz]e|escape|expire|rotate|throttle|debounce|batch|lock|
+        wrap\ up|
         prefix|suffix|measure|group|key|scope|index|switch|replace|merge|split|dedupe|
         deduplicate|compute|calculate|
         derive|read\ (?:it|them)\ from|write\ (?:it|them)\ (?:to|as|in)|document|deprecate|
@@ -275,31 +304,27 @@ CUES: tuple[tuple[str, Strength, re.Pattern[str]], ...] = (
         owned|shared|reserved|frozen|locked|disabled|enabled|on|off|free|internal|public|private|
         synchronous|asynchronous|async|sync|a\ (?:warning|hard|soft|no-op|conflict|duplicate|
         separate|single))\b
-        | ^(?:only|no|nobody|nothing|any|every|each|all|both|neither|one|two|three|\d+|anything|
+        | ^(?:only|no|nobody|nothing|any|every|each|all|both|neither|one|two|three|four|five|six|
+        seven|eight|nine|ten|\d\w*|anything|
         everything|whoever|whatever|whichever|at\ (?:most|least))\b.{8,}
         | ^(?:if|when|whenever|unless|once|for\ (?:every|each|all|any)|in\ case|on\ (?:error|
         failure|conflict|timeout|retry|delete|update|restart)|until|while|as\ (?:long|soon)\ as|
         after|before)\b[^,]{3,},\s*\w
-        | \b(?:never|always|only)\ \w""")),
+        | \b(?:never|always|only)\ \w | \b(?:wins|loses)[.!]?$
+        | ^\d[\d.,:]*\s?(?:%|\w{1,12})?[.!]?$
+        | \b(?:can|may)\ (?:be\ \w+(?:ed|en)|stay|remain)\b""")),
 )  # fmt: skip
 """In order: the first that fits names the decision."""
 
 REQUIRED_OF_FIRST = Strength.STRONG
 """A session's first prompt is a task; of it only what is plainly a rule counts."""
 
-DESIGN_QUESTION = _pattern(r"""
-    \bor\b | \b(?:should|which|prefer|would\ you\ (?:like|want|rather)|do\ you\ want|
-    what\ (?:happens|should|about|is\ the|are\ the|do\ you\ want|would|counts|if)|how\ (?:should|
-    many|long|much|often|do\ you\ want|do\ we|are|strict|far|big)|
-    is\ (?:it|that|this)\ (?:ok|okay|fine|acceptable)|per\ \w+|what\ (?:\w+\ ){1,3}(?:should|
-    do\ we|do\ you\ want)|when\ (?:should|does|do|is|are)|where\ (?:should|do|does)|
-    who\ (?:should|may|can|owns|gets)|does\ (?:the|a|an|it)|do\ (?:the|we|they)|is\ (?:the|a|an|
-    there)|are\ (?:the|there)|can\ (?:a|an|the|users?)|may\ (?:a|an|the))\b
-    """)  # fmt: skip
 CHORE_QUESTION = _pattern(r"""
     \b(?:shall\ i|should\ i|want\ me\ to|do\ you\ want\ me\ to|would\ you\ like\ me\ to|may\ i|
-    can\ i)\s+(?:now\ |also\ |go\ ahead\ and\ |then\ )?(?:continue|proceed|run|commit|push|start|
-    open|write|add|fix|take|create|go|implement|update|look|check|try|do\ (?:this|that|it)|clean|
+    can\ i)\s+(?:now\ |also\ |go\ ahead\ and\ |then\ )?(?:continue|proceed|run|
+    commit(?!\ messages?)|push|start|
+    open|write|add|fix|take|create|go|implement|update|look|check|try|do\ (?:this|that|it)|
+    clean\ up|
     refactor|investigate|draft|post|merge|deploy|rerun|apply\ (?:it|this|that|these))\b
     | \b(?:can|could)\ you\ (?:paste|share|send|show|tell|confirm|provide|run|give|check|point|
     describe|clarify\ which\ file) | \banything\ else\b | \b(?:does|did)\ (?:this|that|
@@ -308,13 +333,19 @@ CHORE_QUESTION = _pattern(r"""
     have)\ you\b | \bare\ you\ (?:seeing|running|on|using|sure)\b | \bwhere\ (?:is|
     are)\ (?:the\ )?(?:file|log|logs|config|repo|code|tests?)\b | \bwhen\ did\b |
     \bhow\ can\ i\ help\b | \bready\ (?:to|for)\b
+    | \b(?:what|how)\ (?:do|did|does)\ (?:you|it)\ (?:see|get|say|look|reproduce|run)\b |
+    \b(?:where|how)\ (?:do|does|is|are)\ .*\b(?:live|come\ from|used|called|defined|deployed|
+    configured)\b | \bdo\ (?:you|we)\ (?:already\ |still\ |currently\ )?(?:have|use|know|run)\b |
+    \bis\ there\ (?:already\ )?(?:a|an|any)\b | \b(?:currently|at\ the\ moment)\b |
+    \bis\ (?:that|this|it)\ (?:reproducible|what\ you\ (?:see|meant|mean)|correct|right)\b |
+    \bwhich\ (?:file|branch|test|environment|machine|commit)\b
     """)  # fmt: skip
 PROPOSAL = _pattern(r"""
     \b(?:i(?:'d|\ would)?\ (?:suggest|propose|recommend|lean)|my\ (?:suggestion|proposal|
     recommendation|preference)|how\ about|what\ about|we\ could|should\ (?:we|the|it|they|all|
     each|every)|shall\ we|let's|
     option\ \w|so\ (?:the\ rule|to\ confirm|then|that\ means)|to\ confirm|would\ (?:you\ like|
-    it\ be)|the\ (?:plan|rule|approach|proposal|idea)\ (?:is|would)|
+    it\ be)|the\ (?:plan|rule|approach|proposal|idea)\ would|
     i(?:'ll|\ will|'d|\ would|\ can|\ could)\ (?:then\ )?(?:use|keep|treat|apply|cap|limit|store|
     round|count|default|make|return|reject|drop|skip|set|put|name|log|cache|charge|retry|switch|
     ignore|mark|only|always|never|exclude|include|expire|sort|split|move)|
@@ -330,7 +361,8 @@ ACCEPTANCE = _pattern(r"""
     proposed|suggested|suggest|propose|say|said|put|a|and|way)\b[\s,.!–—-]*){1,10}$
     """)  # fmt: skip
 YES = _pattern(r"""
-    \b(?:ok(?:ay)?|yes|yep|yeah|yup|sure|agreed?|exactly|correct|right|perfect|great|good|fine|deal|
+    \b(?:ok(?:ay)?|yes|yep|yeah|yup|sure|agreed?|exactly|correct|right|perfect|great|good|fine|
+    deal|
     absolutely|definitely|do\ (?:it|that|so)|go\ ahead|works|makes\ sense|lgtm)\b|👍|\+1
     """)  # fmt: skip
 REFUSAL = _pattern(r"^(?:no|nope|nah|neither|none|not\ (?:needed|necessary)|never)[\s.,!]*$")
@@ -360,9 +392,17 @@ def find_cue(sentence: str) -> tuple[str, Strength]:
             if doubts and name in ("correction", "choice"):
                 continue
             return name, strength
-        if doubts or tells or CHORE.match(head):
+        if doubts or tells or (CHORE.match(head) and name != "contrast"):
             continue
         if strength is Strength.FAINT and OBSERVED.search(text):
             continue
         return name, strength
     return "", Strength.NONE
+
+
+EVALUATES = _pattern(r"""
+    \b(?:would\ be|feels?|sounds?|is\ (?:too|a\ bit|quite|very|pretty|more|so|really)|
+    are\ (?:too|a\ bit|quite|very|pretty|so)|seems?|interesting|cool|nice|hate|love|like\ that|
+    worr(?:y|ied)|because|why)\b
+    """)  # fmt: skip
+"""What weighs a proposal, and does not take it."""

@@ -87,12 +87,14 @@ def _read_turn(turn: Turn, before: Turn | None, *, first: bool) -> list[Decision
     asked = before.text if before is not None and before.role == "assistant" else ""
     question, context = find_question(asked), find_context(asked)
     parts = list(sentences(turn.text))
-    if _only_accepts(turn.text, parts):
-        return _accepted(turn, asked)
+    if _only_accepts(parts):
+        return _accepted(turn, asked, question)
     if len(parts) == 1 and cues.REFUSAL.match(parts[0]):
         said = [Decision(parts[0], turn.number, turn.at, "refusal", question)]
         return said if _is_design(question) else []
-    cue_of = [_cue(part, first=first, answers=_is_design(question)) for part in parts]
+    answer = next((part for part in parts if not _only_accepts([part])), "")
+    asks = _is_design(question) or (_proposes(asked) and _is_short_answer(answer))
+    cue_of = [_cue(part, first=first, answers=asks and part == answer) for part in parts]
     made: list[Decision] = []
     for quote, cue in _join_short(parts, cue_of):
         answered = question if cue == "answer" else context
@@ -114,7 +116,7 @@ def is_answer(sentence: str) -> bool:
     head = cues.begin_of(text)
     if not head or cues.QUESTION.search(text) or len(text) > LONG_SENTENCE:
         return False
-    against = (cues.DOUBT, cues.SEEN, cues.CHORE, cues.NOTHING)
+    against = (cues.DOUBT, cues.SEEN, cues.ONCE, cues.NOTHING)
     return not any(pattern.search(head) for pattern in against) and bool(_WORD.search(head))
 
 
@@ -161,32 +163,38 @@ def find_context(text: str) -> str:
 
 def _is_design(question: str) -> bool:
     """Whether a question is about how something is to be, and not about the next chore."""
-    return bool(
-        question
-        and cues.DESIGN_QUESTION.search(question)
-        and not cues.CHORE_QUESTION.search(question)
-    )
+    return bool(question) and not cues.CHORE_QUESTION.search(question)
 
 
-def _only_accepts(text: str, parts: Sequence[str]) -> bool:
+def _proposes(asked: str) -> bool:
+    """Whether the agent's last words say how it would do something."""
+    last = list(sentences(asked))[-2:]
+    return any(cues.PROPOSAL.search(part) and not _is_chore(part) for part in last)
+
+
+def _is_short_answer(sentence: str) -> bool:
+    """Whether a sentence takes or replaces a proposal, rather than weighs it."""
+    return len(_WORD.findall(sentence)) <= SHORT_TURN and not cues.EVALUATES.search(sentence)
+
+
+def _only_accepts(parts: Sequence[str]) -> bool:
     plain = " ".join(parts).replace("\u2019", "'")
     short = 0 < len(_WORD.findall(plain)) <= SHORT_TURN or plain.strip() in ("👍", "+1")
     return short and bool(cues.ACCEPTANCE.match(plain) and cues.YES.search(plain))
 
 
-def _accepted(turn: Turn, asked: str) -> list[Decision]:
+def _accepted(turn: Turn, asked: str, question: str) -> list[Decision]:
     """What a short yes agrees to: a proposal of how something is to be; a chore is none."""
-    parts = list(sentences(asked))[-6:]
-    last = parts[-1] if parts else ""
-    if cues.CHORE_QUESTION.search(last) and not cues.DESIGN_QUESTION.search(
-        cues.CHORE_QUESTION.sub("", last)
-    ):
+    parts = list(sentences(asked))[-4:]
+    if question and not _is_design(question):
         return []
     proposed = [part for part in parts if cues.PROPOSAL.search(part) and not _is_chore(part)]
-    rules = [part for part in proposed if find_cue(part)[1] or cues.QUESTION.search(part)]
-    if not rules or " or " in rules[-1]:
+    proposed = [part for part in proposed if find_cue(part)[1] or cues.QUESTION.search(part)]
+    if question and question not in proposed:
+        proposed.append(question)
+    if not proposed or " or " in proposed[-1]:
         return []
-    words = _clip(" ".join(rules[-2:]), CONTEXT_CHARS)
+    words = _clip(" ".join(proposed[-2:]), CONTEXT_CHARS)
     return [Decision(turn.text.strip(), turn.number, turn.at, "acceptance", words, accepts=True)]
 
 

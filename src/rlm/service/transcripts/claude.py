@@ -32,12 +32,12 @@ def read_claude(lines: Iterable[Mapping[str, Any]], builder: SessionBuilder) -> 
     seen: set[tuple[str, str]] = set()
     answer = ""
     for line in lines:
-        kind = line.get("type")
+        kind = str(line.get("type"))
         if kind == "attachment":
             _read_attachment(line.get("attachment"), builder)
         elif kind not in ("user", "assistant"):
             if kind not in SILENT:
-                builder.session.unknown[str(kind)[:80]] += 1
+                builder.session.unknown[kind[:80]] += 1
         elif not line.get("isSidechain"):
             at, message = line.get("timestamp"), line.get("message")
             builder.saw(cwd=line.get("cwd"), branch=line.get("gitBranch"), at=at)
@@ -62,9 +62,7 @@ def _read_answer(
     content: Any, at: str, seen: set[tuple[str, str]], builder: SessionBuilder
 ) -> None:
     """Blocks of one answer, each once: lines of a stream repeat what came before."""
-    for block in [{"type": "text", "text": content}] if isinstance(content, str) else content or ():
-        if not isinstance(block, Mapping):
-            continue
+    for block in blocks_of(content):
         kind, text = str(block.get("type")), block.get("text")
         key = (kind, str(block.get("id") or text))
         if key in seen:
@@ -84,8 +82,7 @@ def _read_answer(
 
 
 def _read_user(line: Mapping[str, Any], content: Any, at: str, builder: SessionBuilder) -> None:
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
-    blocks = [block for block in blocks if isinstance(block, Mapping)]
+    blocks = blocks_of(content)
     results = [block for block in blocks if block.get("type") == "tool_result"]
     for block in results:
         _read_result(block, line.get("toolUseResult"), at, builder)
@@ -114,10 +111,16 @@ def _read_result(block: Mapping[str, Any], outcome: Any, at: str, builder: Sessi
     builder.result(str(block.get("tool_use_id")), output, ok=ok)
 
 
+def blocks_of(content: Any) -> list[Mapping[str, Any]]:
+    """A content as blocks, whether it is a text or a list of them."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    parts = content if isinstance(content, list) else []
+    return [part for part in parts if isinstance(part, Mapping)]
+
+
 def flatten(content: Any) -> str:
     """The text of a content that is a text or a list of blocks."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
+    parts = content if isinstance(content, list) else [content]
     texts = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
     return "\n".join(text for text in texts if isinstance(text, str))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rlm.service.transcripts.builder import OWN_SERVER, SessionBuilder
-from rlm.service.transcripts.claude import flatten
+from rlm.service.transcripts.claude import blocks_of, flatten
 
 SILENT = frozenset(("turn_context", "compacted", "world_state", "inter_agent_communication",
                     "security_risk_score"))  # fmt: skip
@@ -29,11 +29,11 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE
 def read_codex(lines: Iterable[Mapping[str, Any]], builder: SessionBuilder) -> None:
     """Hand what was said and done to the builder, in order."""
     for line in lines:
-        kind, payload = line.get("type"), line.get("payload")
+        kind, payload = str(line.get("type")), line.get("payload")
         at = str(line.get("timestamp") or "")
         builder.saw(at=at)
         if not isinstance(payload, Mapping):
-            builder.session.unknown[str(kind)[:80]] += 1
+            builder.session.unknown[kind[:80]] += 1
         elif kind == "session_meta":
             _read_meta(payload, builder)
         elif kind == "response_item":
@@ -42,7 +42,7 @@ def read_codex(lines: Iterable[Mapping[str, Any]], builder: SessionBuilder) -> N
             if payload.get("type") == "user_message":
                 _read_prompt(str(payload.get("message") or ""), at, builder)
         elif kind not in SILENT:
-            builder.session.unknown[str(kind)[:80]] += 1
+            builder.session.unknown[kind[:80]] += 1
 
 
 def _read_meta(payload: Mapping[str, Any], builder: SessionBuilder) -> None:
@@ -66,7 +66,7 @@ def _read_item(payload: Mapping[str, Any], at: str, builder: SessionBuilder) -> 
         if role == "assistant":
             builder.agent(flatten(payload.get("content")), at)
         elif role == "user":
-            for block in payload.get("content") or ():
+            for block in blocks_of(payload.get("content")):
                 _read_prompt(flatten([block]), at, builder)
         else:
             builder.inject(payload.get("content"))
@@ -90,7 +90,7 @@ def _read_call(payload: Mapping[str, Any], at: str, builder: SessionBuilder) -> 
         patch = ""
     given = given if isinstance(given, Mapping) else {}
     command = _shell_text(given.get("command") or given.get("cmd"))
-    is_shell = payload.get("type") == "local_shell_call" or payload.get("name") in SHELLS
+    is_shell = payload.get("type") == "local_shell_call" or str(payload.get("name")) in SHELLS
     builder.call(key, name, at, command=command if is_shell else "")
     if not OWN_SERVER.search(name):
         for path in _PATCHED.findall(str(given.get("input") or command or patch)):
