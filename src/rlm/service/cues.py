@@ -223,7 +223,8 @@ CUES: tuple[tuple[str, Strength, re.Pattern[str]], ...] = (
         swapped|mixed)|you\ (?:misunderstood|swapped|mixed|misread|got)|i\ (?:meant|said|
         told\ you|asked\ for|never\ (?:said|asked))|
         correction|other\ way\ (?:a?round)|the\ other\ way|it's\ the\ other\ way|revert\ (?:that|
-        this|it)|undo\ (?:that|this|it)|actually|wait|hold\ on|stop)\b(?:[\s,.:;!–—-]|$)
+        this|it)|undo\ (?:that|this|it)|actually|(?:wait|hold\ on|stop)(?=\s*(?:[,.!:;–—-]|
+        no\b)))\b(?:[\s,.:;!–—-]|$)
         | \b(?:not\ what\ i\ (?:meant|asked|wanted)|the\ other\ way\ a?round|
         is\ backwards)\b""")),
     ("should", Strength.FAIR, _pattern(r"""
