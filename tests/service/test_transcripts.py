@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from transcript_making import ClaudeTranscript, rollout, said, write_lines
 
@@ -229,6 +229,7 @@ VALUE = st.recursive(
 
 
 @pytest.mark.parametrize("read", [read_claude, read_codex, read_cursor])
+@settings(max_examples=50)
 @given(st.lists(st.dictionaries(st.sampled_from(["type", "message", "payload", "role", "content",
                                                  "timestamp", "toolUseResult", "attachment"]),
                                 VALUE, max_size=5), max_size=6))  # fmt: skip

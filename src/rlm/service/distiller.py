@@ -263,7 +263,8 @@ class Distiller:
         if self.store.get(item.memory_id) is not None:
             return True
         hits = self.store.retrieve(item.description, RECALLED, count_access=False)
-        texts = [f"{hit.item.title}\n{hit.item.description}\n{hit.item.content}" for hit in hits]
+        agreed = [hit.item for hit in hits if not amendment.disagree(item, hit.item)]
+        texts = (f"{each.title}\n{each.description}\n{each.content}" for each in agreed)
         return Echoes(texts).holds(item.description)
 
     def _judge(
