@@ -62,7 +62,9 @@ def test_a_job_that_died_is_tried_again_or_dropped(rlm: Run, db: str, tmp_path: 
     assert rlm("queue", "retry", "--db", db).code == 2
 
 
-def test_nothing_is_queued_when_one_file_is_no_transcript(rlm: Run, db: str, tmp_path: Path) -> None:
+def test_nothing_is_queued_when_one_file_is_no_transcript(
+    rlm: Run, db: str, tmp_path: Path
+) -> None:
     bad = tmp_path / "bad.jsonl"
     bad.write_text("hello\n")
     refused = rlm("queue", "add", str(transcript(tmp_path)), str(bad), "--db", db)

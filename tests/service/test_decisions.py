@@ -124,7 +124,9 @@ def test_a_poisoned_proposal_is_not_kept_beside_a_yes():
 
 
 def test_sentences_leave_out_what_was_pasted():
-    text = "Fix it.\n```py\nnever()\n```\nERROR: always\n> quoted. e.g. this\n- one\n2. two, i.e. b."
+    text = (
+        "Fix it.\n```py\nnever()\n```\nERROR: always\n> quoted. e.g. this\n- one\n2. two, i.e. b."
+    )
     assert list(sentences(text)) == ["Fix it.", "one", "two, i.e. b."]
 
 

@@ -46,10 +46,11 @@ def test_a_session_becomes_turns_and_decisions(store, tmp_path):
     assert item.trust == "trusted" and item.created_at.startswith("2026-11-01T10:02")
     [edge] = store.graph.list_edges(type="context", label="session claude:s1")
     turns = store.graph.get_members(edge.id)
-    assert [node.metadata["n"] for node in turns] == [1, 2, 3, 4]
-    assert [node.metadata["role"] for node in turns][:2] == ["user", "assistant"]
+    assert [node.metadata["n"] for node in turns] == [0, 1, 2, 3]  # "Done." tells nothing
+    assert [node.metadata["role"] for node in turns][:3] == ["summary", "user", "assistant"]
+    assert turns[0].content == "Look at the invoices\n- Always round half up."
     [link] = store.graph.list_edges(type="relation", label="decided in")
-    assert link.by_role("object") == (turns[2].id,)
+    assert link.by_role("object") == (turns[3].id,)
     assert store.graph.get_node(link.by_role("subject")[0]).metadata["memory_id"] == item.memory_id
     assert store.retrieve("how are invoices rounded")[0].item.memory_id == item.memory_id
     [job] = store.jobs()
@@ -59,6 +60,7 @@ def test_a_session_becomes_turns_and_decisions(store, tmp_path):
 @pytest.mark.req("CX-06")
 def test_a_session_that_went_on_is_added_to_and_not_repeated(store, tmp_path):
     distiller, made = Distiller(store), decided()
+    made.lines[-1]["message"]["content"][0]["text"] = "Done, I think."
     first = distiller.queue_session(path=made.write(tmp_path))
     distiller.process()
     assert distiller.queue_session(path=tmp_path / "s1.jsonl") == first
@@ -68,8 +70,9 @@ def test_a_session_that_went_on_is_added_to_and_not_repeated(store, tmp_path):
     assert distiller.process().decisions == 1
     assert sorted(decisions(store)) == ["Always round half up.", "Never round twice."]
     [edge] = store.graph.list_edges(type="context")
-    turns = [node.content for node in store.graph.get_members(edge.id)]
-    assert len(turns) == 5 and turns[3] == "Done.\n\nAnd tested."
+    turns = {node.metadata["n"]: node.content for node in store.graph.get_members(edge.id)}
+    assert list(turns) == [0, 1, 2, 3, 4, 5] and turns[4] == "Done, I think.\n\nAnd tested."
+    assert turns[0].endswith("- Always round half up.\n- Never round twice.")
 
 
 def test_what_a_person_archived_stays_in_the_archive(store, tmp_path):
@@ -156,7 +159,7 @@ def test_a_memory_that_sessions_quote_is_not_stored_again(store, tmp_path):
     assert report.distilled == 20 and report.decisions == 0
     assert [item.memory_id for item in store.list_items()] == [known.memory_id]
     quoting = [n for n in store.graph.query_nodes(type="experience") if "Sundays" in n.content]
-    assert [node.metadata["session"] for node in quoting] == ["s0"]
+    assert {node.metadata["session"] for node in quoting} == {"s0"}
 
 
 # -- with a model

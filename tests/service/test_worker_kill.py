@@ -25,9 +25,11 @@ def queue(store, folder: Path, count: int, turns: int) -> None:
     for number in range(count):
         made = ClaudeTranscript(f"s{number}").user("Look at it")
         for turn in range(turns):
-            made.says(f"Part {turn} of {number}. " + "word " * 200).user(f"ok, part {turn}")
+            made.says(f"Part {turn} of {number}. " + "word " * 200).user(
+                f"ok, go on with part {turn}"
+            )
         trade = f"{TRADES[number % len(TRADES)]}{number // len(TRADES)}"
-        made.says("Done.").user(f"Never ship {trade} on Fridays.")
+        made.says("All done with it.").user(f"Never ship {trade} on Fridays.")
         distiller.queue_session(path=made.write(folder))
 
 
@@ -41,9 +43,9 @@ def check(store, count: int, turns: int) -> None:
     assert {job.state for job in store.jobs(limit=1_000)} == {"done"}
     edges = store.graph.list_edges(type="context", limit=1_000)
     assert len(edges) == len({edge.label for edge in edges}) == count
-    assert {len(edge.members) for edge in edges} == {2 * turns + 3}
+    assert {len(edge.members) for edge in edges} == {2 * turns + 4}
     nodes = store.graph.query_nodes(type="experience", limit=100_000)
-    assert len(nodes) == count * (2 * turns + 3)
+    assert len(nodes) == count * (2 * turns + 4)
     items = [item for item in store.list_items(limit=1_000) if item.kind == "decision"]
     assert len(items) == len({item.session_id for item in items}) == count
     assert len(store.graph.query_nodes(type="decision", limit=1_000)) == count
@@ -68,7 +70,7 @@ def kill_workers(folder: Path, *, kills: int, count: int, turns: int, most_s: fl
 
 @pytest.mark.req("CX-06")
 def test_a_worker_that_is_killed_neither_loses_nor_repeats_a_session(tmp_path):
-    kill_workers(tmp_path, kills=4, count=6, turns=40, most_s=0.15)
+    kill_workers(tmp_path, kills=4, count=6, turns=20, most_s=0.15)
 
 
 @pytest.mark.slow

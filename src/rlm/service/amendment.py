@@ -13,13 +13,16 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from rlm.learning.suspicion import word_set
 from rlm.retrieval.tokens import tokens
+from rlm.service.session_graph import forget_in_summary
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
 CANDIDATES = 8
 SURE_STEMS, SOME_STEMS = 3, 2
 SURE_SHARE, SOME_SHARE = 0.5, 0.34
+FEW_STEMS = 3
 NEAR_VECTORS = 0.6
 PLAIN_NO_SHARE = 0.7
 """Where only a "not" tells them apart."""
@@ -30,41 +33,53 @@ SUPERSEDES, SUPERSEDED_BY, PROPOSED = "supersedes", "superseded_by", "may_supers
 
 _STOP = frozenset(
     tokens(
-        "a an and are as at be been by can do does done don't for from had has have how i if in into is"
-        " it its let lets let's make more no not now of on or our please should so some than that the"
-        " their them then there these they this those to us use used using was we were what when where"
-        " which who will with would you your always never must just also only instead actually rather"
-        " go going yes ok okay keep every each all any one first after before per over under about"
-        " want need get got set accepts answer changed"
+        """
+        a an and are as at be been by can do does done don't for from had has have how i
+        if in into is it its let lets let's make more no not now of on or our please
+        should so some than that the their them then there these they this those to us
+        use used using was we were what when where which who will with would you your
+        always never must just also only instead actually rather go going yes ok okay
+        keep every each all any one first after before per over under about want need
+        get got set accepts answer changed
+        """
     )
 )
 _NEGATION = re.compile(
-    r"\b(?:no|not|never|without|stop|avoid|drop|forbid\w*|cannot|\w+n['’]t)\b", re.I
+    r"\b(?:no|not|never|without|stop|avoid|drop|forbid\w*|cannot|\w+n['’]t)\b", re.IGNORECASE
 )
 _AMENDS = re.compile(
     r"\b(?:actually|instead|no longer|any ?more|changed (?:my|our) minds?|change of (?:plans?|mind)"
-    r"|scratch that|on second thoughts?|from now on|going forward|as of (?:now|today)|new rule|revert"
-    r"|not .{1,40} but|rather than|switch(?:ed|ing)? (?:back )?to|mov(?:e|ed|ing) to|after all|forget"
-    r"|replac\w+|drop(?:ped)? the|overrul\w+|supersed\w+|used to|earlier (?:rule|decision)|now)\b",
-    re.I,
+    r"|scratch that|on second thoughts?|from now on|going forward|as of (?:now|today)|new rule"
+    r"|revert|not .{1,40} but|rather than|switch(?:ed|ing)? (?:back )?to|mov(?:e|ed|ing) to|forget"
+    r"|after all|replac\w+|drop(?:ped)? the|overrul\w+|supersed\w+|used to|now"
+    r"|earlier (?:rule|decision))\b",
+    re.IGNORECASE,
 )
 _INSTEAD = re.compile(
     r"\b(?:instead of|rather than|not|no longer|in place of|replaces?|over)\s+([\w\s'/-]{2,60})",
-    re.I,
+    re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?<![\w.])(\d+(?:[.,]\d+)?)\s*([%$€£]|[A-Za-z]+)?")
 _WORDED = {
-    word: str(number)
-    for number, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-    )
-}
+    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
+    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+}  # fmt: skip
 _UNITS = {"day": "d", "hour": "h", "minute": "min", "second": "s", "sec": "s", "month": "mo",
           "week": "w", "year": "y", "percent": "%", "millisecond": "ms", "retry": "time",
           "attempt": "time", "tries": "time", "retries": "time"}  # fmt: skip
 _OPPOSITES = tuple(
-    tuple(pair.split("/"))
-    for pair in ["before/after", "first/last", "always/never", "include/exclude", "allow/forbid", "allow/reject", "accept/reject", "enable/disable", "sync/async", "synchronous/asynchronous", "up/down", "ascending/descending", "inclusive/exclusive", "required/optional", "mandatory/optional", "public/private", "keep/drop", "keep/delete", "soft/hard", "oldest/newest", "min/max", "minimum/maximum", "lower/upper", "local/remote", "utc/local", "optimistic/pessimistic", "whitelist/blacklist", "allowlist/denylist", "eager/lazy", "on/off", "tabs/spaces", "strict/lenient", "opt-in/opt-out", "merge/rebase", "merge/squash", "rebase/squash", "with/without", "more/less", "earliest/latest"]
+    pair.split("/")
+    for pair in sorted(
+        word_set("""
+        before/after first/last always/never include/exclude allow/forbid allow/reject
+        accept/reject enable/disable sync/async synchronous/asynchronous up/down
+        ascending/descending inclusive/exclusive required/optional mandatory/optional
+        public/private keep/drop keep/delete soft/hard oldest/newest min/max minimum/maximum
+        lower/upper local/remote utc/local optimistic/pessimistic whitelist/blacklist
+        allowlist/denylist eager/lazy on/off tabs/spaces strict/lenient opt-in/opt-out
+        merge/rebase merge/squash rebase/squash with/without more/less earliest/latest
+        """)
+    )
 )
 
 
@@ -164,10 +179,17 @@ def decided(item: MemoryItem) -> str:
 
 
 def subject_of(item: MemoryItem) -> frozenset[str]:
-    """The telling words of a decision, as stems without numbers."""
-    return frozenset(
-        stem for stem in tokens(item.description) if stem not in _STOP and not stem.isdigit()
-    )
+    """The telling words of a decision, as stems without numbers; where it has few of its own, with
+    those of the question."""
+    own = _telling(item.description)
+    if len(own) >= FEW_STEMS:
+        return own
+    asked = (line for line in item.content.splitlines() if line.startswith("In answer to:"))
+    return own | _telling(next(asked, "").removeprefix("In answer to:"))
+
+
+def _telling(text: str) -> frozenset[str]:
+    return frozenset(stem for stem in tokens(text) if stem not in _STOP and not stem[:1].isdigit())
 
 
 def find_conflict(newer: str, older: str) -> str:
@@ -223,7 +245,9 @@ def supersede(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -
         said = {SUPERSEDED_BY: newer_id, "superseded_because": reason}
         store.update(older_id, provenance={**older.provenance, **said})
         store.delete(older_id)
-        _link(store, newer, older)
+        if "graph" not in store.lacks:
+            _link(store, newer, older)
+            forget_in_summary(store, older)
 
 
 def propose(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -> None:
@@ -235,8 +259,6 @@ def propose(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -> 
 
 
 def _link(store: MemoryBackend, newer: MemoryItem, older: MemoryItem) -> None:
-    if "graph" in store.lacks:
-        return
     nodes = [decision_node(store, item) for item in (newer, older)]
     members = [{"node_id": nodes[0], "role": "cause"}, {"node_id": nodes[1], "role": "effect"}]
     store.graph.create_edge("causation", SUPERSEDES, members)

@@ -31,8 +31,9 @@ FILES = 5
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 _PASTED = re.compile(
-    r"^\s*(?:>|[+-]{3}\s|@@|diff --git|at \S+\(|File \"|Traceback|\$ |#\s?include|\d{4}-\d\d-\d\d[T ]"
-    r"|\[?\d\d:\d\d|(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|E)\b[:\s\]]+|\||import |from \w+ import"
+    r"^\s*(?:>|[+-]{3}\s|@@|diff --git|at \S+\(|File \"|Traceback|\$ |#\s?include|\||import "
+    r"|from \w+ import|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:"
+    r"|(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|E)\b[:\s\]]+"
     r"|(?:def|class|fn|func|const|var|return|public|private|SELECT|INSERT|UPDATE)\b.*[{(:;]\s*$)"
 )
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
