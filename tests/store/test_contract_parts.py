@@ -267,6 +267,16 @@ def test_jobs_of_another_tenant_are_not_leased(having):
     assert other.other_projects("jobs") == {"a": 1}
 
 
+def test_a_job_over_which_a_worker_died_holds_up_no_other(having):
+    store = having("queue")
+    with clock.frozen(NOW):
+        deadly = store.queue_session("claude", "s1", {})
+        store.queue_session("claude", "s2", {})
+        assert store.lease_job(lease_s=1).job_no == deadly
+    with clock.frozen(NOW + timedelta(seconds=2)):
+        assert [store.lease_job().session_id for _ in range(2)] == ["s2", "s1"]
+
+
 def test_a_job_is_found_tried_again_and_dropped(having):
     store = having("queue")
     number = store.queue_session("claude", "s1", {"path": "x"})

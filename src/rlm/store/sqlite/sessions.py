@@ -75,7 +75,8 @@ class Sessions(Part):
             return int(next(iter(connection.execute(sql, values)))[0])
 
     def lease_job(self, lease_s: float = 300.0) -> Job | None:
-        """Lease the job that waits longest, or whose lease ran out; None when none is due."""
+        """Lease the job that waits longest, or whose lease ran out; None when none is due. One that
+        was tried before comes after those that were not: what kills its worker holds up nobody."""
         try:
             until = clock.now() + timedelta(seconds=finite(lease_s, "lease_s"))
         except OverflowError as exc:
@@ -85,7 +86,7 @@ class Sessions(Part):
             "UPDATE distill_queue SET state = 'leased', attempts = attempts + 1, fence = fence + 1,"
             " leased_until = ? WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id = ?"
             " AND ((state = 'ready' AND not_before <= ?) OR (state = 'leased' AND"
-            f" leased_until <= ?)) ORDER BY not_before, job_no LIMIT 1) RETURNING {_JOB}"
+            f" leased_until <= ?)) ORDER BY attempts, not_before, job_no LIMIT 1) RETURNING {_JOB}"
         )
         now, ends = clock.now_iso(), admit_time(until.isoformat(), "lease_s")
         with self.db.write() as connection:
