@@ -17,10 +17,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import orjson
 
@@ -229,6 +229,20 @@ class WorkerProcess(Pipe):
             memory=code == -signal.SIGABRT or any(word in said for word in _NO_MEMORY),
             outside=code in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP),
         )
+
+
+@contextmanager
+def program_output(command: Sequence[str], file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """What a program of this machine prints that reads `file`, as a stream; it starts bare, and
+    ends with the block."""
+    with subprocess.Popen(
+        command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}, cwd="/"
+    ) as child:
+        assert child.stdout is not None
+        try:
+            yield child.stdout
+        finally:
+            child.kill()
 
 
 def _prologue() -> str:

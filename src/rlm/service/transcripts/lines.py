@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from rlm.errors import NotFound, StoreError, ValidationError
 from rlm.service.transcripts.session import Session
+from rlm.worker import program_output
 
 LINE_BYTES = 16 << 20
 """A longer line holds a picture or a dump, and is passed over."""
@@ -31,9 +31,7 @@ def open_transcript(path: Path) -> Iterator[IO[bytes]]:
             with path.open("rb") as file:
                 yield file
             return
-        with path.open("rb"):
-            pass
-        with _decompressed(path) as file:
+        with path.open("rb") as packed, _decompressed(path, packed) as file:
             yield file
     except FileNotFoundError as exc:
         raise NotFound(
@@ -44,8 +42,7 @@ def open_transcript(path: Path) -> Iterator[IO[bytes]]:
         raise StoreError(f"the transcript {path} cannot be read: {exc}") from exc
 
 
-@contextmanager
-def _decompressed(path: Path) -> Iterator[IO[bytes]]:
+def _decompressed(path: Path, packed: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
     try:
         zstd: Any = import_module("compression.zstd")
     except ImportError:
@@ -54,16 +51,9 @@ def _decompressed(path: Path) -> Iterator[IO[bytes]]:
             raise ValidationError(
                 f"{path} is compressed with Zstandard: install the program zstd, or use Python 3.14"
             ) from None
-        command = [program, "-dcq", "--", str(path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
-            assert child.stdout is not None
-            try:
-                yield child.stdout
-            finally:
-                child.kill()
-    else:
-        with zstd.open(path, "rb") as file:
-            yield file
+        return program_output([program, "-dcq"], packed)
+    opened: AbstractContextManager[IO[bytes]] = zstd.open(packed, "rb")
+    return opened
 
 
 def read_objects(file: IO[bytes], session: Session) -> Iterator[dict[str, Any]]:
