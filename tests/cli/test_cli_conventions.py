@@ -92,6 +92,11 @@ LINES: dict[str, tuple[str, ...]] = {
     "eval": ("--curriculum", "{lesson}", "--model", "offline", "--arms", "off"),
     "logs show": ("{log}",),
     "logs list": (),
+    "worker": ("--once",),
+    "queue add": ("{chat}",),
+    "queue list": (),
+    "queue retry": ("{job}",),
+    "queue drop": ("{job}",),
     "backup": ("{dir}/copy.db",),
     "doctor": ("--fix",),
     "completion": ("bash",),
@@ -139,6 +144,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
             )
             store.delete(ids[1])
             store.save_artifacts(RunRow(model="m"), Trajectory("What?", final_answer="That."))
+            job = store.queue_session("branch", "b1", {"message": "The lexer works."})
         node = made("graph", "add", "fact", "Water is wet", "--db", db)
         edge = made("graph", "link", "relation", "is", node, "--db", db)
         with clock.frozen(datetime(2025, 1, 1, tzinfo=UTC)):
@@ -153,9 +159,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     log = '{"type":"metadata","query":"q","root_model":"m","max_iterations":1,"context_size":1}\n'
     (folder / "log.jsonl").write_text(log, "utf-8")
     (folder / "boats.ttl").write_text(BOATS, "utf-8")
+    chat = {"role": "user", "message": {"content": [{"type": "text", "text": "Never do that."}]}}
+    (folder / "chat.jsonl").write_text(json.dumps(chat) + "\n", "utf-8")
     (folder / "boats.yaml").write_text(TASKS, "utf-8")
     graph = {"node": node, "edge": edge, "line": str(lines[0]["id"])}
-    return folder, {"id": ids[0], "old": ids[1], "held": ids[2], **graph}
+    return folder, {"id": ids[0], "old": ids[1], "held": ids[2], "job": str(job), **graph}
 
 
 @pytest.fixture
@@ -167,6 +175,7 @@ def filled(db: str, tmp_path: Path, template: tuple[Path, dict[str, str]]) -> di
         "pack": "hand.jsonl",
         "key": "key.pem",
         "log": "log.jsonl",
+        "chat": "chat.jsonl",
         "ttl": "boats.ttl",
     }
     return {

@@ -56,12 +56,14 @@ ROOT = {
     "logs": "rlm.cli.logs",
     "mcp": "rlm.cli.mcp:mcp",
     "token": "rlm.cli.token",
+    "worker": "rlm.cli.worker:worker",
+    "queue": "rlm.cli.worker",
     "eval": "rlm.cli.evaluate:evaluate",
     "backup": "rlm.cli.upkeep:backup",
     "doctor": "rlm.cli.upkeep:doctor",
     "completion": "rlm.cli.completion:completion",
 }
-GROUPS = ("memory", "graph", "ontology", "pack", "logs", "token")
+GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token")
 
 
 @click.group(cls=LazyGroup, homes=ROOT)

@@ -92,6 +92,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "logs list": ("rlm logs list --limit 5",),
     "logs show": ("rlm logs show t-4c0e1f --full",),
+    "worker": ("rlm worker --once", "rlm worker --watch --model offline"),
+    "queue add": (
+        "rlm queue add ~/.claude/projects/-home-me-shop/*.jsonl",
+        "rlm queue add chat.jsonl --agent cursor",
+    ),
+    "queue list": ("rlm queue list --state dead",),
+    "queue retry": ("rlm queue retry 17", "rlm queue retry --dead"),
+    "queue drop": ("rlm queue drop 17",),
     "eval": (
         "rlm eval --curriculum docs/curricula/prov_v1.yaml --html report.html",
         "rlm eval docs/curricula/hard_*_v1.yaml --model openai/MODEL --arms off,trained",
