@@ -105,6 +105,12 @@ class Settings:
     anthropic_api_key: str = _secret(
         "ANTHROPIC_API_KEY", "The key for Anthropic, sent to Anthropic only."
     )
+    promote: str = _setting(
+        "review",
+        "RLM_PROMOTE",
+        "How `rlm memory consolidate` promotes memories to the team and the organisation: `review`"
+        " (proposals wait in `rlm memory review`) or `automatic` (trusted ones at once).",
+    )
     trusted_keys: str = _setting(
         "~/.config/rlm/trusted_keys",
         "RLM_TRUSTED_KEYS",

@@ -414,6 +414,56 @@ def test_other_projects_and_their_counts(having, make_item):
     assert mine.other_projects("trajectories") == {}
 
 
+def test_a_memory_is_moved_to_another_level_and_back_with_all_that_is_known_of_it(
+    having, make_item
+):
+    mine = having("projects", tenant=Tenant("o", "t", "a"))
+    other = having("projects", tenant=Tenant("o", "t", "b"))
+    memory_id = mine.add(make_item(tags=["x"], provenance={"kind": "fact"}))
+    mine.adjust_confidence(memory_id, 0.1, kind="helpful", reason="it was")
+    before, signals = mine.get(memory_id), mine.signals(memory_id)
+    assert mine.get(memory_id, level="project") == before
+    assert mine.get(memory_id, level="team") is None
+    for level in ("team", "org", "team"):
+        moved = mine.set_level(memory_id, level)
+        assert moved == mine.get(memory_id) == other.get(memory_id, level=level)
+        assert (moved.level, moved.project) == (level, "")
+        assert moved.team == ("t" if level == "team" else "")
+        assert other.signals(memory_id) == signals
+        assert [hit.item.memory_id for hit in other.retrieve("class label")] == [memory_id]
+    assert mine.set_level(memory_id, "project") == before == mine.get(memory_id)
+    assert other.get(memory_id) is None and other.retrieve("class label") == []
+    assert mine.signals(memory_id) == signals
+    assert [hit.item.memory_id for hit in mine.retrieve("class label")] == [memory_id]
+    assert all(check.ok for check in mine.check())
+
+
+def test_a_level_takes_no_memory_that_it_has(having, make_item):
+    mine = having("projects", tenant=Tenant("o", "t", "a"))
+    shared = mine.add(make_item(level="team"))
+    own = mine.add(make_item())
+    assert own == shared and mine.get(own).level == "project"
+    with pytest.raises(ValidationError, match=f"the level team has the memory {own} already"):
+        mine.set_level(own, "team")
+    assert (mine.get(own).level, mine.get(own, level="team").level) == ("project", "team")
+    for call in (lambda: mine.set_level(own, "world"), lambda: mine.get(own, level="../x")):
+        with pytest.raises(ValidationError, match="level"):
+            call()
+    with pytest.raises(NotFound):
+        having("projects", tenant=Tenant("o", "u", "a")).set_level(own, "team")
+
+
+def test_the_projects_that_hold_the_same_are_counted(having, make_item):
+    ids = {}
+    for project in ("a", "b", "c"):
+        store = having("projects", tenant=Tenant("o", "t", project))
+        ids[project] = store.add(make_item())
+        store.add(make_item("Of the team", level="team"))
+    [memory_id] = set(ids.values())
+    assert store.held_elsewhere([memory_id, memory_id, "nobody"]) == {memory_id: 2}
+    assert having("projects", tenant=Tenant("o", "t", "new")).held_elsewhere([memory_id]) == {}
+
+
 def test_a_project_with_a_new_name_keeps_what_it_knew(having, make_item):
     old = having("projects", tenant=Tenant("o", "t", "old"))
     kept = old.add(make_item(level="project"))

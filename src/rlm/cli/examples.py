@@ -41,7 +41,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "memory review": (
         "rlm memory review",
         "rlm memory review --approve 3f2a91c0 --reject 77b0de12",
+        "rlm memory review --accept 3f2a91c0",
     ),
+    "memory undo": ("rlm memory undo 17",),
     "memory insights": ("rlm memory insights --limit 5",),
     "memory train": ("rlm memory train --curriculum docs/curricula/prov_v1.yaml",),
     "graph add": ('rlm graph add fact "Water boils at 100 °C at sea level" --confidence 0.9',),

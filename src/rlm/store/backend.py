@@ -64,8 +64,9 @@ class ItemStore(Protocol):
         """The best `k` memories for a task, or as many as match, best first: of these levels, and
         of these kinds, or of any. Without `count_access` it is no use of them."""
 
-    def get(self, memory_id: str) -> MemoryItem | None:
-        """One memory, archived or not; None when this tenant has no such id."""
+    def get(self, memory_id: str, *, level: str | None = None) -> MemoryItem | None:
+        """One memory, archived or not; None when this tenant has no such id. The nearest, or that
+        of one level."""
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
         """Ids of memories (`memory`), nodes (`node`) or edges (`edge`) that begin so, in order."""
@@ -88,6 +89,10 @@ class ItemStore(Protocol):
 
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
         """Change fields of one memory. New words give it a new id."""
+
+    def set_level(self, memory_id: str, level: str) -> MemoryItem:
+        """Move a memory to another level of this tenant, with its signals. ValidationError where
+        that level has it already, archived or not."""
 
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
         """Take a memory out of quarantine, and note who said so."""
@@ -265,6 +270,12 @@ class ProjectStore(Protocol):
     def other_projects(self, what: str = "memories") -> dict[str, int]:
         """How many `memories`, `trajectories` or `jobs` that wait the other projects have; the most
         first."""
+
+    def held_elsewhere(self, memory_ids: Sequence[str]) -> dict[str, int]:
+        """How many other projects of the team hold these very memories, of those that this project
+        holds itself: the same words for the same scope, live, not from a pack. Only a count leaves
+        the other projects; what is only like it is not counted, because a count of likenesses would
+        let one feel one's way to texts that one may not read."""
 
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
         """Take over a project's former name, while the new one holds nothing."""
