@@ -51,6 +51,7 @@ ROOT = {
     "pack": "rlm.cli.pack",
     "logs": "rlm.cli.logs",
     "eval": "rlm.cli.evaluate:evaluate",
+    "setup": "rlm.cli.setup:setup",
     "backup": "rlm.cli.upkeep:backup",
     "doctor": "rlm.cli.upkeep:doctor",
     "completion": "rlm.cli.completion:completion",

@@ -92,6 +92,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "rlm eval docs/curricula/hard_*_v1.yaml --model openai/MODEL --arms off,trained",
         "rlm eval docs/curricula/prov_v1.yaml --arms off,on --trials 3",
     ),
+    "setup": ("rlm setup claude --dry-run", "rlm setup codex --check", "rlm setup cursor --remove"),
     "backup": ("rlm backup memory-backup.db",),
     "doctor": ("rlm doctor", "rlm doctor --fix --db memory.db"),
     "completion": ('eval "$(rlm completion bash)"',),
