@@ -129,15 +129,15 @@ def _without_ours(file: SettingsFile, text: str, backup: _Backup) -> str:
         return jsonc.cut(text, file.server_path, was_there) if ours else text
     while path := next(_our_hooks(jsonc.parse(text)), None):
         text = jsonc.cut(text, path, was_there)
-    if backup.known and not was_there(("version",)) and jsonc.parse(text).value == {"version": 1}:
-        text = jsonc.cut(text, ("version",), was_there)
+    unused = backup.root is not None or not _events(jsonc.parse(text))
+    if backup.known and unused and not was_there(("version",)):
+        text = jsonc.cut(text, ("version",), was_there)  # Cursor's, without which it reads no hooks
     return text
 
 
 def _our_hooks(root: jsonc.Node) -> Iterator[jsonc.Path]:
     """Where our handlers stand: `hooks.EVENT[n]`, or `hooks.EVENT[n].hooks[m]`."""
-    hooks = jsonc.find(root, ("hooks",))
-    for event in hooks.items if hooks and hooks.kind == "object" else ():
+    for event in _events(root):
         for place, group in enumerate(event.node.items):
             if is_our_hook(group.node.value):
                 yield ("hooks", event.key, place)
@@ -145,6 +145,11 @@ def _our_hooks(root: jsonc.Node) -> Iterator[jsonc.Path]:
             for number, handler in enumerate(inner.items if inner else ()):
                 if is_our_hook(handler.node.value):
                     yield ("hooks", event.key, place, "hooks", number)
+
+
+def _events(root: jsonc.Node) -> list[jsonc.Item]:
+    hooks = jsonc.find(root, ("hooks",))
+    return hooks.items if hooks and hooks.kind == "object" else []
 
 
 def _is_installed(file: SettingsFile, text: str) -> bool:

@@ -15,12 +15,13 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 _BLANK = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\r\n]*|/\*.*?\*/)*", re.S)
 _COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.S)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_SCALAR = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
+_SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
 INDENT = "  "
 
 Path = tuple[str | int, ...]
@@ -44,13 +45,13 @@ class Item:
 
 @dataclass(slots=True)
 class Node:
-    """A value and where it stands. Of scalars `value` is the value."""
+    """A value and where it stands. `scalar` is the text of one that holds nothing."""
 
     start: int
     end: int
     kind: str
     items: list[Item] = field(default_factory=list)
-    scalar: Any = None
+    scalar: str = ""
 
     def get(self, key: str | int) -> Item | None:
         """The item of this key, or at this place; of a key that occurs twice the last."""
@@ -60,11 +61,14 @@ class Node:
     def value(self) -> Any:
         if self.kind == "object":
             return {item.key: item.node.value for item in self.items}
-        return [item.node.value for item in self.items] if self.kind == "array" else self.scalar
+        if self.kind == "array":
+            return [item.node.value for item in self.items]
+        return json.loads(self.scalar)
 
 
+@lru_cache(maxsize=2)
 def parse(text: str) -> Node:
-    """The one value of a text. NotJSON for anything else."""
+    """The one value of a text, to be read only. NotJSON for anything else."""
     try:
         node, end = _value(text, _skip(text, 0))
     except RecursionError:
@@ -136,10 +140,7 @@ def _value(text: str, at: int) -> tuple[Node, int]:
     found = (_STRING if opening == '"' else _SCALAR).match(text, at)
     if not found:
         raise _wrong(text, at, "a value is missing" if opening else "it ends too soon")
-    try:
-        return Node(at, found.end(), "scalar", scalar=json.loads(found[0])), found.end()
-    except ValueError:
-        raise _wrong(text, at, f"{found[0][:40]} is no value") from None
+    return Node(at, found.end(), "scalar", scalar=found[0]), found.end()
 
 
 def _items(text: str, node: Node) -> int:
@@ -149,8 +150,8 @@ def _items(text: str, node: Node) -> int:
     while text[at : at + 1] != closing:
         if node.items and node.items[-1].comma is None:
             raise _wrong(text, at, f"a comma or {closing} is missing")
-        start, key = at, len(node.items)
-        name: str | int = key
+        start = at
+        name: str | int = len(node.items)
         if closing == "}":
             found = _STRING.match(text, at)
             colon = _skip(text, found.end()) if found else at
@@ -205,9 +206,8 @@ def render(value: Any, newline: str, indent: str, unit: str) -> str:
 
 
 def unit_of(text: str) -> str:
-    """What the file is indented with."""
-    found = re.search(r"[{\[][ \t]*\r?\n([ \t]+)\S", text)
-    return found[1] if found else INDENT
+    """What the file is indented with: the smallest indentation of any of its lines."""
+    return min(re.findall(r'(?m)^([ \t]+)(?=["{}\[\]])', text), key=len, default=INDENT)
 
 
 def _indent(text: str, node: Node) -> str:
