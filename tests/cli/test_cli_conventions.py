@@ -88,6 +88,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "eval": ("--curriculum", "{lesson}", "--model", "offline", "--arms", "off"),
     "logs show": ("{log}",),
     "logs list": (),
+    "setup": ("claude", "--scope", "project", "--dry-run"),
     "backup": ("{dir}/copy.db",),
     "doctor": ("--fix",),
     "completion": ("bash",),

@@ -40,44 +40,38 @@ def test_what_the_start_told_is_not_told_again(filled: Place) -> None:
     assert "Retries stop" in filled.hook("session-start", source="compact").text
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "What is the weather like in Lisbon tomorrow?",
-        "thanks, that is it",
-        "please go on",
-        "ok",
-        "",
-        "   ",
-        "Rename the function compute_total to sum_rows in billing.py and update its callers.",
-    ],
+NOTHING_FITS = (
+    "What is the weather like in Lisbon tomorrow?",
+    "thanks, that is it",
+    "please go on",
+    "",
+    "Rename the function compute_total to sum_rows in billing.py and update its callers.",
+    "Run it in section B.",
 )
-def test_nothing_is_said_where_nothing_fits(filled: Place, prompt: str) -> None:
-    assert filled.hook("prompt", prompt=prompt).text == ""
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"source": "sdk"},
-        {"source": "schedule_wakeup"},
-        {"agent_id": "a1", "agent_type": "Explore"},
-        {"prompt": f"/review {ASK}"},
-        {"prompt": f"<task-notification>{ASK}</task-notification>"},
-        {"prompt": f"<command-name>/x</command-name> {ASK}"},
-        {"prompt": None},
-        {"prompt": ["list"]},
-    ],
-    ids=str,
+def test_nothing_is_said_where_nothing_fits(filled: Place) -> None:
+    assert [filled.hook("prompt", prompt=prompt).text for prompt in NOTHING_FITS] == [""] * 6
+
+
+NO_PERSON = (
+    {"source": "sdk"},
+    {"source": "schedule_wakeup"},
+    {"agent_id": "a1", "agent_type": "Explore"},
+    {"prompt": f"/review {ASK}"},
+    {"prompt": f"<task-notification>{ASK}</task-notification>"},
+    {"prompt": f"<command-name>/x</command-name> {ASK}"},
+    {"prompt": None},
+    {"prompt": ["list"]},
 )
-def test_a_prompt_that_is_not_a_persons_gets_nothing(
-    filled: Place, data: dict[str, object]
-) -> None:
-    assert filled.hook("prompt", {"prompt": ASK, **data}).text == ""
+
+
+def test_a_prompt_that_is_not_a_persons_gets_nothing(filled: Place) -> None:
+    for data in NO_PERSON:
+        assert filled.hook("prompt", {"prompt": ASK, **data}).text == "", data
     assert filled.hook("prompt", {"prompt": ASK, "source": "user"}).text != ""
-    assert (
-        filled.hook("prompt", {"prompt": f"/var/log is full. {ASK}", "session_id": "s9"}).text != ""
-    )
+    path = {"prompt": f"/var/log is full. {ASK}", "session_id": "s9"}
+    assert filled.hook("prompt", path).text != ""
 
 
 def test_it_can_be_switched_off(filled: Place) -> None:
@@ -104,14 +98,14 @@ def test_it_sees_its_own_project_team_and_organisation_and_nothing_else(place: P
     (place.work / ".git" / "config").write_text(config, "utf-8")
     place.env |= {"RLM_ORG": "acme", "RLM_TEAM": "red"}
     mine = Tenant("acme", "red", "acme/boats")
-    place.add(decision("Mine", "Hulls are painted blue."), tenant=mine)
-    place.add(decision("Of the team", "Hulls are painted twice.", level="team"), tenant=mine)
-    place.add(decision("Of the org", "Hulls are painted outside.", level="org"), tenant=mine)
+    place.add(decision("Mine", "Hulls are painted blue in May."), tenant=mine)
+    place.add(decision("Of the team", "Sails are washed twice.", level="team"), tenant=mine)
+    place.add(decision("Of the org", "Ropes are kept outside.", level="org"), tenant=mine)
     foreign = [Tenant("acme", "red", "other"), Tenant("acme", "blue", "acme/boats"), Tenant("x", "red", "acme/boats")]  # fmt: skip
     for number, tenant in enumerate(foreign):
         place.add(decision(f"Foreign {number}", "Hulls are painted red."), tenant=tenant)
     told = place.hook("session-start").text
-    asked = place.hook("prompt", prompt="Which paint for hulls painted red?", session_id="s2").text
+    asked = place.hook("prompt", prompt="When are hulls painted red?", session_id="s2").text
     assert all(title in told for title in ("Mine", "Of the team", "Of the org"))
     assert "Foreign" not in told + asked and asked != ""
 

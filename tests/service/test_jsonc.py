@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlm.service.hosts import jsonc
@@ -52,6 +52,7 @@ def settings_text(draw: st.DrawFn) -> str:
     return f"{draw(gaps)}{{{body}{draw(gaps)}}}{draw(gaps)}"
 
 
+@settings(max_examples=60)
 @given(settings_text())
 def test_what_is_put_in_can_be_taken_out_byte_for_byte(text: str) -> None:
     before = jsonc.parse(text)
@@ -68,6 +69,7 @@ def test_what_is_put_in_can_be_taken_out_byte_for_byte(text: str) -> None:
     assert jsonc.cut(after, ("hooks", "Stop", place), was_there) == text
 
 
+@settings(max_examples=60)
 @given(settings_text(), st.booleans())
 def test_so_it_is_when_others_have_added_something_behind_it(text: str, member: bool) -> None:
     """Whoever adds with our own tool gets the same file with us and without us."""

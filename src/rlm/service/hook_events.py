@@ -14,6 +14,7 @@ import os
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -269,16 +270,17 @@ def _replace(target: Path, data: bytes, *, sync: bool) -> None:
 
 
 def log(line: str) -> None:
-    """Add a line to the log of hooks, which starts anew when it is long."""
+    """Add a line to the log of hooks, which starts anew when it is long; if it can be written."""
     try:
         folder = config.load().cache_dir
     except ConfigError:
         folder = config.Settings().cache_dir
     path = log_path(folder)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = not path.exists() or path.stat().st_size > LOG_BYTES
-    with path.open("w" if fresh else "a", encoding="utf-8", errors="replace") as file:
-        file.write(f"{clock.now_iso()} {' '.join(line.split())[:300]}\n")
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh = not path.exists() or path.stat().st_size > LOG_BYTES
+        with path.open("w" if fresh else "a", encoding="utf-8", errors="replace") as file:
+            file.write(f"{clock.now_iso()} {' '.join(line.split())[:300]}\n")
 
 
 def log_path(cache_dir: str) -> Path:

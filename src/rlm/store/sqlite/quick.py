@@ -37,9 +37,10 @@ COUNTED = 500
 RARE, RARE_ROWS = 6, 4_000
 """So many of the rarest words find candidates, and no more rows than these are scored for them."""
 READ = 32
-LEAST_LIKE, LIKE_BY_DOUBLING, LIKE_ROWS = 0.09, 0.018, 64
-"""A memory that is less like the prompt is not shown; the floor rises from 0.09 to 0.2 with the
-number of memories, as in `rlm.agent.recall`."""
+LEAST_LIKE, LIKE_BY_DOUBLING, LIKE_ROWS, SHARED = 0.05, 0.014, 32, 2
+"""A memory is shown if it is so much like the prompt and shares two words with it, or one that is
+like an id. The more memories there are, the more a rare word weighs: the floor rises with each
+doubling from 0.05 to 0.12 at 32 memories (docs/experiments.md)."""
 NEWEST, SUREST = 200, 100
 BUSY_MS = 20
 
@@ -100,10 +101,9 @@ def recall_by_words(
     if not rare:
         return []
     plan = fusion.plan(query, holding, documents)
-    floor = LEAST_LIKE + LIKE_BY_DOUBLING * log2(max(1, min(documents, LIKE_ROWS)))
     rows = _read(connection, spaces, _by_words(connection, spaces, query, rare))
-    scored = _score(rows, plan, floor)
-    return [row for row in scored if row.memory_id not in skip]
+    floor = LEAST_LIKE + LIKE_BY_DOUBLING * log2(max(1, min(documents, LIKE_ROWS)))
+    return [row for row in _score(rows, query, plan, floor) if row.memory_id not in skip]
 
 
 def newest_and_surest(connection: apsw.Connection, spaces: Sequence[int]) -> list[Row]:
@@ -202,16 +202,17 @@ def _read(connection: apsw.Connection, spaces: Sequence[int], numbers: Sequence[
     return found
 
 
-def _score(rows: Sequence[Row], plan: fusion.QueryWeights, floor: float) -> list[Row]:
-    """Those above the floor, best first; of one memory on two levels the nearest."""
+def _score(rows: Sequence[Row], query: Query, plan: fusion.QueryWeights, floor: float) -> list[Row]:
+    """Those that are enough like the query, best first; of one memory on two levels the nearest."""
     mean = sum(sum(map(len, row.words)) for row in rows) / max(1, len(rows)) or 1.0
-    now = clock.now()
-    terms = frozenset(plan.weights)
+    now, terms = clock.now(), frozenset(query.terms)
+    telling = {term for term in terms if fusion.factor(query, term) > 1.0}
     best: dict[str, tuple[float, Row]] = {}
     for row in rows:
         counts, chars = bm25.weigh(row.words, WEIGHTS, terms)
         like = fusion.lexical(counts, chars / mean, plan) / fusion.SCALE
         score = like * rank.factor(row.confidence, row.last_used, row.level, now)
-        if like >= floor and score > best.get(row.memory_id, (0.0,))[0]:
+        shares = len(counts) >= SHARED or not telling.isdisjoint(counts)
+        if shares and like >= floor and score > best.get(row.memory_id, (0.0,))[0]:
             best[row.memory_id] = (score, row)
     return [row for _, row in sorted(best.values(), key=lambda pair: -pair[0])]
