@@ -87,13 +87,8 @@ class Place:
         given = (
             data if isinstance(data, bytes) else json.dumps(self.given(host, data, more)).encode()
         )
-        script = rlm.hook.__file__
-        argv = [sys.executable, "-I", "-S", script, host, event]
-        if patient:
-            code = f"import runpy, sys, time; sys.argv = {argv[3:]!r}; rest = time.sleep; "
-            code += "time.sleep = lambda s: rest(30); "
-            code += f"runpy.run_path({script!r}, run_name='__main__')"
-            argv = [sys.executable, "-I", "-S", "-c", code]
+        argv = [sys.executable, "-I", "-S", rlm.hook.__file__, host, event]
+        argv += [rlm.hook.NO_DEADLINE] if patient else []
         started = time.perf_counter()
         done = subprocess.run(
             argv, input=given, env=self.env, cwd=self.work, capture_output=True, timeout=60

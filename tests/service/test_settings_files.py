@@ -143,11 +143,10 @@ def wanted(file: SettingsFile) -> set[str]:
     )
 
 
-@pytest.mark.parametrize(("host", "scope"), WHERE)
-def test_what_a_person_edits_meanwhile_stays_and_ours_goes(
-    folder: Path, host: str, scope: str
-) -> None:
+@pytest.mark.parametrize("host", HOSTS)
+def test_what_a_person_edits_meanwhile_stays_and_ours_goes(folder: Path, host: str) -> None:
     """The same edit with us and without us gives the same file in the end."""
+    scope = "user"
     for file in settings_files(host, scope, folder):
         for name, data in shapes(file).items():
             if data is None or not data.strip():

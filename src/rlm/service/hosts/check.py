@@ -65,8 +65,9 @@ def _run_hook(host: str, event: str, handler: dict[str, Any], folder: Path) -> s
         given = {"session_id": "rlm-setup-check", "cwd": str(folder), "hook_event_name": event,
                  "prompt": "Which tests are there?", "transcript_path": None}  # fmt: skip
         try:
+            argv = _argv(handler, " --no-deadline")
             code, out, err = exchange(
-                _argv(handler), json.dumps(given).encode(), timeout_s=HOOK_S, env=env, cwd=folder
+                argv, json.dumps(given).encode(), timeout_s=HOOK_S, env=env, cwd=folder
             )
         except OSError as exc:
             return f"cannot be started: {exc.filename}: {exc.strerror}"
@@ -121,13 +122,13 @@ def _check_server(file: SettingsFile, folder: Path, scope: str) -> Check:
     return Check(name, True, f"answers: {server.get('name')} {server.get('version')}")
 
 
-def _argv(entry: dict[str, Any]) -> Sequence[str]:
-    """As the host starts it: without a shell where it has arguments."""
+def _argv(entry: dict[str, Any], more: str = "") -> Sequence[str]:
+    """As the host starts it, without a shell where it has arguments; `more` is added."""
     if isinstance(entry.get("args"), list):
-        return [entry["command"], *entry["args"]]
+        return [entry["command"], *entry["args"], *more.split()]
     if sys.platform == "win32":
-        return shlex.split(entry["command"], posix=False)
-    return ["sh", "-c", entry["command"]]
+        return shlex.split(entry["command"] + more, posix=False)
+    return ["sh", "-c", entry["command"] + more]
 
 
 def _last(said: bytes) -> str:
