@@ -53,6 +53,10 @@ LINES: dict[str, tuple[str, ...]] = {
     "memory consolidate": ("--dry-run",),
     "memory train": ("--curriculum", "{lesson}", "--model", "offline"),
     "memory insights": (),
+    "memory feedback": ("{id}", "--helpful"),
+    "memory why": ("{id}",),
+    "memory stability": (),
+    "memory decay": (),
     "graph add": ("fact", "Snow is white"),
     "graph link": ("relation", "self", "{node}:subject"),
     "graph show": ("{node}",),
@@ -193,6 +197,7 @@ NO_MEMORY = (
     "memory stats",
     "memory train",
     "memory insights",
+    "memory stability",
 )
 """Commands about memories that do not name one."""
 NO_NODE = ("graph copy",)

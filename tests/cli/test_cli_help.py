@@ -110,7 +110,7 @@ def test_a_word_like_no_other_gets_no_hint(rlm: Run) -> None:
 
 COMPLETIONS = [
     ("rlm me", ["memory"]),
-    ("rlm memory s", ["search", "show", "stats"]),
+    ("rlm memory s", ["search", "show", "stability", "stats"]),
     ("rlm memory list --ou", ["--outcome"]),
     ("rlm memory list --outcome f", ["failure"]),
     ("rlm pack import core", ["core_v1"]),

@@ -177,8 +177,9 @@ def test_cursor_does_not_say_where_its_transcript_is(filled: Place) -> None:
     path.touch()
     filled.hook("stop", host="cursor")
     filled.hook("stop", host="cursor", conversation_id="../../x")
+    filled.hook("stop", transcript_path=None)
     found = {each["session_id"]: each["transcript_path"] for each in filled.spooled()}
-    assert found == {"c1": str(path), "../../x": None}
+    assert found == {"c1": str(path)}
 
 
 def test_a_state_file_that_is_damaged_is_none(filled: Place) -> None:

@@ -286,6 +286,26 @@ def test_branches_have_budgets_and_an_end(having):
     assert store.branches("s2") == [] and store.get_branch("nobody") is None
 
 
+def test_an_open_branch_expires(having):
+    store, now = having("branches"), datetime(2026, 5, 1, tzinfo=UTC)
+    with clock.frozen(now):
+        made = store.open_branch("s1", "x", 10, timeout_s=2)
+        forever = store.open_branch("s1", "y", 10)
+    with clock.frozen(now + timedelta(seconds=2)):
+        assert store.get_branch(made.branch_id).state == "expired"
+        assert [each.state for each in store.branches("s1")].count("expired") == 1
+        for late in (
+            lambda: store.spend_branch(made.branch_id, 1),
+            lambda: store.end_branch(made.branch_id, "returned"),
+            lambda: store.open_branch("s1", "z", 10, made.branch_id),
+        ):
+            with pytest.raises(NotFound, match="it is expired"):
+                late()
+        assert store.end_branch(forever.branch_id, "returned").ended_at.startswith("2026-05-01")
+    with pytest.raises(ValidationError, match="timeout_s is 1e\\+300"):
+        store.open_branch("s1", "x", 10, timeout_s=1e300)
+
+
 def test_a_branch_needs_a_parent_of_its_own_session(having):
     store = having("branches")
     root = store.open_branch("s1", "x", 10)

@@ -11,7 +11,9 @@ from rlm.cli.session import Session
 MEMORY = {
     "add": "rlm.cli.memory_write:add",
     "consolidate": "rlm.cli.memory_write:consolidate",
+    "decay": "rlm.cli.memory_signals:decay",
     "edit": "rlm.cli.memory_write:edit",
+    "feedback": "rlm.cli.memory_signals:feedback",
     "import": "rlm.cli.memory_import:import_",
     "insights": "rlm.cli.insights:insights",
     "list": "rlm.cli.memory_read:list_memories",
@@ -20,8 +22,10 @@ MEMORY = {
     "rm": "rlm.cli.memory_write:remove",
     "search": "rlm.cli.memory_read:search",
     "show": "rlm.cli.memory_read:show",
+    "stability": "rlm.cli.memory_signals:stability",
     "stats": "rlm.cli.memory_read:stats",
     "train": "rlm.cli.train:train",
+    "why": "rlm.cli.memory_why:why",
 }
 memory = LazyGroup("memory", help="Add, find and change memories.", homes=MEMORY)
 GRAPH = {
@@ -64,10 +68,9 @@ GROUPS = ("memory", "graph", "ontology", "pack", "logs")
 @click.version_option(__version__, message="rlm %(version)s")
 @click.pass_context
 def app(context: click.Context, db: str | None, json: bool) -> None:
-    """An agent that learns how, from questions over ontologies and long texts.
-
-    Start with `rlm run QUESTION --ontology FILE`, or --context FILE. Exit codes: 0 done, 1 nothing
-    found or a check failed, 2 bad input.
+    """An agent that learns how, from questions over ontologies and long texts. Start with `rlm run
+    QUESTION --ontology FILE`, or --context FILE. Exit codes: 0 done, 1 nothing found or a check
+    failed, 2 bad input.
     """
     context.obj = Session(db=db, json=json)
 

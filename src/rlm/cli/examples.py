@@ -14,11 +14,16 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "memory add": (
         'rlm memory add --title "Upload big files in parts" --content "1. Split. 2. Send each."',
         'rlm memory add --title "Release steps" --file release.md --tag release --level team',
+        'rlm memory add --kind decision --title "Merge first" --content "Merge, then cut off."',
     ),
     "memory search": (
         'rlm memory search "sending a large attachment times out"',
         'rlm memory search "find the subclasses of a class" -k 3 --explain',
     ),
+    "memory why": ("rlm memory why 3f2a91c0", 'rlm memory why "uploads time out"'),
+    "memory feedback": ("rlm memory feedback 3f2a91c0 --helpful",),
+    "memory stability": ("rlm memory stability",),
+    "memory decay": ("rlm memory decay",),
     "memory list": (
         "rlm memory list --outcome failure --limit 10",
         "rlm memory list --pack core_v1 --json",
@@ -92,7 +97,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "rlm eval docs/curricula/hard_*_v1.yaml --model openai/MODEL --arms off,trained",
         "rlm eval docs/curricula/prov_v1.yaml --arms off,on --trials 3",
     ),
-    "setup": ("rlm setup claude --dry-run", "rlm setup codex --check", "rlm setup cursor --remove"),
+    "setup": ("rlm setup claude --dry-run", "rlm setup codex", "rlm setup cursor --remove"),
     "backup": ("rlm backup memory-backup.db",),
     "doctor": ("rlm doctor", "rlm doctor --fix --db memory.db"),
     "completion": ('eval "$(rlm completion bash)"',),

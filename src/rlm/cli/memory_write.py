@@ -14,6 +14,7 @@ from rlm.cli.output import number_of, print_json, print_text, progress
 from rlm.cli.session import Session
 from rlm.cli.text import read_text
 from rlm.errors import RLMError, ValidationError
+from rlm.service.memory import STORED_KINDS
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, MemoryItem, Scope
 
 if TYPE_CHECKING:
@@ -53,10 +54,18 @@ REDACTED = re.compile(r"\[redacted:([\w-]+)\]")
 @with_options(FIELDS)
 @words("--source", SOURCE_TYPES, "Where it comes from [human].", default="human")
 @words("--level", LEVELS, "Who sees it [project].", default="project")
+@words("--kind", STORED_KINDS, "What it is [procedure].", default=STORED_KINDS[0])
 def add(
-    session: Session, title: str | None, content: str | None, file: str | None, **fields: Any
+    session: Session,
+    title: str | None,
+    content: str | None,
+    file: str | None,
+    kind: str,
+    **fields: Any,
 ) -> None:
     """Remember something. Prints its id; the same memory twice is one memory."""
+    from rlm.service.manager import MemoryManager
+
     if not title:
         raise ValidationError("a memory needs a title: --title 'up to ten words'", field="title")
     text = read_text(content, file)
@@ -70,7 +79,7 @@ def add(
     item = MemoryItem(title=title, content=text, source_type=source, scope=scope, **fields)
     with session.store() as store:
         before = _find_same(store, item)
-        memory_id = store.add(item)
+        memory_id = MemoryManager(store, person=True).record_item(item, kind).id
         stored = store.get(memory_id)
     status = "added" if before is None else "restored" if before.archived_at else "existed"
     redacted = [] if stored is None else sorted(_redactions(stored) - _redactions(item))

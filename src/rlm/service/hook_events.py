@@ -222,13 +222,17 @@ def _leave_spool_file(
     folder: Path,
     state: SessionState,
 ) -> None:
-    """One file for the worker, in place of an earlier one of this session."""
+    """One file for the worker, in place of an earlier one of this session. A session of which there
+    is no transcript has nothing to learn from."""
     session = str(data.get("session_id") or data.get("conversation_id"))
+    transcript = data.get("transcript_path") or _cursor_transcript(host, session)
+    if not isinstance(transcript, str):
+        return
     spool = Path(settings.spool).expanduser()
     document = {
         "agent": host,
         "session_id": session,
-        "transcript_path": data.get("transcript_path") or _cursor_transcript(host, session),
+        "transcript_path": transcript,
         "cwd": str(folder),
         "time": clock.now_iso(),
         "event": event,

@@ -19,6 +19,7 @@ from rlm.retrieval.embed import Embedder
 from rlm.store.graph import GraphStore
 from rlm.store.learning import LearningRow
 from rlm.store.types import (
+    LEVELS,
     Branch,
     Check,
     Hit,
@@ -54,11 +55,13 @@ class ItemStore(Protocol):
         *,
         scope: Scope | None = None,
         outcome: str | None = None,
+        levels: Sequence[str] = LEVELS,
+        kinds: Sequence[str] = (),
         explain: bool = False,
         count_access: bool = True,
     ) -> list[Hit]:
-        """The best `k` memories for a task, or as many as match, best first. Without
-        `count_access` it is no use of them."""
+        """The best `k` memories for a task, or as many as match, best first: of these levels, and
+        of these kinds, or of any. Without `count_access` it is no use of them."""
 
     def get(self, memory_id: str) -> MemoryItem | None:
         """One memory, archived or not; None when this tenant has no such id."""
@@ -192,9 +195,16 @@ class BranchStore(Protocol):
     """Branches of sessions (context folding)."""
 
     def open_branch(
-        self, session_id: str, description: str, budget_tokens: int, parent_id: str | None = None
+        self,
+        session_id: str,
+        description: str,
+        budget_tokens: int,
+        parent_id: str | None = None,
+        *,
+        timeout_s: float | None = None,
     ) -> Branch:
-        """Begin a branch of a session, below a parent or at its root."""
+        """Begin a branch of a session, below a parent or at its root. One that is open for longer
+        than its time is expired."""
 
     def get_branch(self, branch_id: str) -> Branch | None:
         """One branch; None when this tenant has no such id."""
@@ -252,6 +262,8 @@ class MemoryBackend(
     """One tenant's store."""
 
     tenant: Tenant
+    origin: str
+    """Where what is written comes from, unless it says so itself."""
     embedder: Embedder | None
     lacks: frozenset[str]
     """Which of `PARTS` this backend does not have."""

@@ -153,6 +153,7 @@ class GraphStore(Protocol):
         limit: int = 10,
         *,
         type: str | None = None,
+        subtype: str | None = None,
         tier: str | None = None,
         min_confidence: float | None = None,
         explain: bool = False,

@@ -438,3 +438,4 @@ class Branch:
     result: str | None
     created_at: str
     ended_at: str | None
+    """When it ended; of an open one, when it expires."""

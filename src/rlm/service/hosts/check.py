@@ -63,7 +63,7 @@ def _run_hook(host: str, event: str, handler: dict[str, Any], folder: Path) -> s
     with tempfile.TemporaryDirectory() as apart:
         env = config.child_environment(RLM_SPOOL=f"{apart}/spool", RLM_CACHE_DIR=f"{apart}/cache")
         given = {"session_id": "rlm-setup-check", "cwd": str(folder), "hook_event_name": event,
-                 "prompt": "Which tests are there?", "transcript_path": None}  # fmt: skip
+                 "prompt": "Which tests are there?", "transcript_path": f"{apart}/none.jsonl"}  # fmt: skip
         try:
             argv = _argv(handler, " --no-deadline")
             code, out, err = exchange(

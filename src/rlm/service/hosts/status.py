@@ -41,7 +41,8 @@ def queue_status(store: MemoryBackend) -> dict[str, Any]:
     ended = [job.finished_at for job in jobs if job.state == "done" and job.finished_at]
     unknown: Counter[str] = Counter()
     for job in jobs:
-        kinds = job.payload.get("unknown")
+        result = job.payload.get("result")
+        kinds = (result if isinstance(result, dict) else job.payload).get("unknown")
         unknown.update(kinds if isinstance(kinds, dict) else {})
     return {
         **{state: counts[state] for state in JOB_STATES},

@@ -155,18 +155,23 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         *,
         scope: Scope | None = None,
         outcome: str | None = None,
+        levels: Sequence[str] = LEVELS,
+        kinds: Sequence[str] = (),
         explain: bool = False,
         count_access: bool = True,
     ) -> list[Hit]:
         gate.check_retrieve(task, outcome, k)
 
         def admits(document: Document) -> bool:
+            if kinds and rows.from_row(document.row).kind not in kinds:
+                return False
             return scope is None or rows.scope_of(document.row).admits(scope)
 
         where, values = ("", ()) if outcome is None else ("AND outcome = ?", (outcome,))
         hits: list[Hit] = []
         with self.db.read() as connection:
-            source = self.index.candidates(connection, self.spaces.visible(), where, values)
+            spaces = self.spaces.visible(levels)
+            source = self.index.candidates(connection, spaces, where, values)
             found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
             for each in found.hits:
                 why = found.explain(each) if explain else None
