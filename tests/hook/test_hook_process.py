@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
 
 import apsw
@@ -233,10 +234,10 @@ def test_at_100_000_memories_it_takes_150_ms_at_most(place: Place) -> None:
     words = random.Random(5)
     vocabulary = ["".join(words.choices("bcdfgklmnprstvz", k=2)) + words.choice("aeiou") * 2 + str(n % 97)
                   for n in range(20_000)]  # fmt: skip
-    share = [1 / (n + 5) for n in range(len(vocabulary))]
+    share = list(accumulate(1 / (n + 5) for n in range(len(vocabulary))))
 
     def text(count: int) -> str:
-        return " ".join(words.choices(vocabulary, share, k=count))
+        return " ".join(words.choices(vocabulary, cum_weights=share, k=count))
 
     place.add(*(MemoryItem(text(6), text(14), text(60)) for _ in range(100_000)))
     place.add(MemoryItem("Parser tests", "", "Run the parser suite with pytest -n 4."))

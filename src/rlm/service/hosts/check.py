@@ -62,8 +62,13 @@ def _run_hook(host: str, event: str, handler: dict[str, Any], folder: Path) -> s
     """What is wrong with a hook, '' where nothing is."""
     with tempfile.TemporaryDirectory() as apart:
         env = config.child_environment(RLM_SPOOL=f"{apart}/spool", RLM_CACHE_DIR=f"{apart}/cache")
-        given = {"session_id": "rlm-setup-check", "cwd": str(folder), "hook_event_name": event,
-                 "prompt": "Which tests are there?", "transcript_path": f"{apart}/none.jsonl"}  # fmt: skip
+        given = {
+            "session_id": "rlm-setup-check",
+            "cwd": str(folder),
+            "hook_event_name": event,
+            "prompt": "Which tests are there?",
+            "transcript_path": f"{apart}/none.jsonl",
+        }
         try:
             argv = _argv(handler, " --no-deadline")
             code, out, err = exchange(
