@@ -13,7 +13,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -324,6 +323,8 @@ def git_local_name(start: Path | None = None) -> str | None:
         common = mark if mark.is_dir() else _worktree_dir(mark)
     except OSError:
         common = mark
+    from hashlib import sha256  # only here: it costs a hook 3 ms
+
     folder = common.parent if common.name == ".git" else common
     digest = sha256(str(common).encode("utf-8", "replace")).hexdigest()
     return f"{folder.name or 'root'}-{digest[:6]}"

@@ -231,6 +231,7 @@ def test_folders_that_cannot_be_written(filled: Place) -> None:
 
 @pytest.mark.slow
 def test_at_100_000_memories_it_takes_150_ms_at_most(place: Place) -> None:
+    """On a machine that has nothing else to do."""
     words = random.Random(5)
     vocabulary = ["".join(words.choices("bcdfgklmnprstvz", k=2)) + words.choice("aeiou") * 2 + str(n % 97)
                   for n in range(20_000)]  # fmt: skip
@@ -248,14 +249,19 @@ def test_at_100_000_memories_it_takes_150_ms_at_most(place: Place) -> None:
         "long": lambda: text(3_000),
     }
     for name, make in prompts.items():
-        took = []
-        for number in range(40):
-            given = {"session_id": f"{name}{number}", "prompt": make()}
-            answer = place.hook("prompt", given, patient=False)
-            assert answer.code == 0
-            took.append(answer.seconds * 1000)
-            if name == "rare" and number == 20:
-                assert "pytest -n 4" in answer.text
-        p95 = statistics.quantiles(took, n=20)[-1]
-        print(f"{name}: median {statistics.median(took):.0f} ms, p95 {p95:.0f} ms")
-        assert p95 <= 150, name
+        found = p95_ms(place, make)
+        print(f"{name}: p95 {found:.0f} ms")
+        assert found <= 150, name
+    given = {"session_id": "last", "prompt": prompts["rare"]()}
+    assert "pytest -n 4" in place.hook("prompt", given).text
+
+
+def p95_ms(place: Place, make: Callable[[], str]) -> float:
+    """Of 40 prompts in as many sessions."""
+    took = []
+    for number in range(40):
+        given = {"session_id": f"s{number}-{random.random()}", "prompt": make()}
+        answer = place.hook("prompt", given, patient=False)
+        assert answer.code == 0
+        took.append(answer.seconds * 1000)
+    return statistics.quantiles(took, n=20)[-1]

@@ -15,7 +15,6 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +183,7 @@ class SessionState:
     """The ids that a session was shown, in a small file of the cache folder."""
 
     def __init__(self, settings: config.Settings, host: str, session: str) -> None:
-        self.name = f"{host}-{sha256(session.encode('utf-8', 'replace')).hexdigest()[:16]}"
+        self.name = f"{host}-{re.sub('[^A-Za-z0-9-]', '_', session)[:80]}"
         self.folder = Path(settings.cache_dir).expanduser() / "hook"
         self._path = self.folder / f"{self.name}.json"
 

@@ -3,7 +3,7 @@
 A hook is a process for every prompt, so that what it imports is most of what it costs. This module
 knows the tables and shares the words, the weights and the formula of recall, but not its vectors.
 Document frequencies are counted up to `COUNTED` rows and extrapolated from there: at 100,000 rows
-that is 0.3 ms a term, where counting them all takes up to 15. Only the few rarest words find
+that is 0.2 ms a term, where counting them all takes up to 15. Only the few rarest words find
 candidates: an OR of eight common ones takes 235 ms there.
 
 It raises what apsw raises: the hook has one answer to any fault, which is to say nothing.
@@ -33,8 +33,8 @@ LEAST_CONFIDENCE = 0.25
 """What is believed less is kept, but not shown."""
 LEVELS = ("project", "team", "org")
 TERMS = 24
-COUNTED = 500
-RARE, RARE_ROWS = 6, 4_000
+COUNTED = 200
+RARE, RARE_ROWS = 6, 1_500
 """So many of the rarest words find candidates, and no more rows than these are scored for them."""
 READ = 32
 LEAST_LIKE, LIKE_BY_DOUBLING, LIKE_ROWS, SHARED = 0.05, 0.014, 32, 2
