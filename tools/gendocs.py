@@ -435,6 +435,65 @@ def settings_page() -> str:
     return "\n".join(lines)
 
 
+# -- the tools of the MCP server
+
+
+def mcp_page() -> str:
+    """Every tool, with its arguments."""
+    from rlm.mcp_server.library import Library
+    from rlm.mcp_server.toolsets import TOOLSETS, pick_tools
+
+    lines = [
+        "# MCP tools",
+        "",
+        "`rlm mcp` serves them on standard input and output, `rlm mcp --http HOST:PORT` over HTTP"
+        " with tokens",
+        "(`rlm token add NAME`). A value is taken as it is or refused: there is no other argument,"
+        " and none names a",
+        "tenant. A token with `--read-only` has the tools that only read.",
+        "",
+        *_tool_lines("Always", pick_tools((), Library())),
+    ]
+    known = len(pick_tools((), Library()))
+    for name in TOOLSETS:
+        tools = pick_tools((name,), Library())[known:]
+        lines += _tool_lines(f"With `--toolsets {name}`", tools)
+    return "\n".join(lines).rstrip()
+
+
+def _tool_lines(title: str, tools: Iterable[Any]) -> Iterator[str]:
+    yield from (f"## {title}", "")
+    for tool in tools:
+        does = ["writes"]
+        does += ["destructive"] if tool.destructive else []
+        does += ["idempotent"] if tool.idempotent and tool.writes else []
+        does += ["may ask a model"] if tool.open_world else []
+        yield from (f"### {tool.name}", "", *textwrap.wrap(tool.description, WIDTH), "")
+        yield from (f"It {'; '.join(does)}." if tool.writes else "It reads only.", "")
+        if tool.schema["properties"]:
+            yield from ("| argument | value | |", "|---|---|---|")
+        for name, part in tool.schema["properties"].items():
+            needed = "required" if name in tool.schema["required"] else "optional"
+            said = [part[key] for key in ("description",) if key in part]
+            yield f"| `{name}` | {_value(part)}, {needed} | {''.join(said)} |"
+        yield ""
+
+
+def _value(part: dict[str, Any]) -> str:
+    """What an argument may be."""
+    if "enum" in part:
+        return " or ".join(f"`{word}`" for word in part["enum"])
+    kind = {"string": "text", "integer": "whole number", "array": "list of texts"}
+    said = kind.get(part["type"], part["type"])
+    if "maximum" in part:
+        said += f" {part['minimum']} to {part['maximum']:,}"
+    elif "maxLength" in part:
+        said += f" up to {part['maxLength']:,} characters"
+    elif "maxItems" in part:
+        said += f", {part['maxItems']} at most"
+    return said + (f" [{part['default']}]" if part.get("default") not in (None, "") else "")
+
+
 def load_everything() -> None:
     """Import every module of rlm, so that every class of error is known."""
     import rlm
@@ -623,6 +682,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "schema.md": schema_page,
     "settings.md": settings_page,
+    "mcp.md": mcp_page,
     "errors.md": errors_page,
     "api.md": api_page,
 }

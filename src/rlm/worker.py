@@ -13,14 +13,16 @@ from __future__ import annotations
 import importlib.util
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import orjson
 
@@ -231,18 +233,69 @@ class WorkerProcess(Pipe):
         )
 
 
-@contextmanager
-def program_output(command: Sequence[str], file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """What a program of this machine prints that reads `file`, as a stream; it starts bare, and
-    ends with the block."""
-    with subprocess.Popen(
-        command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}, cwd="/"
-    ) as child:
-        assert child.stdout is not None
-        try:
-            yield child.stdout
-        finally:
-            child.kill()
+def exchange(
+    argv: Sequence[str],
+    given: bytes,
+    *,
+    timeout_s: float,
+    env: Mapping[str, str],
+    cwd: Path,
+    until_line: bool = False,
+) -> tuple[int | None, bytes, bytes]:
+    """Run a program of a person's choice once: its exit code, and the ends of what it printed.
+
+    With `until_line` its input stays open until it has answered a line, as a server wants it. The
+    code is None where it was late and was killed, with its group. OSError if it cannot be started.
+    """
+    process = subprocess.Popen(
+        list(argv),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(env),
+        cwd=cwd,
+        start_new_session=True,
+    )
+    assert process.stdin and process.stdout
+    late = threading.Timer(timeout_s, _kill_group, (process.pid,))
+    late.start()
+    first = b""
+    try:
+        if until_line:
+            with suppress(BrokenPipeError):
+                process.stdin.write(given)
+                process.stdin.flush()
+            first = process.stdout.readline()
+        out, err = process.communicate(None if until_line else given)
+    finally:
+        late.cancel()
+    code = None if process.returncode == -signal.SIGKILL else process.returncode
+    return code, first + out, err
+
+
+def _kill_group(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def run_program(name: str, *args: str, timeout_s: float) -> str | None:
+    """What a program of this machine prints, started without an environment; None where it is
+    missing, fails or takes too long."""
+    path = shutil.which(name)
+    if path is None:
+        return None
+    try:
+        done = subprocess.run(
+            [path, *args],
+            env={"PATH": str(Path(path).parent)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout_s,
+            check=True,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace")
 
 
 def _prologue() -> str:

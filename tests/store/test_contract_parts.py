@@ -21,16 +21,19 @@ from rlm.store.backend import (
     RunStore,
     SessionQueue,
     StoreHealth,
+    TokenStore,
 )
 from rlm.store.types import Judgment, NewPack, Run, Tenant, Trajectory
 
 PROTOCOL = (
-    ItemStore, RunStore, PackLedger, SessionQueue, BranchStore, ProjectStore, StoreHealth
+    ItemStore, RunStore, PackLedger, SessionQueue, BranchStore, TokenStore, ProjectStore,
+    StoreHealth,
 )  # fmt: skip
 CALLS = {
     "graph": lambda store: store.graph.create_node("fact", "x"),
     "queue": lambda store: store.queue_session("claude", "s1", {}),
     "branches": lambda store: store.open_branch("s1", "try", 10),
+    "tokens": lambda store: store.add_token("t1", "ci", "0" * 64, read_only=True),
     "projects": lambda store: store.other_projects(),
 }
 
@@ -319,6 +322,28 @@ def test_what_jobs_cost_is_added_up_for_a_day_and_an_organisation(having):
         assert store.spent_today() == {"calls": 0, "tokens": 5, "cost_usd": 0}
 
 
+# -- tokens
+
+
+def test_a_token_belongs_to_one_project(having):
+    ours = having("tokens", tenant=Tenant("acme", "web", "shop"))
+    theirs = having("tokens", tenant=Tenant("acme", "web", "blog"))
+    made = ours.add_token("t1", "laptop", "ab" * 32, read_only=True)
+    assert made.tenant == Tenant("acme", "web", "shop") and made.read_only
+    assert "abab" not in repr(made)
+    theirs.add_token("t2", "laptop", "cd" * 32, read_only=False)
+    assert ours.tokens() == [made] and [each.token_id for each in theirs.tokens()] == ["t2"]
+    assert theirs.find_token("t1") == made and ours.find_token("t3") is None
+    for name in ("t1", "phone", "*", "", "../laptop"):
+        with pytest.raises(NotFound, match="no token"):
+            theirs.revoke_token(name)
+    with pytest.raises(ValidationError, match="already"):
+        ours.add_token("t4", "laptop", "ef" * 32, read_only=True)
+    assert theirs.revoke_token("laptop").token_id == "t2"
+    assert ours.tokens() == [made] and theirs.tokens() == []
+    assert ours.revoke_token("t1") == made and ours.find_token("t1") is None
+
+
 # -- branches
 
 
@@ -340,6 +365,26 @@ def test_branches_have_budgets_and_an_end(having):
         child.branch_id,
     ]
     assert store.branches("s2") == [] and store.get_branch("nobody") is None
+
+
+def test_an_open_branch_expires(having):
+    store, now = having("branches"), datetime(2026, 5, 1, tzinfo=UTC)
+    with clock.frozen(now):
+        made = store.open_branch("s1", "x", 10, timeout_s=2)
+        forever = store.open_branch("s1", "y", 10)
+    with clock.frozen(now + timedelta(seconds=2)):
+        assert store.get_branch(made.branch_id).state == "expired"
+        assert [each.state for each in store.branches("s1")].count("expired") == 1
+        for late in (
+            lambda: store.spend_branch(made.branch_id, 1),
+            lambda: store.end_branch(made.branch_id, "returned"),
+            lambda: store.open_branch("s1", "z", 10, made.branch_id),
+        ):
+            with pytest.raises(NotFound, match="it is expired"):
+                late()
+        assert store.end_branch(forever.branch_id, "returned").ended_at.startswith("2026-05-01")
+    with pytest.raises(ValidationError, match="timeout_s is 1e\\+300"):
+        store.open_branch("s1", "x", 10, timeout_s=1e300)
 
 
 def test_a_branch_needs_a_parent_of_its_own_session(having):
@@ -367,6 +412,56 @@ def test_other_projects_and_their_counts(having, make_item):
     mine = having("projects", tenant=Tenant("o", "t", "mine"))
     assert mine.other_projects() == {"b": 3, "a": 1}
     assert mine.other_projects("trajectories") == {}
+
+
+def test_a_memory_is_moved_to_another_level_and_back_with_all_that_is_known_of_it(
+    having, make_item
+):
+    mine = having("projects", tenant=Tenant("o", "t", "a"))
+    other = having("projects", tenant=Tenant("o", "t", "b"))
+    memory_id = mine.add(make_item(tags=["x"], provenance={"kind": "fact"}))
+    mine.adjust_confidence(memory_id, 0.1, kind="helpful", reason="it was")
+    before, signals = mine.get(memory_id), mine.signals(memory_id)
+    assert mine.get(memory_id, level="project") == before
+    assert mine.get(memory_id, level="team") is None
+    for level in ("team", "org", "team"):
+        moved = mine.set_level(memory_id, level)
+        assert moved == mine.get(memory_id) == other.get(memory_id, level=level)
+        assert (moved.level, moved.project) == (level, "")
+        assert moved.team == ("t" if level == "team" else "")
+        assert other.signals(memory_id) == signals
+        assert [hit.item.memory_id for hit in other.retrieve("class label")] == [memory_id]
+    assert mine.set_level(memory_id, "project") == before == mine.get(memory_id)
+    assert other.get(memory_id) is None and other.retrieve("class label") == []
+    assert mine.signals(memory_id) == signals
+    assert [hit.item.memory_id for hit in mine.retrieve("class label")] == [memory_id]
+    assert all(check.ok for check in mine.check())
+
+
+def test_a_level_takes_no_memory_that_it_has(having, make_item):
+    mine = having("projects", tenant=Tenant("o", "t", "a"))
+    shared = mine.add(make_item(level="team"))
+    own = mine.add(make_item())
+    assert own == shared and mine.get(own).level == "project"
+    with pytest.raises(ValidationError, match=f"the level team has the memory {own} already"):
+        mine.set_level(own, "team")
+    assert (mine.get(own).level, mine.get(own, level="team").level) == ("project", "team")
+    for call in (lambda: mine.set_level(own, "world"), lambda: mine.get(own, level="../x")):
+        with pytest.raises(ValidationError, match="level"):
+            call()
+    with pytest.raises(NotFound):
+        having("projects", tenant=Tenant("o", "u", "a")).set_level(own, "team")
+
+
+def test_the_projects_that_hold_the_same_are_counted(having, make_item):
+    ids = {}
+    for project in ("a", "b", "c"):
+        store = having("projects", tenant=Tenant("o", "t", project))
+        ids[project] = store.add(make_item())
+        store.add(make_item("Of the team", level="team"))
+    [memory_id] = set(ids.values())
+    assert store.held_elsewhere([memory_id, memory_id, "nobody"]) == {memory_id: 2}
+    assert having("projects", tenant=Tenant("o", "t", "new")).held_elsewhere([memory_id]) == {}
 
 
 def test_a_project_with_a_new_name_keeps_what_it_knew(having, make_item):

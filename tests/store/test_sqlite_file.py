@@ -378,7 +378,7 @@ def test_a_full_disk_leaves_nothing_of_a_copy(tmp_path, make_item):
         with pytest.raises(StoreFull, match=r"copy\.db"):
             db.backup(tmp_path / "copy.db")
         steps = (*migrations.MIGRATIONS, lambda con, fts5: con.execute("CREATE TABLE later(x)"))
-        with pytest.raises(StoreFull, match=r"m\.db\.v2\.bak"):
+        with pytest.raises(StoreFull, match=rf"m\.db\.v{migrations.VERSION}\.bak"):
             migrations.migrate(db.db, steps=steps)
         assert db.db.value("PRAGMA user_version") == migrations.VERSION
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log2
 from typing import Any
 
 from rlm.agent.parts import Graph
 from rlm.context import AT_MOST, MEMORY_CHARS, BuiltContext, build_context
 from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.schema import learnt_terms
+from rlm.retrieval.rank import likeness_floor
 from rlm.retrieval.tokens import STOPWORDS, tokens
 from rlm.store.backend import MemoryBackend
 from rlm.store.document import kind_words, kinds_asked
@@ -22,10 +22,6 @@ SPARE = 7
 """Memories that are fetched beyond those wanted, for those that are no longer believed."""
 SPARE_OF_KIND = 57
 """The same where most of what is found may be for another kind of task."""
-LEAST_LIKE, LIKE_BY_DOUBLING, COUNTED = 0.09, 0.018, 64
-"""A memory that is less like the question is not injected. The more memories there are, the more a
-rare word weighs, so the floor rises with each doubling, up to 64 memories: from 0.09 to 0.2
-(docs/experiments.md)."""
 STANDS_OUT, ALIKE_FLOOR = 1.25, 0.25
 """Lessons of one graph are all a little like any question about it. Where the best of them is not
 so many times as like it as the third, the floor is this one."""
@@ -172,8 +168,7 @@ def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[
     of task is no guess, so what is for it needs no likeness."""
     if not hits:
         return []
-    count = min(max(1, hits[0].why.documents), COUNTED)
-    floor = LEAST_LIKE + LIKE_BY_DOUBLING * log2(count)
+    floor = likeness_floor(hits[0].why.documents)
     own = [hit for hit in hits if scope.ontology and hit.item.scope.ontology == scope.ontology]
     likeness = sorted((hit.why.similarity for hit in own), reverse=True)
     if len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:

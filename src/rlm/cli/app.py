@@ -10,18 +10,23 @@ from rlm.cli.session import Session
 
 MEMORY = {
     "add": "rlm.cli.memory_write:add",
-    "consolidate": "rlm.cli.memory_write:consolidate",
+    "consolidate": "rlm.cli.memory_review:consolidate",
+    "decay": "rlm.cli.memory_signals:decay",
     "edit": "rlm.cli.memory_write:edit",
+    "feedback": "rlm.cli.memory_signals:feedback",
     "import": "rlm.cli.memory_import:import_",
     "insights": "rlm.cli.insights:insights",
     "list": "rlm.cli.memory_read:list_memories",
     "restore": "rlm.cli.memory_write:restore",
-    "review": "rlm.cli.memory_write:review",
+    "review": "rlm.cli.memory_review:review",
     "rm": "rlm.cli.memory_write:remove",
     "search": "rlm.cli.memory_read:search",
     "show": "rlm.cli.memory_read:show",
+    "stability": "rlm.cli.memory_signals:stability",
     "stats": "rlm.cli.memory_read:stats",
     "train": "rlm.cli.train:train",
+    "undo": "rlm.cli.memory_review:undo",
+    "why": "rlm.cli.memory_why:why",
 }
 memory = LazyGroup("memory", help="Add, find and change memories.", homes=MEMORY)
 GRAPH = {
@@ -50,14 +55,17 @@ ROOT = {
     "ontology": "rlm.cli.ontology",
     "pack": "rlm.cli.pack",
     "logs": "rlm.cli.logs",
+    "mcp": "rlm.cli.mcp:mcp",
+    "token": "rlm.cli.token",
     "worker": "rlm.cli.worker:worker",
     "queue": "rlm.cli.worker",
     "eval": "rlm.cli.evaluate:evaluate",
+    "setup": "rlm.cli.setup:setup",
     "backup": "rlm.cli.upkeep:backup",
     "doctor": "rlm.cli.upkeep:doctor",
     "completion": "rlm.cli.completion:completion",
 }
-GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue")
+GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token")
 
 
 @click.group(cls=LazyGroup, homes=ROOT)
@@ -65,10 +73,9 @@ GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue")
 @click.version_option(__version__, message="rlm %(version)s")
 @click.pass_context
 def app(context: click.Context, db: str | None, json: bool) -> None:
-    """An agent that learns how, from questions over ontologies and long texts.
-
-    Start with `rlm run QUESTION --ontology FILE`, or --context FILE. Exit codes: 0 done, 1 nothing
-    found or a check failed, 2 bad input.
+    """An agent that learns how, from questions over ontologies and long texts. Start with `rlm run
+    QUESTION --ontology FILE`, or --context FILE. Exit codes: 0 done, 1 nothing found or a check
+    failed, 2 bad input.
     """
     context.obj = Session(db=db, json=json)
 

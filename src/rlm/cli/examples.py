@@ -14,11 +14,16 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "memory add": (
         'rlm memory add --title "Upload big files in parts" --content "1. Split. 2. Send each."',
         'rlm memory add --title "Release steps" --file release.md --tag release --level team',
+        'rlm memory add --kind decision --title "Merge first" --content "Merge, then cut off."',
     ),
     "memory search": (
         'rlm memory search "sending a large attachment times out"',
         'rlm memory search "find the subclasses of a class" -k 3 --explain',
     ),
+    "memory why": ("rlm memory why 3f2a91c0", 'rlm memory why "uploads time out"'),
+    "memory feedback": ("rlm memory feedback 3f2a91c0 --helpful",),
+    "memory stability": ("rlm memory stability",),
+    "memory decay": ("rlm memory decay",),
     "memory list": (
         "rlm memory list --outcome failure --limit 10",
         "rlm memory list --pack core_v1 --json",
@@ -36,7 +41,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "memory review": (
         "rlm memory review",
         "rlm memory review --approve 3f2a91c0 --reject 77b0de12",
+        "rlm memory review --accept 3f2a91c0",
     ),
+    "memory undo": ("rlm memory undo 17",),
     "memory insights": ("rlm memory insights --limit 5",),
     "memory train": ("rlm memory train --curriculum docs/curricula/prov_v1.yaml",),
     "graph add": ('rlm graph add fact "Water boils at 100 °C at sea level" --confidence 0.9',),
@@ -100,6 +107,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "rlm eval docs/curricula/hard_*_v1.yaml --model openai/MODEL --arms off,trained",
         "rlm eval docs/curricula/prov_v1.yaml --arms off,on --trials 3",
     ),
+    "mcp": (
+        "rlm mcp --toolsets ontology,graph --ontology ontology/prov.ttl",
+        "rlm mcp --http 127.0.0.1:8765",
+    ),
+    "token add": ("rlm token add laptop --project shop --read-only",),
+    "token list": ("rlm token list --project shop",),
+    "token revoke": ("rlm token revoke laptop --project shop",),
+    "setup": ("rlm setup claude --dry-run", "rlm setup codex", "rlm setup cursor --remove"),
     "backup": ("rlm backup memory-backup.db",),
     "doctor": ("rlm doctor", "rlm doctor --fix --db memory.db"),
     "completion": ('eval "$(rlm completion bash)"',),

@@ -7,20 +7,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli.command import count, words
-from rlm.cli.ids import find_memory
+from rlm.cli.ids import find_memory, find_node
 from rlm.cli.output import print_fields, print_json, print_text
 from rlm.cli.session import Session, elsewhere
 from rlm.cli.text import read_stdin
+from rlm.errors import NotFound
+from rlm.service.memory import KINDS, Memory
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, TRUSTS
 
 if TYPE_CHECKING:
-    from rlm.store.types import Hit, MemoryItem
+    from rlm.store.backend import MemoryBackend
+    from rlm.store.types import MemoryItem
 
 MOST = 1_000
 """The most hits that one search gives."""
 HIT_FIELDS = (
-    "title", "description", "outcome", "source_type", "level", "trust", "confidence", "tags",
-    "content",
+    "title", "description", "outcome", "source_type", "trust", "confidence", "tags", "content",
+    "kind", "source_session",
 )  # fmt: skip
 
 
@@ -29,32 +32,28 @@ HIT_FIELDS = (
 @click.option("--explain", is_flag=True, help="Explain the score of each hit.")
 @words("--outcome", OUTCOMES, "Only lessons of this kind.")
 @click.option("--ontology", metavar="NAME", help="Only what applies to this ontology.")
-def search(
-    session: Session, query: tuple[str, ...], k: int, ontology: str | None, **given: Any
-) -> int:
-    """Find the memories that help with a task, best first.
+@words("--kind", KINDS, "Only memories of this kind, or turns of past sessions.")
+def search(session: Session, query: tuple[str, ...], k: int, kind: str | None, **given: Any) -> int:
+    """Find the memories that help with a task, and what was said in past sessions, best first.
 
     A single - reads the task from stdin. The exit code is 1 when nothing is found.
     """
-    from rlm.store.types import Scope
+    from rlm.service.manager import MemoryManager
 
     task = read_stdin() if query == ("-",) else " ".join(query)
-    hits: list[Hit] = []
+    hits: list[Memory] = []
     if not session.lacks_store():
         with session.reading() as store:
-            scope = Scope(ontology=ontology) if ontology else None
-            hits = store.retrieve(task, k, scope=scope, **given)
+            manager = MemoryManager(store, person=True)
+            hits = manager.search(task, limit=k, kinds=(kind,) if kind else (), **given)
         if not hits:
             session.notify(f"nothing found{_why_nothing(session, task)}")
     if given["explain"] and not session.json:
         for number, hit in enumerate(hits, start=1):
-            item = hit.item
-            print_text(f"{number}. {item.memory_id}  {item.title}")
-            print_text(f"   {item.description}\n   {hit.why}")
+            print_text(f"{number}. {hit.id}  {hit.title}")
+            print_text(f"   {hit.description}\n   {why_text(hit)}")
     else:
-        rows = [
-            (f"{score:.3f}", item.memory_id, item.title, item.description) for item, score in hits
-        ]
+        rows = [(f"{hit.score:.3f}", hit.id, hit.title, hit.description) for hit in hits]
         headers = ("score", "id", "title", "description")
         session.show_table([_hit_dict(hit) for hit in hits], headers, rows, headers[2:])
     return 0 if hits else 1
@@ -76,10 +75,17 @@ def _why_nothing(session: Session, task: str) -> str:
     return f": the project {session.tenant.project} holds no memories{others or ' (see --project)'}"
 
 
-def _hit_dict(hit: Hit) -> dict[str, Any]:
-    fields = {name: getattr(hit.item, name) for name in HIT_FIELDS}
-    why = {} if hit.why is None else {"why": hit.why.to_dict()}
-    return {"memory_id": hit.item.memory_id, "score": round(hit.score, 6), **fields, **why}
+def _hit_dict(hit: Memory) -> dict[str, Any]:
+    fields = {name: getattr(hit, name) for name in HIT_FIELDS}
+    fields |= {"level": hit.scope} | ({} if hit.why is None else {"why": hit.why})
+    return {"memory_id": hit.id, "score": round(hit.score, 6), **fields}
+
+
+def why_text(hit: Memory) -> str:
+    """The factors of a hit's score in one line."""
+    from rlm.retrieval.explain import Explanation
+
+    return "" if hit.why is None else str(Explanation.from_dict(hit.why))
 
 
 @words("--source", SOURCE_TYPES, "Only memories from this source.")
@@ -122,10 +128,16 @@ def _row(item: MemoryItem) -> tuple[object, ...]:
 
 @click.argument("memory_id", metavar="ID")
 def show(session: Session, memory_id: str) -> None:
-    """Show one memory whole. The first 4 or more characters of its id are enough."""
+    """Show one memory whole, or one turn of a past session with its neighbours.
+
+    The first 4 or more characters of its id are enough.
+    """
     with session.reading() as store:
-        item = find_memory(store, memory_id)
-    data = item.to_dict()
+        found = find_memory_or_turn(store, memory_id)
+    if isinstance(found, Memory):
+        _show_turn(session, found)
+        return
+    data = found.to_dict()
     if session.json:
         print_json(data)
         return
@@ -136,6 +148,38 @@ def show(session: Session, memory_id: str) -> None:
     fields["tenant"] = " / ".join(part for part in owner if part)
     print_fields([(name.replace("_", " "), _text(value)) for name, value in fields.items()])
     print_text(f"\n{content}")
+
+
+def find_memory_or_turn(store: MemoryBackend, text: str) -> MemoryItem | Memory:
+    """The memory, or the turn, that an id or its beginning names."""
+    from rlm.service.manager import MemoryManager
+
+    try:
+        return find_memory(store, text)
+    except NotFound as exc:
+        try:
+            return MemoryManager(store, person=True).get(find_node(store, text))
+        except NotFound:
+            raise exc from None
+
+
+def with_memory_ids(document: Any) -> Any:
+    """The same JSON with the name that an id of a memory has on the command line."""
+    if isinstance(document, list):
+        return [with_memory_ids(each) for each in document]
+    if not isinstance(document, dict):
+        return document
+    named = {"memory_id" if name == "id" else name: each for name, each in document.items()}
+    return {name: with_memory_ids(each) for name, each in named.items()}
+
+
+def _show_turn(session: Session, turn: Memory) -> None:
+    names = ("id", "kind", "source_session", "created_at")
+    if session.json:
+        print_json(with_memory_ids(turn.to_dict()))
+        return
+    print_fields([(name.replace("_", " "), getattr(turn, name)) for name in names])
+    print_text(f"\n{turn.content}")
 
 
 def _text(value: Any) -> Any:

@@ -45,7 +45,7 @@ class Session:
         """Who asks. The project is the option, the setting, the git repository here, or `local`."""
         from rlm.store.types import Tenant
 
-        project = self.settings.project or config.git_project() or "local"
+        project = config.project_name(self.settings)
         return Tenant(self.settings.org, self.settings.team, project)
 
     @property
@@ -98,7 +98,7 @@ class Session:
 
         self.require_folder(self.path, self._named)
         with open_store(self.settings.memory_db, tenant=self.tenant, origin="cli") as store:
-            self._adopt(store)
+            self.adopt(store)
             yield store
 
     def require_folder(self, path: Path, named: str) -> None:
@@ -125,7 +125,7 @@ class Session:
         with self.store() as store:
             yield store
 
-    def _adopt(self, store: MemoryBackend, *, wait_s: float | None = None) -> None:
+    def adopt(self, store: MemoryBackend, *, wait_s: float | None = None) -> None:
         """A repository that got its first origin has a new name: its memories come along."""
         former = None if self.settings.project else config.git_local_name()
         if former is None or "projects" in store.lacks:
@@ -146,7 +146,7 @@ class Session:
         store = open_store(self.settings.memory_db, tenant=self.tenant, origin="cli")
         try:
             with suppress(*LOSABLE):
-                self._adopt(store, wait_s=PATIENCE_S)
+                self.adopt(store, wait_s=PATIENCE_S)
             yield store
         finally:
             with suppress(*LOSABLE):

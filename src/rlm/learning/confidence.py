@@ -195,16 +195,31 @@ def stability(memory_id: str, *, reverted: bool, days: float) -> Signal | None:
     return Signal(memory_id, UNREVERTED, "unreverted", f"not reverted for {UNREVERTED_DAYS} days")
 
 
+def usage(memory_id: str, *, succeeded: bool, reason: str = "") -> Signal:
+    """What a task that followed a memory says of it."""
+    delta, kind, why = _FOLLOWED[succeeded]
+    return Signal(memory_id, delta, kind, reason or why)
+
+
 def decay(item: MemoryItem, now: datetime | None = None, *, already: int = 0) -> Signal | None:
     """What the months since the last use take; `already` months were taken before."""
-    since = clock.parse_iso(item.last_used or item.created_at)
-    months = int(((now or clock.now()) - since).days // DAYS_A_MONTH) - already
-    if months < 1:
+    used = item.last_used or item.created_at
+    months = int(((now or clock.now()) - clock.parse_iso(used)).days // DAYS_A_MONTH)
+    if months <= already:
         return None
     plural = "" if months == 1 else "s"
-    return Signal(
-        item.memory_id, round(DECAY * months, 2), "decay", f"not used for {months} month{plural}"
-    )
+    delta, why = DECAY * (months - already), f"not used for {months} month{plural} since {used}"
+    return Signal(item.memory_id, round(delta, 2), "decay", why)
+
+
+_DECAYED = re.compile(r"not used for (\d+) months? since (\S+)")
+
+
+def decayed_months(item: MemoryItem, reasons: Iterable[str | None]) -> int:
+    """How many months since its last use were taken already, by the reasons of past decays."""
+    used = item.last_used or item.created_at
+    found = (_DECAYED.fullmatch(reason or "") for reason in reasons)
+    return max((int(each[1]) for each in found if each and each[2] == used), default=0)
 
 
 def apply_delta(confidence: float, delta: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from rlm.retrieval.rank import trust
+from rlm.retrieval.rank import likeness_floor, trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,16 @@ class Explanation:
     def confidence_factor(self) -> float:
         """What confidence leaves of the score."""
         return trust(self.confidence, self.confidence_share)
+
+    @property
+    def fits(self) -> bool:
+        """Whether it is like enough to what was asked to be shown to somebody who did not ask."""
+        return self.similarity >= likeness_floor(self.documents)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Explanation:
+        """Read what `to_dict` wrote."""
+        return cls(**{name: each for name, each in values.items() if name != "confidence_factor"})
 
     def to_dict(self) -> dict[str, Any]:
         """Every factor as JSON types."""

@@ -7,6 +7,7 @@ how much of the factor its confidence can take away (a doubtful node ranks lower
 from __future__ import annotations
 
 from datetime import datetime
+from math import log2
 
 from rlm.clock import parse_iso
 
@@ -14,6 +15,16 @@ LEVEL_WEIGHT = {"project": 1.0, "team": 0.9, "org": 0.8}
 RECENCY_GAIN = 0.1
 RECENCY_DAYS = 365.0
 NODE_CONFIDENCE_SHARE = 0.25
+
+
+LEAST_LIKE, LIKE_BY_DOUBLING, COUNTED = 0.09, 0.018, 64
+"""What is less like a question does not fit it. The more documents there are, the more a rare word
+weighs, so the floor rises with each doubling, up to 64: from 0.09 to 0.2 (docs/experiments.md)."""
+
+
+def likeness_floor(documents: int) -> float:
+    """The least similarity with which something fits, among so many documents."""
+    return LEAST_LIKE + LIKE_BY_DOUBLING * log2(min(max(1, documents), COUNTED))
 
 
 def recency_boost(last_used: str | None, now: datetime) -> float:

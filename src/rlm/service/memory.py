@@ -10,6 +10,8 @@ from rlm.store.types import MemoryItem
 
 KINDS = ("procedure", "fact", "decision", "turn")
 """How something is done, what is so, what was settled, and what was said in a session."""
+STORED_KINDS = KINDS[:3]
+"""Those that are stored as memories."""
 LINE_CHARS = 300
 """A line for a model: about 75 tokens."""
 TURN_TITLE_CHARS = 80
@@ -39,6 +41,8 @@ class Memory:
     trust: str = "trusted"
     score: float = 0.0
     why: dict[str, Any] | None = None
+    source_type: str = "session"
+    """Where it came from: success, failure, human, pack, or a turn of a session."""
 
     @classmethod
     def of_item(cls, item: MemoryItem, score: float = 0.0, why: Any = None) -> Memory:
@@ -63,6 +67,7 @@ class Memory:
             item.trust or "unverified",
             score,
             None if why is None else why.to_dict(),
+            item.source_type,
         )
 
     @classmethod

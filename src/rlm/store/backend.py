@@ -19,6 +19,7 @@ from rlm.retrieval.embed import Embedder
 from rlm.store.graph import GraphStore
 from rlm.store.learning import LearningRow
 from rlm.store.types import (
+    LEVELS,
     Branch,
     Check,
     Hit,
@@ -31,10 +32,11 @@ from rlm.store.types import (
     Run,
     Scope,
     Tenant,
+    Token,
     Trajectory,
 )
 
-PARTS = ("graph", "queue", "branches", "projects")
+PARTS = ("graph", "queue", "branches", "tokens", "projects")
 """The parts that a backend may lack."""
 
 
@@ -54,14 +56,17 @@ class ItemStore(Protocol):
         *,
         scope: Scope | None = None,
         outcome: str | None = None,
+        levels: Sequence[str] = LEVELS,
+        kinds: Sequence[str] = (),
         explain: bool = False,
         count_access: bool = True,
     ) -> list[Hit]:
-        """The best `k` memories for a task, or as many as match, best first. Without
-        `count_access` it is no use of them."""
+        """The best `k` memories for a task, or as many as match, best first: of these levels, and
+        of these kinds, or of any. Without `count_access` it is no use of them."""
 
-    def get(self, memory_id: str) -> MemoryItem | None:
-        """One memory, archived or not; None when this tenant has no such id."""
+    def get(self, memory_id: str, *, level: str | None = None) -> MemoryItem | None:
+        """One memory, archived or not; None when this tenant has no such id. The nearest, or that
+        of one level."""
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
         """Ids of memories (`memory`), nodes (`node`) or edges (`edge`) that begin so, in order."""
@@ -84,6 +89,10 @@ class ItemStore(Protocol):
 
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
         """Change fields of one memory. New words give it a new id."""
+
+    def set_level(self, memory_id: str, level: str) -> MemoryItem:
+        """Move a memory to another level of this tenant, with its signals. ValidationError where
+        that level has it already, archived or not."""
 
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
         """Take a memory out of quarantine, and note who said so."""
@@ -214,9 +223,16 @@ class BranchStore(Protocol):
     """Branches of sessions (context folding)."""
 
     def open_branch(
-        self, session_id: str, description: str, budget_tokens: int, parent_id: str | None = None
+        self,
+        session_id: str,
+        description: str,
+        budget_tokens: int,
+        parent_id: str | None = None,
+        *,
+        timeout_s: float | None = None,
     ) -> Branch:
-        """Begin a branch of a session, below a parent or at its root."""
+        """Begin a branch of a session, below a parent or at its root. One that is open for longer
+        than its time is expired."""
 
     def get_branch(self, branch_id: str) -> Branch | None:
         """One branch; None when this tenant has no such id."""
@@ -231,12 +247,35 @@ class BranchStore(Protocol):
         """The branches of a session, the oldest first."""
 
 
+class TokenStore(Protocol):
+    """Who may speak to this store over HTTP."""
+
+    def add_token(self, token_id: str, name: str, digest: str, *, read_only: bool) -> Token:
+        """Admit a bearer of the secret with this digest to this tenant. A name is given once."""
+
+    def tokens(self) -> list[Token]:
+        """The tokens of this tenant's project, the oldest first."""
+
+    def find_token(self, token_id: str) -> Token | None:
+        """A token of whatever tenant: the one call that looks beyond this one, because a server
+        learns from it which tenant a connection has."""
+
+    def revoke_token(self, name_or_id: str) -> Token:
+        """End a token of this tenant's project. NotFound where there is none."""
+
+
 class ProjectStore(Protocol):
     """Other projects of the same team."""
 
     def other_projects(self, what: str = "memories") -> dict[str, int]:
         """How many `memories`, `trajectories` or `jobs` that wait the other projects have; the most
         first."""
+
+    def held_elsewhere(self, memory_ids: Sequence[str]) -> dict[str, int]:
+        """How many other projects of the team hold these very memories, of those that this project
+        holds itself: the same words for the same scope, live, not from a pack. Only a count leaves
+        the other projects; what is only like it is not counted, because a count of likenesses would
+        let one feel one's way to texts that one may not read."""
 
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
         """Take over a project's former name, while the new one holds nothing."""
@@ -270,11 +309,21 @@ class StoreHealth(Protocol):
 
 @runtime_checkable
 class MemoryBackend(
-    ItemStore, RunStore, PackLedger, SessionQueue, BranchStore, ProjectStore, StoreHealth, Protocol
+    ItemStore,
+    RunStore,
+    PackLedger,
+    SessionQueue,
+    BranchStore,
+    TokenStore,
+    ProjectStore,
+    StoreHealth,
+    Protocol,
 ):
     """One tenant's store."""
 
     tenant: Tenant
+    origin: str
+    """Where what is written comes from, unless it says so itself."""
     embedder: Embedder | None
     lacks: frozenset[str]
     """Which of `PARTS` this backend does not have."""

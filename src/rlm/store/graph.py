@@ -153,6 +153,7 @@ class GraphStore(Protocol):
         limit: int = 10,
         *,
         type: str | None = None,
+        subtype: str | None = None,
         tier: str | None = None,
         min_confidence: float | None = None,
         explain: bool = False,
@@ -191,7 +192,18 @@ class GraphStore(Protocol):
     def get_members(self, edge_id: str, role: str | None = None) -> list[Node]: ...
     def get_related_nodes(self, node_id: str, edge_type: str | None = None) -> list[Node]: ...
 
-    def evolution(self, node_id: str | None = None, limit: int = 100) -> list[Evolution]: ...
+    def evolution(
+        self, node_id: str | None = None, limit: int = 100, *, operation: str = ""
+    ) -> list[Evolution]: ...
+    def read_events(self, log_id: int) -> list[Evolution]: ...
+    def log_event(
+        self,
+        operation: str,
+        node_ids: Sequence[str],
+        from_tier: str | None = None,
+        to_tier: str | None = None,
+        reasoning: str | None = None,
+    ) -> int: ...
     def confidence_history(self, node_id: str | None = None) -> list[ConfidenceChange]: ...
     def consolidate(self, *, dry_run: bool = False) -> EvolutionReport: ...
     def promote(

@@ -424,6 +424,26 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Token(Record):
+    """Who may speak to a store over HTTP, for which project. The secret itself is kept nowhere."""
+
+    token_id: str
+    name: str
+    digest: str = field(repr=False)
+    """SHA-256 of the secret, in hexadecimal."""
+    read_only: bool
+    org: str
+    team: str
+    project: str
+    created_at: str
+
+    @property
+    def tenant(self) -> Tenant:
+        """Whose memories a connection with this token sees."""
+        return Tenant(self.org, self.team, self.project)
+
+
+@dataclass(frozen=True, slots=True)
 class Branch:
     """A part of a session that is worked on apart, within a budget (context folding)."""
 
@@ -438,3 +458,4 @@ class Branch:
     result: str | None
     created_at: str
     ended_at: str | None
+    """When it ended; of an open one, when it expires."""

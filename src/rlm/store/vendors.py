@@ -60,6 +60,7 @@ _VENDORS = (
     ("pulumi-token", "pul-", r"[0-9a-f]{40}"),
     ("pypi-token?", "pypi-", r"[\w-]{20,}"),
     ("replicate-token", "r8_", r"[A-Za-z0-9]{20,}"),
+    ("rlm-token", "rlm_tok_", r"[\w-]{40,}"),
     ("sendgrid-key", "SG.", r"[\w-]{16,}\.[\w-]{16,}"),
     ("shopify-token", "shpat_ shpss_ shpca_ shppa_", r"[0-9a-fA-F]{20,}"),
     ("slack-token", "xox", r"[a-z](?:\.xox[a-z])?-[\w-]{10,}"),

@@ -7,16 +7,14 @@ does it.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from rlm.errors import NotFound, StoreError, ValidationError
 from rlm.service.transcripts.session import Session
-from rlm.worker import program_output
 
 LINE_BYTES = 16 << 20
 """A longer line holds a picture or a dump, and is passed over."""
@@ -31,7 +29,9 @@ def open_transcript(path: Path) -> Iterator[IO[bytes]]:
             with path.open("rb") as file:
                 yield file
             return
-        with path.open("rb") as packed, _decompressed(path, packed) as file:
+        with path.open("rb"):
+            pass
+        with _decompressed(path) as file:
             yield file
     except FileNotFoundError as exc:
         raise NotFound(
@@ -42,18 +42,16 @@ def open_transcript(path: Path) -> Iterator[IO[bytes]]:
         raise StoreError(f"the transcript {path} cannot be read: {exc}") from exc
 
 
-def _decompressed(path: Path, packed: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+@contextmanager
+def _decompressed(path: Path) -> Iterator[IO[bytes]]:
     try:
         zstd: Any = import_module("compression.zstd")
     except ImportError:
-        program = shutil.which("zstd")
-        if program is None:
-            raise ValidationError(
-                f"{path} is compressed with Zstandard: install the program zstd, or use Python 3.14"
-            ) from None
-        return program_output([program, "-dcq"], packed)
-    opened: AbstractContextManager[IO[bytes]] = zstd.open(packed, "rb")
-    return opened
+        raise ValidationError(
+            f"{path} is compressed with Zstandard: decompress it with `zstd -d`, or use Python 3.14"
+        ) from None
+    with zstd.open(path, "rb") as file:
+        yield file
 
 
 def read_objects(file: IO[bytes], session: Session) -> Iterator[dict[str, Any]]:

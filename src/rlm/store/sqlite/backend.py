@@ -34,6 +34,7 @@ from rlm.store.sqlite.runs import Runs, save_signal
 from rlm.store.sqlite.sessions import Sessions
 from rlm.store.sqlite.sources import MEMORY, NODE, Source
 from rlm.store.sqlite.spaces import Spaces
+from rlm.store.sqlite.tokens import Tokens
 from rlm.store.types import (
     LEVELS,
     LOCAL,
@@ -43,7 +44,7 @@ from rlm.store.types import (
     Scope,
     Tenant,
 )
-from rlm.store.values import admit_id
+from rlm.store.values import admit_id, choice
 
 if TYPE_CHECKING:
     from rlm.store.sqlite.graph import HyperGraph
@@ -54,7 +55,7 @@ CHUNK = 1_024
 """So many memories at a time are embedded and written."""
 
 
-class SQLiteMemoryBackend(Runs, Packs, Sessions):
+class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
     """One tenant's view of one file, for threads; after a fork it opens the file again."""
 
     kind = "sqlite"
@@ -155,18 +156,23 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
         *,
         scope: Scope | None = None,
         outcome: str | None = None,
+        levels: Sequence[str] = LEVELS,
+        kinds: Sequence[str] = (),
         explain: bool = False,
         count_access: bool = True,
     ) -> list[Hit]:
         gate.check_retrieve(task, outcome, k)
 
         def admits(document: Document) -> bool:
+            if kinds and rows.from_row(document.row).kind not in kinds:
+                return False
             return scope is None or rows.scope_of(document.row).admits(scope)
 
         where, values = ("", ()) if outcome is None else ("AND outcome = ?", (outcome,))
         hits: list[Hit] = []
         with self.db.read() as connection:
-            source = self.index.candidates(connection, self.spaces.visible(), where, values)
+            spaces = self.spaces.visible(levels)
+            source = self.index.candidates(connection, spaces, where, values)
             found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
             for each in found.hits:
                 why = found.explain(each) if explain else None
@@ -207,9 +213,10 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
 
     # -- reading and changing one ------------------------------------------------------------------
 
-    def get(self, memory_id: str) -> MemoryItem | None:
+    def get(self, memory_id: str, *, level: str | None = None) -> MemoryItem | None:
         with self.db.read() as connection:
-            found = items.fetch(connection, self.spaces.visible(), memory_id)
+            levels = LEVELS if level is None else (choice(level, LEVELS, "level"),)
+            found = items.fetch(connection, self.spaces.visible(levels), memory_id)
         return None if found is None else found[2]
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
@@ -301,6 +308,23 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
             items.remove(connection, [found[0]])
         return True
 
+    def set_level(self, memory_id: str, level: str) -> MemoryItem:
+        choice(level, LEVELS, "level")
+        with self.db.write() as connection:
+            self._flush_accesses(connection)
+            number, space, old = self._existing(connection, memory_id)
+            if old.level == level:
+                return old
+            target = self.spaces.ensure(level)
+            if items.existing(connection, target, [old.memory_id]):
+                raise gate.level_has(old.memory_id, level)
+            _, org, team, project = self.spaces.key(level)
+            new = replace(old, level=level, org=org, team=team, project=project)
+            self._rewrite(connection, number, target, new)
+            sql = "UPDATE confidence_signals SET space_id = ? WHERE memory_id = ? AND space_id = ?"
+            connection.execute(sql, (target, old.memory_id, space))
+        return new
+
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
         """Take a memory out of quarantine. To its pack it is still as it was brought, so a rollback
         takes it back."""
@@ -326,6 +350,11 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions):
     def other_projects(self, what: str = "memories") -> dict[str, int]:
         with self.db.read() as connection:
             return listing.other_projects(connection, self.tenant, what)
+
+    def held_elsewhere(self, memory_ids: Sequence[str]) -> dict[str, int]:
+        with self.db.read() as connection:
+            own = self.spaces.find("project")
+            return listing.held_elsewhere(connection, self.tenant, own, memory_ids)
 
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
         """Take over what was kept under a former name, while the new one holds nothing.

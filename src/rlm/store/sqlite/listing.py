@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -44,6 +46,23 @@ def other_projects(connection: apsw.Connection, tenant: Tenant, what: str) -> di
         (tenant.org, tenant.team, tenant.project),
     )
     return {str(project): int(many) for project, many in rows}
+
+
+def held_elsewhere(
+    connection: apsw.Connection, tenant: Tenant, own: int | None, memory_ids: Sequence[str]
+) -> dict[str, int]:
+    """In how many of the team's other projects each of these is, of those that `own` holds."""
+    live = "{0}.memory_id = wanted.value AND {0}.archived_at IS NULL"
+    rows = connection.execute(
+        "SELECT wanted.value, count(DISTINCT s.space_id) FROM spaces AS s"
+        " CROSS JOIN json_each(?) AS wanted"
+        f" JOIN memory_items AS other ON other.space_id = s.space_id AND {live.format('other')}"
+        f" JOIN memory_items AS mine ON mine.space_id = ? AND {live.format('mine')}"
+        " WHERE s.level = 'project' AND s.org = ? AND s.team = ? AND s.space_id <> ?"
+        " AND other.trust <> 'quarantined' AND other.source_type <> 'pack' GROUP BY wanted.value",
+        (json.dumps(list(memory_ids)), own, tenant.org, tenant.team, own),
+    )
+    return {str(memory_id): int(many) for memory_id, many in rows}
 
 
 def select(

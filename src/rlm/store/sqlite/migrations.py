@@ -42,8 +42,13 @@ def m002_one_recall(connection: apsw.Connection, fts5: bool) -> None:
         blocks.rebuild(connection, source)
 
 
+def m003_tokens(connection: apsw.Connection, fts5: bool) -> None:
+    """Who may speak to the store over HTTP."""
+    connection.execute(schema.TABLES_3)
+
+
 Step = Callable[[apsw.Connection, bool], None]
-MIGRATIONS: tuple[Step, ...] = (m001_initial, m002_one_recall)
+MIGRATIONS: tuple[Step, ...] = (m001_initial, m002_one_recall, m003_tokens)
 VERSION = len(MIGRATIONS)
 
 

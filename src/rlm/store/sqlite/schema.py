@@ -16,8 +16,11 @@
 - `recall_blocks` is derived: the space, length and sign code of every live row (`blocks.py`).
   Dropping it loses nothing.
 
-`TABLES_1`, `RECALL_1` and `FTS_1` are version 1, `VERSION_2` is what changed. They are never edited
-after release: a later version adds a migration.
+- `tokens`: who may speak to the store over HTTP, for one project; an id is unique in the file, because
+  it says which tenant a connection has.
+
+`TABLES_1`, `RECALL_1` and `FTS_1` are version 1, `TABLES_2` and `FTS_2`, then `TABLES_3`, are what
+changed. They are never edited after release: a later version adds a migration.
 """
 
 from __future__ import annotations
@@ -427,6 +430,18 @@ INSERT INTO distill_queue(job_no, space_id, agent, session_id, outcome, payload_
     SELECT job_no, space_id, '', session_id, outcome, payload_json, state, attempts, not_before,
            leased_until, last_error, created_at FROM distill_queue_1;
 DROP TABLE distill_queue_1;
+"""
+
+TABLES_3 = f"""
+CREATE TABLE tokens (
+    token_id TEXT PRIMARY KEY NOT NULL,
+    {_SPACE},
+    name TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    read_only INTEGER NOT NULL CHECK(read_only IN (0, 1)),
+    created_at TEXT NOT NULL,
+    UNIQUE(space_id, name)
+);
 """
 
 FTS_2 = f"""

@@ -50,6 +50,23 @@ def _job(row: tuple[Any, ...]) -> Job:
     return Job(**{**fields, "payload": payload})
 
 
+def _time_after(seconds: float, name: str) -> str:
+    """The time so many seconds from now."""
+    try:
+        until = clock.now() + timedelta(seconds=finite(seconds, name))
+    except OverflowError as exc:
+        why = f"{name} is {seconds:g}: use fewer seconds, this ends after the year 9999"
+        raise ValidationError(why, field=name) from exc
+    return admit_time(until.isoformat(), name)
+
+
+def _branch(row: tuple[Any, ...]) -> Branch:
+    """A branch; an open one whose time is over has expired, whether or not anybody looked."""
+    found = Branch(*row)
+    over = found.state == "open" and found.ended_at and found.ended_at <= clock.now_iso()
+    return replace(found, state="expired") if over else found
+
+
 class Sessions(Part):
     """Sessions of coding agents that wait to be distilled, and their branches."""
 
@@ -77,18 +94,13 @@ class Sessions(Part):
     def lease_job(self, lease_s: float = 300.0) -> Job | None:
         """Lease the job that waits longest, or whose lease ran out; None when none is due. One that
         was tried before comes after those that were not: what kills its worker holds up nobody."""
-        try:
-            until = clock.now() + timedelta(seconds=finite(lease_s, "lease_s"))
-        except OverflowError as exc:
-            why = f"lease_s is {lease_s:g}: use fewer seconds, this ends after the year 9999"
-            raise ValidationError(why, field="lease_s") from exc
         sql = (
             "UPDATE distill_queue SET state = 'leased', attempts = attempts + 1, fence = fence + 1,"
             " leased_until = ? WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id = ?"
             " AND ((state = 'ready' AND not_before <= ?) OR (state = 'leased' AND"
             f" leased_until <= ?)) ORDER BY attempts, not_before, job_no LIMIT 1) RETURNING {_JOB}"
         )
-        now, ends = clock.now_iso(), admit_time(until.isoformat(), "lease_s")
+        now, ends = clock.now_iso(), _time_after(lease_s, "lease_s")
         with self.db.write() as connection:
             values = (ends, self.spaces.find("project"), now, now)
             row = next(iter(connection.execute(sql, values)), None)
@@ -200,16 +212,23 @@ class Sessions(Part):
         return dict(zip(names, row or (0, 0, 0.0), strict=True))
 
     def open_branch(
-        self, session_id: str, description: str, budget_tokens: int, parent_id: str | None = None
+        self,
+        session_id: str,
+        description: str,
+        budget_tokens: int,
+        parent_id: str | None = None,
+        *,
+        timeout_s: float | None = None,
     ) -> Branch:
         session, text, budget = admit_branch(session_id, description, budget_tokens)
+        ends = None if timeout_s is None else _time_after(timeout_s, "timeout_s")
         with self.db.write() as connection:
             parent = None if parent_id is None else self._open(parent_id)
             if parent is not None and parent.session_id != session:
                 raise NotFound(f"no open branch {parent_id!r} in session {session!r}")
             depth = 0 if parent is None else parent.depth + 1
             made = Branch(clock.new_uuid(), session, parent_id, text, depth, budget, 0, "open",
-                          None, clock.now_iso(), None)  # fmt: skip
+                          None, clock.now_iso(), ends)  # fmt: skip
             marks = ",".join("?" * len(astuple(made)))
             sql = f"INSERT INTO branches({_BRANCH}, space_id) VALUES ({marks},?)"
             connection.execute(sql, (*astuple(made), self.spaces.ensure("project")))
@@ -218,7 +237,7 @@ class Sessions(Part):
     def get_branch(self, branch_id: str) -> Branch | None:
         where = f"branch_id = ? AND space_id {in_spaces(self.spaces.visible())}"
         row = self.db.row(f"SELECT {_BRANCH} FROM branches WHERE {where}", (branch_id,))
-        return None if row is None else Branch(*row)
+        return None if row is None else _branch(row)
 
     def spend_branch(self, branch_id: str, tokens: int) -> Branch:
         natural(tokens, "tokens")
@@ -260,4 +279,4 @@ class Sessions(Part):
             f"SELECT {_BRANCH} FROM branches WHERE session_id = ? AND space_id"
             f" {in_spaces(self.spaces.visible())} ORDER BY created_at, branch_id"
         )
-        return [Branch(*row) for row in self.db.rows(sql, (session_id,))]
+        return [_branch(row) for row in self.db.rows(sql, (session_id,))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 
 import apsw
@@ -31,9 +31,9 @@ class Spaces:
         found = self._db.value(sql, self.key(level))
         return None if found is None else int(found)
 
-    def visible(self) -> tuple[int, ...]:
+    def visible(self, levels: Sequence[str] = LEVELS) -> tuple[int, ...]:
         """The ids of those spaces of this tenant that exist, nearest first."""
-        return tuple(found for level in LEVELS if (found := self.find(level)) is not None)
+        return tuple(found for level in levels if (found := self.find(level)) is not None)
 
     def ensure(self, level: str) -> int:
         """The id of one of this tenant's spaces, made if need be. Inside `write()`."""

@@ -33,6 +33,7 @@ class HyperGraph(GraphTransfer, GraphEvolution):
         limit: int = 10,
         *,
         type: str | None = None,
+        subtype: str | None = None,
         tier: str | None = None,
         min_confidence: float | None = None,
         explain: bool = False,
@@ -52,6 +53,7 @@ class HyperGraph(GraphTransfer, GraphEvolution):
             return (
                 (row[_TIER] == tier if tier is not None else row[_TIER] != "archive")
                 and type in (None, row[_TYPE])
+                and subtype in (None, row[_SUBTYPE])
                 and (min_confidence is None or document.confidence >= min_confidence)
                 and holds_phrases((row[_CONTENT], row[_SUBTYPE] or ""), phrases)
             )

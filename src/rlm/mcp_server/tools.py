@@ -1,0 +1,280 @@
+"""The tools that every connection has: search, get, record, rate, consolidate, branch.
+
+A tool is data: a name, what it says of itself, the schema of its arguments, hints for the host, and
+a function. It gets a `Call` (a store that was lent for the connection's tenant) and checked
+arguments, and returns an `Answer`: text for the model, one line a hit, and the same as data. No
+argument names a tenant. What goes wrong is an RLMError, which the server shows as one line.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rlm import clock
+from rlm.errors import NotFound, ValidationError
+from rlm.mcp_server.arguments import Schema, flag, object_of, one_of, text, texts, whole
+from rlm.service import Memory, MemoryManager
+from rlm.store.backend import MemoryBackend
+from rlm.store.types import LEVELS, OUTCOMES
+
+GET_CHARS = 20_000
+"""The most of one memory that is shown, and of what a branch gets."""
+HIT_FIELDS = (
+    "id", "title", "description", "kind", "scope", "outcome", "confidence", "score", "trust",
+    "source_session", "created_at",
+)  # fmt: skip
+"""What a hit says of itself; `memory_get` has the rest."""
+NOTHING = "nothing relevant"
+
+
+class Cancelled(Exception):
+    """The client does not want the answer any more. No RLMError: nobody is told of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool says: to a model as text, to a program as data."""
+
+    text: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool: a store that is lent for it, and the way back to its client."""
+
+    store: MemoryBackend
+    report: Callable[[float, float | None, str], None] = lambda done, total, message: None
+    """Tells the client how far a long call has come, where it asked for that."""
+    stopped: threading.Event = field(default_factory=threading.Event)
+    """Set when the client has cancelled, or is gone."""
+    session: str | None = None
+    """The session of a connection that lasts; over HTTP there is none."""
+
+    @property
+    def memory(self) -> MemoryManager:
+        """The memories of the connection's tenant."""
+        return MemoryManager(self.store)
+
+    def check_stopped(self) -> None:
+        """Ends the work of a call that nobody waits for."""
+        if self.stopped.is_set():
+            raise Cancelled("the call was cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool, as it is listed and as it is called."""
+
+    name: str
+    description: str
+    schema: Schema
+    call: Callable[..., Answer]
+    writes: bool = True
+    destructive: bool = False
+    idempotent: bool = False
+    """Whether the same call again changes nothing more."""
+    open_world: bool = False
+    """Whether it may reach a model or an endpoint outside of the store."""
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("_", " ").capitalize()
+
+
+def _search(call: Call, query: str, scope: str | None = None, limit: int = 5) -> Answer:
+    hits = call.memory.search(query, scope=scope, limit=limit, floor=True)
+    return Answer(_lines(hits) or NOTHING, {"hits": [_brief(hit) for hit in hits]})
+
+
+def _get(call: Call, id: str) -> Answer:
+    memory = call.memory.get(id)
+    said = [memory.line(), _cut(memory.content)]
+    return Answer("\n".join(said), {**memory.to_dict(), "content": said[1]})
+
+
+def _record(call: Call, session: str | None = None, **given: Any) -> Answer:
+    memory = call.memory.record(**given, source_session=session, origin="mcp")
+    return _changed("recorded", [memory])
+
+
+def _feedback(call: Call, id: str, helpful: bool, comment: str = "") -> Answer:
+    return _changed("noted", [call.memory.feedback(id, helpful, comment)])
+
+
+def _outcome(call: Call, ids: Sequence[str], succeeded: bool, session: str | None = None) -> Answer:
+    return _changed("noted", call.memory.outcome(ids, succeeded, session=session))
+
+
+def _consolidate(call: Call, dry_run: bool = True) -> Answer:
+    from rlm.service.consolidation import consolidate
+
+    total = float(call.store.stats()["memories"])
+
+    def step(done: int) -> None:
+        call.check_stopped()
+        call.report(done, total, "comparing memories")
+
+    report = consolidate(call.store, dry_run=dry_run, on_progress=step)
+    lines = [f"{each.operation} {', '.join(each.memories)}: {each.why}" for each in report.changes]
+    return Answer("\n".join(lines) or "there is nothing to consolidate", report.to_dict())
+
+
+def _branch_create(call: Call, **given: Any) -> Answer:
+    from rlm.service.folding import ContextFolding
+
+    session = call.session or f"mcp-{clock.new_uuid()}"
+    opened = ContextFolding(call.store, session).branch_create(**given)
+    branch = opened.branch
+    context, left = _cut(opened.context), branch.budget_tokens - branch.used_tokens
+    data = {"branch": branch.branch_id, "context": context, "tokens_left": left}
+    data["memory_ids"] = list(opened.memory_ids)
+    return Answer(f"branch {branch.branch_id}, {left:,} tokens left\n\n{context}", data)
+
+
+def _branch_return(
+    call: Call, message: str, outcome: str = "success", branch: str | None = None
+) -> Answer:
+    from rlm.service.folding import ContextFolding
+
+    session = call.session
+    if branch is not None:
+        found = call.store.get_branch(branch)
+        if found is None:
+            raise NotFound(f"no branch {branch[:80]!r} here: branch_create opens one")
+        session = found.session_id
+    if session is None:
+        raise ValidationError("branch is missing: use the id that branch_create returned")
+    ended = ContextFolding(call.store, session).branch_return(message, outcome, branch)
+    data = {"branch": ended.branch_id, "state": ended.state}
+    return Answer(f"branch {ended.branch_id} {ended.state}", data)
+
+
+def _lines(memories: Sequence[Memory]) -> str:
+    return "\n".join(memory.line() for memory in memories)
+
+
+def _brief(memory: Memory) -> dict[str, Any]:
+    whole = memory.to_dict()
+    return {name: whole[name] for name in HIT_FIELDS}
+
+
+def _changed(word: str, memories: Sequence[Memory]) -> Answer:
+    lines = [
+        f"{each.id}  {word}: confidence {each.confidence:.2f}, {each.trust}" for each in memories
+    ]
+    return Answer("\n".join(lines), {"memories": [_brief(each) for each in memories]})
+
+
+def _cut(content: str) -> str:
+    return content if len(content) <= GET_CHARS else content[: GET_CHARS - 1] + "…"
+
+
+ID = text("As memory_search shows it.", most=200)
+SESSION = text("The id of your session.", most=200)
+MEMORY_TOOLS = (
+    Tool(
+        "memory_search",
+        "Search what this project, its team and its organisation have learned: procedures, facts,"
+        " decisions, and what was said in past sessions. One line a hit, best first; 'nothing"
+        " relevant' is an answer. memory_get has the whole text.",
+        object_of(
+            {"query": text("The task or question, in plain words.")},
+            {
+                "scope": one_of(
+                    *LEVELS, doc="The nearest level that is looked at; project is all."
+                ),
+                "limit": whole(most=20, default=5),
+            },
+        ),
+        _search,
+        writes=False,
+        idempotent=True,
+    ),
+    Tool(
+        "memory_get",
+        "The whole of one memory. A turn of a past session comes with the turns around it.",
+        object_of({"id": ID}, {}),
+        _get,
+        writes=False,
+        idempotent=True,
+    ),
+    Tool(
+        "memory_record",
+        "Keep what is worth knowing next time: how something is done here, a fact, or what was"
+        " decided and why. Found by the next search. Not for secrets, nor for what a search"
+        " returned.",
+        object_of(
+            {
+                "title": text("At most ten words.", most=200),
+                "content": text("The steps, the fact or the decision.", most=8_000),
+            },
+            {
+                "description": text("When it is of use, in one sentence.", most=500),
+                "kind": one_of("procedure", "fact", "decision"),
+                "outcome": one_of(*OUTCOMES, doc="failure: a thing to avoid."),
+                "tags": texts(most=10, chars=50),
+                "session": SESSION,
+            },
+        ),
+        _record,
+        idempotent=True,
+    ),
+    Tool(
+        "memory_feedback",
+        "Say whether a memory that you used was right and of help. Good ones rise, bad ones sink.",
+        object_of({"id": ID, "helpful": flag()}, {"comment": text("Why.", most=500, least=0)}),
+        _feedback,
+    ),
+    Tool(
+        "memory_outcome",
+        "At the end of a task: which memories you followed, and whether the task succeeded.",
+        object_of(
+            {"ids": texts(most=20), "succeeded": flag("Tests passed, or the person said so.")},
+            {"session": SESSION},
+        ),
+        _outcome,
+    ),
+    Tool(
+        "memory_consolidate",
+        "Merge memories that say the same, archive weak ones, propose strong ones for the team."
+        " Without dry_run=false it only tells what it would do. Nothing is lost: a person can undo"
+        " it.",
+        object_of({}, {"dry_run": flag("true where it is left out.")}),
+        _consolidate,
+        destructive=True,
+        idempotent=True,
+    ),
+    Tool(
+        "branch_create",
+        "Begin a side task within a budget of tokens and seconds. Returns its id and a context with"
+        " the memories that matter: work on it apart, then call branch_return, and only that"
+        " message need stay in your context.",
+        object_of(
+            {
+                "description": text("What the branch is for.", most=500),
+                "prompt": text("The task itself.", most=50_000),
+            },
+            {
+                "budget": whole(most=32_768, default=8_192),
+                "timeout": whole(most=300, default=300),
+            },
+        ),
+        _branch_create,
+    ),
+    Tool(
+        "branch_return",
+        "End a branch with what it came to, in a few sentences. What it teaches is kept.",
+        object_of(
+            {"message": text(most=50_000)},
+            {
+                "outcome": one_of(*OUTCOMES),
+                "branch": text("Its id; without one, the branch opened last.", most=200),
+            },
+        ),
+        _branch_return,
+    ),
+)

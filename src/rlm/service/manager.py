@@ -1,0 +1,306 @@
+"""`MemoryManager`: what the command line, MCP and hooks call for memory (seed 003).
+
+It holds no tenant of its own: the store was opened for one, and no call names another. An id that
+belongs to somebody else and one that nobody has get the same answer. Memories and the turns of past
+sessions are found in one ranking, by the store's own scores; what a memory quotes, and what stands
+beside a turn that is shown already, is not shown again.
+
+Trust is by origin: what a person writes is trusted, what an agent records is unverified, passes the
+gate for notes, and is not stored a second time in other words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rlm.errors import NotFound, ValidationError
+from rlm.retrieval.explain import Explanation
+from rlm.service.memory import KINDS, STORED_KINDS, Memory
+from rlm.store.gate import admit_item, amend_item, no_memory
+from rlm.store.types import LEVELS, QUARANTINE_REASON, MemoryItem, Scope
+from rlm.store.values import check_count, check_many, choice
+
+if TYPE_CHECKING:
+    from rlm.store.backend import MemoryBackend
+    from rlm.store.graph import Node, NodeHit
+    from rlm.store.types import Hit
+
+TURN = "turn"
+TURN_WEIGHT = 0.6
+"""A turn counts as a memory that was distilled from one: seed 003 believes that so far."""
+BESIDE = 2
+"""So many turns before and after one come with it, and are not shown as hits of their own."""
+SPARE_TURNS = 3
+"""So many times the turns that are wanted are looked at: neighbours of a hit are left out."""
+CHANGEABLE = ("title", "description", "content", "tags", "outcome", "kind")
+MOST_OUTCOMES = 50
+
+
+class MemoryManager:
+    """The memories of one store. `person`: a person is at the other end, not an agent."""
+
+    def __init__(self, store: MemoryBackend, *, person: bool = False) -> None:
+        self.store = store
+        self.person = person
+
+    # -- finding -----------------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str,
+        *,
+        scope: str | None = None,
+        limit: int = 5,
+        kinds: Sequence[str] = (),
+        explain: bool = False,
+        floor: bool = False,
+        outcome: str | None = None,
+        ontology: str | None = None,
+        count_access: bool = True,
+    ) -> list[Memory]:
+        """The best memories and turns for a query, best first.
+
+        `scope` is the nearest level that is looked at: `project` is everything, `team` is team and
+        org. With `floor` only what fits comes back, which may be nothing, and nothing that is no
+        longer believed. `outcome` and `ontology` choose among lessons: turns have neither.
+        """
+        wanted = tuple(choice(kind, KINDS, "kind") for kind in check_many(kinds, "kinds", "text"))
+        levels = LEVELS[LEVELS.index(choice(scope or LEVELS[0], LEVELS, "scope")) :]
+        limit, detail = check_count(limit, "limit"), explain or floor
+        found: list[tuple[Memory, Explanation | None]] = []
+        hits: list[Hit] = []
+        if not wanted or set(wanted) != {TURN}:
+            hits = self.store.retrieve(
+                query,
+                limit,
+                scope=Scope(ontology=ontology) if ontology else None,
+                outcome=outcome,
+                levels=levels,
+                kinds=tuple(kind for kind in wanted if kind != TURN),
+                explain=detail,
+                count_access=count_access,
+            )
+            found += [(Memory.of_item(hit.item, hit.score, hit.why), hit.why) for hit in hits]
+        if (not wanted or TURN in wanted) and levels == LEVELS and not (outcome or ontology):
+            found += self._turns(query, limit, [hit.item for hit in hits], explain=detail)
+        if floor:
+            found = [(memory, why) for memory, why in found if why and _fits(memory, why)]
+        ranked = sorted(found, key=lambda each: (-each[0].score, each[0].id))
+        chosen = [memory for memory, _ in ranked[:limit]]
+        return chosen if explain else [replace(memory, why=None) for memory in chosen]
+
+    def _turns(
+        self, query: str, limit: int, told: Sequence[MemoryItem], *, explain: bool
+    ) -> list[tuple[Memory, Explanation | None]]:
+        """Turns that fit, without those that a memory of `told` tells already."""
+        if "graph" in self.store.lacks:
+            return []
+        hits = self.store.graph.search(
+            query, SPARE_TURNS * limit, type="experience", subtype=TURN, explain=explain
+        )
+        shown: dict[Any, list[int]] = {}
+        found = []
+        for hit in hits:
+            said = hit.node.metadata
+            place, places = said.get("n"), shown.setdefault(said.get("session"), [])
+            if isinstance(place, int):
+                if any(abs(place - each) <= BESIDE for each in places):
+                    continue
+                places.append(place)
+            if not _is_told(hit.node, told):
+                found.append((self._turn(hit), hit.why))
+        return found
+
+    def _turn(self, hit: NodeHit) -> Memory:
+        tenant = self.store.tenant
+        turn = Memory.of_turn(hit, tenant.project, tenant.team, tenant.org)
+        return replace(turn, score=turn.score * TURN_WEIGHT)
+
+    def get(self, memory_id: str) -> Memory:
+        """One memory, or one turn with its neighbours. NotFound."""
+        item = self._find(memory_id)
+        if item is not None:
+            return Memory.of_item(item)
+        node = self._find_turn(memory_id)
+        if node is None:
+            raise _unknown(memory_id)
+        from rlm.retrieval.excerpt import Snippet
+        from rlm.store.graph import NodeHit
+
+        turn = self._turn(NodeHit(node, 0.0, Snippet("", 0)))
+        return replace(turn, content="\n\n".join(map(_say, self._beside(node))))
+
+    def _find(self, memory_id: Any) -> MemoryItem | None:
+        """A memory that may be shown; an agent is shown nothing archived or in quarantine."""
+        item = self.store.get(memory_id)
+        if item is None or self.person or (item.trust != "quarantined" and not item.archived_at):
+            return item
+        return None
+
+    def _item(self, memory_id: Any) -> MemoryItem:
+        item = self._find(memory_id)
+        if item is not None:
+            return item
+        if self._find_turn(memory_id) is not None:
+            why = f"{memory_id} is a turn of a session, no memory: record what it says first"
+            raise ValidationError(why, field="id")
+        raise _unknown(memory_id)
+
+    def _find_turn(self, node_id: Any) -> Node | None:
+        if "graph" in self.store.lacks:
+            return None
+        node = self.store.graph.get_node(node_id)
+        return node if node is not None and node.subtype == TURN else None
+
+    def _beside(self, node: Node) -> list[Node]:
+        """The turn and those around it in its session, in order."""
+        graph = self.store.graph
+        for edge in graph.get_links(node.id, type="context"):
+            ids = edge.node_ids
+            place = ids.index(node.id)
+            near = ids[max(0, place - BESIDE) : place + BESIDE + 1]
+            found = (graph.get_node(each) for each in near)
+            return [each for each in found if each is not None]
+        return [node]
+
+    # -- changing ----------------------------------------------------------------------------------
+
+    def record(
+        self,
+        title: str,
+        content: str,
+        *,
+        description: str = "",
+        kind: str = STORED_KINDS[0],
+        tags: Iterable[str] = (),
+        outcome: str | None = None,
+        scope: str = LEVELS[0],
+        source_session: str | None = None,
+        origin: str | None = None,
+    ) -> Memory:
+        """Store a memory; the next search finds it."""
+        source = "human" if self.person else "failure" if outcome == "failure" else "success"
+        item = MemoryItem(
+            title,
+            description,
+            content,
+            source_type=source,
+            tags=list(check_many(tags, "tags", "text")),
+            outcome=outcome,
+            level=scope,
+            session_id=source_session,
+            origin=origin,
+        )
+        return self.record_item(item, kind)
+
+    def record_item(self, item: MemoryItem, kind: str = STORED_KINDS[0]) -> Memory:
+        """Store a memory that has more to it. Where an agent says again what is there already, that
+        memory comes back and nothing is stored."""
+        if choice(kind, STORED_KINDS, "kind") != STORED_KINDS[0]:
+            item = replace(item, provenance={**item.provenance, "kind": kind})
+        admitted = admit_item(item, self.store.tenant, origin=self.store.origin)
+        if not self.person:
+            admitted = _judge_note(admitted)
+            if (same := self._same(admitted)) is not None:
+                return Memory.of_item(same)
+        stored = self.store.get(self.store.add(admitted))
+        return Memory.of_item(stored or admitted)
+
+    def _same(self, new: MemoryItem) -> MemoryItem | None:
+        """The memory that says what an agent says again. Of a decision only its own words count: in
+        similar ones it may say otherwise."""
+        if new.kind == "decision" or new.trust == "quarantined":
+            return None
+        from rlm.learning.dedup import find_candidates, is_same_lesson
+
+        found = find_candidates(self.store, new)
+        alike = (old for old in found if old.kind == new.kind and not old.archived_at)
+        return next((old for old in alike if is_same_lesson(new, old, self.store.embedder)), None)
+
+    def update(self, memory_id: str, /, **changes: Any) -> Memory:
+        """Change the words, tags, outcome or kind of a memory; new words give it a new id. What an
+        agent has changed is unverified again."""
+        for name in changes:
+            choice(name, CHANGEABLE, "field")
+        old = self._item(memory_id)
+        if "kind" in changes:
+            kind = choice(changes.pop("kind"), STORED_KINDS, "kind")
+            changes["provenance"] = {**old.provenance, "kind": kind}
+        if not self.person:
+            new = amend_item(replace(old, trust="unverified"), changes, self.store.tenant)
+            new = _judge_note(new)
+            changes |= {"trust": new.trust, "provenance": new.provenance}
+        return Memory.of_item(self.store.update(old.memory_id, **changes))
+
+    def feedback(self, memory_id: str, helpful: bool, comment: str = "") -> Memory:
+        """Say whether a memory helped."""
+        from rlm.service.confidence import ConfidenceEvaluator
+
+        item = self._item(memory_id)
+        ConfidenceEvaluator(self.store).on_feedback(item.memory_id, helpful, comment)
+        return self.get(item.memory_id)
+
+    def outcome(
+        self, memory_ids: Iterable[str], succeeded: bool, session: str | None = None
+    ) -> list[Memory]:
+        """How the task ended that followed these memories, all or none. A session counts once."""
+        from rlm.service.confidence import ConfidenceEvaluator
+
+        ids = list(check_many(memory_ids, "memory_ids", "ids"))
+        if len(ids) > MOST_OUTCOMES:
+            why = f"{len(ids)} memories; at most {MOST_OUTCOMES}: name those that were followed"
+            raise ValidationError(why, field="memory_ids")
+        with self.store.together():
+            found = dict.fromkeys(self._item(each).memory_id for each in ids)
+            for each in found:
+                ConfidenceEvaluator(self.store).on_usage(each, succeeded, session)
+            return [self.get(each) for each in found]
+
+    def why(self, id_or_query: str, limit: int = 5) -> dict[str, Any]:
+        """Where a memory comes from and what became of it; of any other text, why each hit was
+        found and what just missed. NotFound for what has the form of an id and is none."""
+        from rlm.service.why import explain_memory, explain_query, is_id
+
+        try:
+            return explain_memory(self, id_or_query)
+        except NotFound:
+            if is_id(id_or_query):
+                raise
+        return explain_query(self, id_or_query, limit)
+
+
+def _fits(memory: Memory, why: Explanation) -> bool:
+    from rlm.learning.confidence import RECALL_FLOOR
+
+    return why.fits and (memory.kind == TURN or memory.confidence >= RECALL_FLOOR)
+
+
+def _is_told(turn: Node, items: Iterable[MemoryItem]) -> bool:
+    """Whether a memory of the same session was taken from this turn, or quotes it."""
+    session, place = turn.metadata.get("session"), turn.metadata.get("n")
+    return any(
+        item.session_id == session
+        and (item.provenance.get("turn", -1) == place or item.content in turn.content)
+        for item in items
+    )
+
+
+def _say(node: Node) -> str:
+    said = node.metadata
+    return f"[{said.get('n', '?')}] {said.get('role', 'somebody')}: {node.content}"
+
+
+def _judge_note(item: MemoryItem) -> MemoryItem:
+    """What an agent wrote, in quarantine where it speaks to a prompt rather than of work."""
+    from rlm.learning.gates import Gate
+
+    if reason := Gate().note_reason(item):
+        stated = {**item.provenance, QUARANTINE_REASON: reason}
+        return replace(item, trust="quarantined", provenance=stated)
+    return item
+
+
+def _unknown(memory_id: Any) -> NotFound:
+    return no_memory(memory_id[:80] if isinstance(memory_id, str) else str(memory_id)[:80])

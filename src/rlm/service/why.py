@@ -1,0 +1,107 @@
+"""Why a memory is there and why it was found: its source, its signals, what it replaced.
+
+A decision is joined to what it supersedes by `provenance` of the memories, and to the turn in which
+it was taken by an edge of the hypergraph. Everything here is read through one manager, so it says
+no more than that may see.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from rlm.service.memory import Memory
+from rlm.store.identity import is_stable_id
+
+if TYPE_CHECKING:
+    from rlm.service.manager import MemoryManager
+    from rlm.store.types import MemoryItem
+
+MISSES = 3
+"""Near misses that are shown beside the hits."""
+MOST_LINKS = 50
+DECISIONS = 10_000
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def is_id(text: str) -> bool:
+    """Whether a text has the form of an id of ours: then it is no question."""
+    return is_stable_id(text) or bool(_UUID.fullmatch(text))
+
+
+def explain_query(manager: MemoryManager, query: str, limit: int) -> dict[str, Any]:
+    """Each hit with the factors of its score, and those that came after the last one."""
+    found = manager.search(query, limit=limit + MISSES, explain=True, count_access=False)
+    hits, misses = found[:limit], found[limit:]
+    return {
+        "query": query,
+        "hits": [_summary(each) for each in hits],
+        "near_misses": [_summary(each) for each in misses],
+    }
+
+
+def _summary(memory: Memory) -> dict[str, Any]:
+    names = ("id", "title", "kind", "source_session", "created_at", "score", "why")
+    return {name: getattr(memory, name) for name in names}
+
+
+def explain_memory(manager: MemoryManager, memory_id: str) -> dict[str, Any]:
+    """A memory with where it came from, its signals and its chain; a turn with its neighbours."""
+    memory = manager.get(memory_id)
+    if memory.kind == "turn":
+        return {"memory": memory.to_dict()}
+    from rlm.service.confidence import ConfidenceEvaluator
+
+    store = manager.store
+    item = store.get(memory.id)
+    assert item is not None  # the manager has just read it
+    return {
+        "memory": memory.to_dict(),
+        "archived_at": item.archived_at,
+        "origin": item.origin,
+        "turn": _turn(manager, item),
+        "signals": store.signals(memory.id),
+        "recomputed_confidence": ConfidenceEvaluator(store).recompute(memory.id),
+        "supersedes": _chain(manager, item, "supersedes"),
+        "superseded_by": _chain(manager, item, "superseded_by"),
+        "provenance": dict(item.provenance),
+    }
+
+
+def _chain(manager: MemoryManager, item: MemoryItem, key: str) -> list[dict[str, Any]]:
+    """What it replaced, or what replaced it, the nearest first; what is gone is named by its id."""
+    found: dict[str, dict[str, Any]] = {}
+    waiting = list(_ids(item.provenance.get(key)))
+    while waiting and len(found) < MOST_LINKS:
+        memory_id = waiting.pop(0)
+        if memory_id in found or memory_id == item.memory_id:
+            continue
+        other = manager.store.get(memory_id)
+        found[memory_id] = {"id": memory_id, "title": None if other is None else other.title}
+        if other is not None:
+            found[memory_id] |= {"created_at": other.created_at, "archived_at": other.archived_at}
+            waiting += _ids(other.provenance.get(key))
+    return list(found.values())
+
+
+def _ids(value: Any) -> Iterable[str]:
+    listed = value if isinstance(value, list) else [value]
+    return [each for each in listed if isinstance(each, str) and each]
+
+
+def _turn(manager: MemoryManager, item: MemoryItem) -> dict[str, Any] | None:
+    """The turn of a session in which a decision was taken."""
+    if item.kind != "decision" or "graph" in manager.store.lacks:
+        return None
+    graph = manager.store.graph
+    decisions = graph.query_nodes(type="decision", limit=DECISIONS)
+    for node in decisions:
+        if node.metadata.get("memory_id") != item.memory_id:
+            continue
+        for edge in graph.get_links(node.id, type="relation", label="decided in"):
+            turns = (graph.get_node(each) for each in edge.node_ids if each != node.id)
+            for turn in turns:
+                if turn is not None and turn.subtype == "turn":
+                    return {"id": turn.id, "content": turn.content, **turn.metadata}
+    return None
