@@ -16,7 +16,17 @@ from cli_running import Run
 from rlm.cli.app import app
 from rlm.cli.examples import EXAMPLES
 
-FOREIGN = ("3f2a91c0", "5d1c", "77c0a1b3", "t-4c0e1f", "openai/", ".pem", "team.", "release.md")
+FOREIGN = (
+    "3f2a91c0",
+    "5d1c",
+    "77c0a1b3",
+    "t-4c0e1f",
+    "openai/",
+    ".pem",
+    "team.",
+    "release.md",
+    "revoke laptop",
+)
 """What an example names that only its reader has."""
 SLOW = ("memory train", "eval", "mcp")  # tests of their own run them
 RUNNABLE = [
