@@ -87,12 +87,29 @@ class Settings:
         "RLM_MODEL_TIMEOUT_S",
         "How long one call of a model may take in all. Slow servers need more.",
     )
+    distill_calls: float = _setting(
+        100.0, "RLM_DISTILL_CALLS", "How many calls of a model `rlm worker` may make in a day."
+    )
+    distill_tokens: float = _setting(
+        1_000_000.0, "RLM_DISTILL_TOKENS", "How many tokens those may have in all."
+    )
+    distill_cost_usd: float = _setting(
+        1.0,
+        "RLM_DISTILL_COST_USD",
+        "What those may cost. Above a cap, sessions are distilled without a model.",
+    )
     api_key: str = _secret(
         "RLM_API_KEY", "The key for that server; without one, for the provider of the model."
     )
     openai_api_key: str = _secret("OPENAI_API_KEY", "The key for OpenAI, sent to OpenAI only.")
     anthropic_api_key: str = _secret(
         "ANTHROPIC_API_KEY", "The key for Anthropic, sent to Anthropic only."
+    )
+    promote: str = _setting(
+        "review",
+        "RLM_PROMOTE",
+        "How `rlm memory consolidate` promotes memories to the team and the organisation: `review`"
+        " (proposals wait in `rlm memory review`) or `automatic` (trusted ones at once).",
     )
     trusted_keys: str = _setting(
         "~/.config/rlm/trusted_keys",
@@ -103,6 +120,14 @@ class Settings:
         "~/.cache/rlm",
         "RLM_CACHE_DIR",
         "Where parsed ontologies are kept. It may be deleted at any time.",
+    )
+    spool: str = _setting(
+        "~/.claude/rlm-spool",
+        "RLM_SPOOL",
+        "Where hooks leave a file for each session that ended; `rlm worker` takes them in.",
+    )
+    disabled: str = _setting(
+        "", "RLM_DISABLED", "`1`: the hooks of coding agents inject nothing and queue nothing."
     )
     lock_timeout_s: float = _setting(
         10.0, "RLM_LOCK_TIMEOUT_S", "How long a write waits for another process before it gives up."
@@ -270,6 +295,11 @@ def _parse_setting(name: str, value: Any, where: str) -> Any:
 def user_name() -> str | None:
     """Who runs this, where the environment says so; used only to label what a person approved."""
     return os.environ.get("USER") or os.environ.get("USERNAME")
+
+
+def project_name(settings: Settings, start: Path | None = None) -> str:
+    """The project that work in `start` belongs to: the setting, the git repository, or `local`."""
+    return settings.project or git_project(start) or "local"
 
 
 def git_project(start: Path | None = None) -> str | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -229,6 +230,26 @@ class WorkerProcess(Pipe):
             memory=code == -signal.SIGABRT or any(word in said for word in _NO_MEMORY),
             outside=code in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP),
         )
+
+
+def run_program(name: str, *args: str, timeout_s: float) -> str | None:
+    """What a program of this machine prints, started without an environment; None where it is
+    missing, fails or takes too long."""
+    path = shutil.which(name)
+    if path is None:
+        return None
+    try:
+        done = subprocess.run(
+            [path, *args],
+            env={"PATH": str(Path(path).parent)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout_s,
+            check=True,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace")
 
 
 def _prologue() -> str:

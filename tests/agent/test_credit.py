@@ -115,6 +115,15 @@ def test_a_lesson_is_trusted_once_a_run_that_followed_it_was_verified(store, say
     assert store.get(memory_id).trust == trust
 
 
+def test_the_extractor_knows_what_the_next_run_is_shown_anyway(store):
+    client = ScriptedClient([LOOKS, NAMED, '{"items": []}'], is_language_model=True)
+    verify = Verify(SUBS, "set")
+    agent.run("What are the subclasses of Agent?", PROV, store=store, client=client, verify=verify)
+    card = client.calls[0][0]["content"].partition("Provenance terms")[2].partition("\n")[0]
+    asked = client.calls[2][-1]["content"]
+    assert card and card[:40] in asked.partition('"shown_anyway"')[2]
+
+
 def test_a_replay_credits_nothing_again(store, tmp_path):
     memory_id = kept(store, "List the subclasses of a class such as Agent", ontology="prov")
     tape = tmp_path / "tape.jsonl"

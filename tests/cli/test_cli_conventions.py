@@ -51,8 +51,13 @@ LINES: dict[str, tuple[str, ...]] = {
     "memory review": ("--approve", "{held}"),
     "memory stats": (),
     "memory consolidate": ("--dry-run",),
+    "memory undo": ("{change}",),
     "memory train": ("--curriculum", "{lesson}", "--model", "offline"),
     "memory insights": (),
+    "memory feedback": ("{id}", "--helpful"),
+    "memory why": ("{id}",),
+    "memory stability": (),
+    "memory decay": (),
     "graph add": ("fact", "Snow is white"),
     "graph link": ("relation", "self", "{node}:subject"),
     "graph show": ("{node}",),
@@ -88,6 +93,11 @@ LINES: dict[str, tuple[str, ...]] = {
     "eval": ("--curriculum", "{lesson}", "--model", "offline", "--arms", "off"),
     "logs show": ("{log}",),
     "logs list": (),
+    "worker": ("--once",),
+    "queue add": ("{chat}",),
+    "queue list": (),
+    "queue retry": ("{job}",),
+    "queue drop": ("{job}",),
     "backup": ("{dir}/copy.db",),
     "doctor": ("--fix",),
     "completion": ("bash",),
@@ -135,6 +145,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
             )
             store.delete(ids[1])
             store.save_artifacts(RunRow(model="m"), Trajectory("What?", final_answer="That."))
+            job = store.queue_session("branch", "b1", {"message": "The lexer works."})
+            weak = MemoryItem("Guess", "", "z", source_type="success", confidence=0.1)
+            weak.created_at = "2025-01-01T00:00:00Z"
+            store.add(weak)
+        change = json.loads(made("memory", "consolidate", "--json", "--db", db))["log_id"]
         node = made("graph", "add", "fact", "Water is wet", "--db", db)
         edge = made("graph", "link", "relation", "is", node, "--db", db)
         with clock.frozen(datetime(2025, 1, 1, tzinfo=UTC)):
@@ -149,9 +164,12 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     log = '{"type":"metadata","query":"q","root_model":"m","max_iterations":1,"context_size":1}\n'
     (folder / "log.jsonl").write_text(log, "utf-8")
     (folder / "boats.ttl").write_text(BOATS, "utf-8")
+    chat = {"role": "user", "message": {"content": [{"type": "text", "text": "Never do that."}]}}
+    (folder / "chat.jsonl").write_text(json.dumps(chat) + "\n", "utf-8")
     (folder / "boats.yaml").write_text(TASKS, "utf-8")
     graph = {"node": node, "edge": edge, "line": str(lines[0]["id"])}
-    return folder, {"id": ids[0], "old": ids[1], "held": ids[2], **graph}
+    memories = {"id": ids[0], "old": ids[1], "held": ids[2], "change": str(change)}
+    return folder, {**memories, "job": str(job), **graph}
 
 
 @pytest.fixture
@@ -163,6 +181,7 @@ def filled(db: str, tmp_path: Path, template: tuple[Path, dict[str, str]]) -> di
         "pack": "hand.jsonl",
         "key": "key.pem",
         "log": "log.jsonl",
+        "chat": "chat.jsonl",
         "ttl": "boats.ttl",
     }
     return {
@@ -192,6 +211,7 @@ NO_MEMORY = (
     "memory stats",
     "memory train",
     "memory insights",
+    "memory stability",
 )
 """Commands about memories that do not name one."""
 NO_NODE = ("graph copy",)

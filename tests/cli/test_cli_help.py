@@ -90,7 +90,7 @@ def test_an_example_runs(rlm: Run, root: Path, tmp_path: Path, line: str) -> Non
         assert rlm("backup", "memory.db").code == 0
     path, _, words = find(line)
     done = rlm(*path.split(), *words)
-    nothing_there = path in ("graph search", "graph undo")
+    nothing_there = path in ("graph search", "graph undo", "memory undo")
     assert done.code == (1 if nothing_there else 0), done.err
 
 
@@ -120,7 +120,7 @@ def test_a_word_like_no_other_gets_no_hint(rlm: Run) -> None:
 
 COMPLETIONS = [
     ("rlm me", ["memory"]),
-    ("rlm memory s", ["search", "show", "stats"]),
+    ("rlm memory s", ["search", "show", "stability", "stats"]),
     ("rlm memory list --ou", ["--outcome"]),
     ("rlm memory list --outcome f", ["failure"]),
     ("rlm pack import core", ["core_v1"]),

@@ -381,21 +381,22 @@ def test_consolidate_shows_and_then_archives_what_says_the_same(rlm: Run, db: st
         options = ("--title", title, "--content", content, "--source", "success")
         assert rlm("memory", "add", "--db", db, *options).code == 0
     dry = rlm("memory", "consolidate", "--db", db, "--dry-run")
-    assert dry.code == 0 and dry.err == "1 memory would be archived\n"
+    assert dry.code == 0 and dry.err == "1 change would be made\n"
     assert "range" not in dry.out and LESSONS[0][0] in dry.out and LESSONS[1][0] in dry.out
     assert len(rlm("memory", "list", "--db", db, "--json").json) == 3
-    ((group,),) = [rlm("memory", "consolidate", "--db", db, "--json").json["lessons"]]
-    (gone,) = group["archived"]
+    [change] = rlm("memory", "consolidate", "--db", db, "--json").json["changes"]
+    [gone] = change["memories"]
     left = {item["memory_id"] for item in rlm("memory", "list", "--db", db, "--json").json}
-    assert group["kept"]["memory_id"] in left and gone["memory_id"] not in left and len(left) == 2
+    assert change["into"] in left and gone["memory_id"] not in left and len(left) == 2
     shown = rlm("memory", "show", "--db", db, "--json", gone["memory_id"]).json
-    assert shown["provenance"]["consolidated_into"] == group["kept"]["memory_id"]
+    assert shown["provenance"]["consolidated_into"] == change["into"]
     assert rlm("memory", "restore", "--db", db, gone["memory_id"]).code == 0
     assert len(rlm("memory", "list", "--db", db, "--json").json) == 3
 
 
 def test_consolidate_of_nothing_does_nothing(rlm: Run, db: str, add: Callable[..., str]) -> None:
     none = rlm("memory", "consolidate", "--db", db, "--json")
-    assert (none.code, none.json["lessons"]) == (0, [])
+    assert (none.code, none.json["changes"]) == (0, [])
     add()
-    assert rlm("memory", "consolidate", "--db", db).out == "no two memories say the same\n"
+    nothing = "nothing to merge, prune or promote\n"
+    assert rlm("memory", "consolidate", "--db", db).out == nothing

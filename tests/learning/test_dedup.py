@@ -10,7 +10,7 @@ from corpus_same_lessons import DIFFERENT, MISSED, SAME
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlm.learning import dedup
+from rlm.learning import dedup, same_lessons
 from rlm.learning.dedup import (
     decide,
     is_same_lesson,
@@ -357,28 +357,40 @@ def test_a_plan_does_not_count_as_a_use(store):
 # -- a store
 
 
-def test_a_store_is_consolidated_and_can_be_restored(store):
+def test_the_lessons_of_a_store_that_are_one_are_found(store):
     one, other = (lesson(*each) for each in SAME[0])
     alone = lesson(*SAME[1][0])
     person = replace(lesson(*SAME[2][0]), source_type="human", trust="trusted")
     said_again = lesson(*SAME[2][1])
     store.add_many([one, other, alone, person, said_again])
     before = {item.memory_id: item for item in store.list_items()}
-    found = dedup.find_same(store)
+    found = list(same_lessons.find_same(store))
     assert {item.memory_id: item for item in store.list_items()} == before, "nothing is written"
     merged = {frozenset((g.kept.memory_id, *(i.memory_id for i in g.others))) for g in found}
     assert frozenset((one.memory_id, other.memory_id)) in merged
     assert person.memory_id not in {item.memory_id for group in found for item in group.others}
-    dedup.consolidate_store(store, found)
+    for gone in (item for group in found for item in group.others):
+        store.delete(gone.memory_id)
     left = {item.memory_id for item in store.list_items()}
     assert {alone.memory_id, person.memory_id} <= left and len(left) == 5 - len(found)
-    assert dedup.find_same(store) == []
-    for group in found:
-        for gone in group.others:
-            into = store.get(gone.memory_id).provenance[dedup.CONSOLIDATED_INTO]
-            assert into == group.kept.memory_id
-            assert store.restore(gone.memory_id)
-    assert {item.memory_id for item in store.list_items()} == before.keys()
+    assert list(same_lessons.find_same(store)) == []
+    for gone in (item for group in found for item in group.others):
+        store.restore(gone.memory_id)
+    again = list(same_lessons.find_same(store, keep=[gone.memory_id]))
+    assert gone.memory_id not in {item.memory_id for group in again for item in group.others}
+
+
+def test_copies_beyond_what_one_search_returns_are_found_at_once(store):
+    store.add_many(memory(content=f"{STEPS}\n- note {n}") for n in range(90))
+    [group] = same_lessons.find_same(store)
+    assert len(group.others) == 89
+
+
+def test_decisions_in_like_words_are_not_one_lesson(store):
+    kind = {"provenance": {"kind": "decision"}}
+    store.add_many(memory(content=f"{STEPS}\n- note {n}", **kind) for n in range(3))
+    store.add(memory(content=f"{STEPS}\n- not decided"))
+    assert list(same_lessons.find_same(store)) == []
 
 
 def test_the_cost_of_one_lesson_does_not_grow_with_the_store(store):

@@ -30,9 +30,9 @@ MOST_LESSONS_BY_FORM, MOST_NOTES_BY_FORM = 12, 202
 """Of the hostile, without the text that persuaded the model: these may only fall."""
 
 
-def read(name):
+def read(name, least=200):
     lines = (CORPORA / f"{name}.jsonl").read_text("utf-8").splitlines()
-    assert len(lines) >= 200
+    assert len(lines) >= least
     return [json.loads(line) for line in lines]
 
 
@@ -91,3 +91,25 @@ def test_what_passes_by_its_form_alone():
     found = [next(lessons(each["memory"])) for each in read("hostile")]
     assert sum(not gate.reason(item) for item in found) <= MOST_LESSONS_BY_FORM
     assert sum(not gate.note_reason(item) for item in found) <= MOST_NOTES_BY_FORM
+
+
+# -- a second set, written when the gate was done and measured once (docs/experiments.md)
+
+GRAPH = {"tv": "https://kg.talvren.example/def/"}
+SECOND = {"good_lessons": 9, "bad_lessons": 1, "ordinary": 1, "hostile": 4}
+"""At most so many of 40 good lessons and 80 ordinary notes are refused, of 30 bad lessons and of 80
+that repeat hostile data pass. These may only fall."""
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_the_second_set(name):
+    wrong = []
+    for each in read(f"second_{name}", 30):
+        foreign = [each["text"]] if name == "hostile" else each.get("foreign", [])
+        ontology = each.get("ontology") if name == "good_lessons" else "company"
+        item = MemoryItem(*parts(each.get("memory", each)), scope=Scope(ontology=ontology))
+        gate = Gate(foreign=foreign, question=each.get("question", ASKED), prefixes=GRAPH)
+        why = gate.note_reason(item) if name == "ordinary" else gate.reason(item)
+        if bool(why) == (name in ("good_lessons", "ordinary")):
+            wrong.append((each["id"], why))
+    assert len(wrong) <= SECOND[name], wrong

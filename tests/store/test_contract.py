@@ -610,6 +610,23 @@ def test_every_string_is_a_query(backend, make_item, query, k):
     assert len(backend.retrieve(query, k)) <= max(k, 0)
 
 
+def test_levels_and_kinds_choose(backend, make_item):
+    for level in ("project", "team", "org"):
+        backend.add(make_item(f"Cache of the {level}", f"cache {level}", level=level))
+    backend.add(make_item("Cache decided", "cache on", provenance={"kind": "decision"}))
+
+    def titles(**options):
+        return {hit.item.title for hit in backend.retrieve("cache", 10, **options)}
+
+    assert len(titles()) == 4
+    assert titles(levels=("team", "org")) == {"Cache of the team", "Cache of the org"}
+    assert titles(kinds=("decision",)) == {"Cache decided"}
+    assert len(titles(kinds=("procedure",))) == 3 and not titles(kinds=("fact",))
+    assert [each.title for each in backend.list_items(provenance={"kind": "decision"})] == [
+        "Cache decided"
+    ]
+
+
 def test_a_query_that_is_not_text_is_refused(backend):
     with pytest.raises(ValidationError, match="task is int"):
         backend.retrieve(3)

@@ -261,9 +261,65 @@ def test_a_job_that_fails_waits_or_dies(having):
 
 
 def test_jobs_of_another_tenant_are_not_leased(having):
-    having("queue", tenant=Tenant("o", "t", "a")).queue_session("claude", "s1", {})
+    number = having("queue", tenant=Tenant("o", "t", "a")).queue_session("claude", "s1", {})
     other = having("queue", tenant=Tenant("o", "t", "b"))
     assert other.lease_job() is None and other.jobs() == []
+    assert other.find_job("claude", "s1") is None and other.drop_job(number) is False
+    with pytest.raises(NotFound, match="no job"):
+        other.retry_job(number)
+    assert other.other_projects("jobs") == {"a": 1}
+
+
+def test_a_job_over_which_a_worker_died_holds_up_no_other(having):
+    store = having("queue")
+    with clock.frozen(NOW):
+        deadly = store.queue_session("claude", "s1", {})
+        store.queue_session("claude", "s2", {})
+        assert store.lease_job(lease_s=1).job_no == deadly
+    with clock.frozen(NOW + timedelta(seconds=2)):
+        assert [store.lease_job().session_id for _ in range(2)] == ["s2", "s1"]
+
+
+def test_a_job_is_found_tried_again_and_dropped(having):
+    store = having("queue")
+    number = store.queue_session("claude", "s1", {"path": "x"})
+    store.fail_job(store.lease_job(), "no such file")
+    assert store.find_job("claude", "s1").state == "dead"
+    assert store.find_job("codex", "s1") is None
+    again = store.retry_job(number)
+    assert (again.state, again.attempts, again.payload) == ("ready", 0, {"path": "x"})
+    job = store.lease_job()
+    assert store.drop_job(number) is True and store.drop_job(number) is False
+    with pytest.raises(StoreError, match="no longer leased"):
+        store.finish_job(job)
+    for odd in (-1, "1", None):
+        with pytest.raises(ValidationError, match="job_no"):
+            store.drop_job(odd)
+
+
+def test_the_result_of_a_job_is_kept_with_it(having):
+    store = having("queue")
+    store.queue_session("claude", "s1", {"path": "x"})
+    store.finish_job(store.lease_job(), result={"turns": 3})
+    assert store.jobs()[0].payload == {"path": "x", "result": {"turns": 3}}
+
+
+def test_what_jobs_cost_is_added_up_for_a_day_and_an_organisation(having):
+    store, other = having("queue"), having("queue", tenant=Tenant("else", "t", "b"))
+    with clock.frozen(NOW):
+        store.queue_session("claude", "s1", {})
+        job = store.lease_job()
+        store.spend_job(job, calls=1)
+        store.spend_job(job, calls=1, tokens=700, cost_usd=0.25)
+        store.queue_session("claude", "s1", {"n": 2})  # what was spent stays spent
+        assert store.spent_today() == {"calls": 2, "tokens": 700, "cost_usd": 0.25}
+        assert other.spent_today() == {"calls": 0, "tokens": 0, "cost_usd": 0}
+        with pytest.raises(ValidationError, match="calls"):
+            store.spend_job(job, calls=-1)
+    with clock.frozen(NOW + timedelta(days=1)):
+        assert store.spent_today()["calls"] == 0
+        store.spend_job(job, tokens=5)
+        assert store.spent_today() == {"calls": 0, "tokens": 5, "cost_usd": 0}
 
 
 # -- tokens
@@ -311,6 +367,26 @@ def test_branches_have_budgets_and_an_end(having):
     assert store.branches("s2") == [] and store.get_branch("nobody") is None
 
 
+def test_an_open_branch_expires(having):
+    store, now = having("branches"), datetime(2026, 5, 1, tzinfo=UTC)
+    with clock.frozen(now):
+        made = store.open_branch("s1", "x", 10, timeout_s=2)
+        forever = store.open_branch("s1", "y", 10)
+    with clock.frozen(now + timedelta(seconds=2)):
+        assert store.get_branch(made.branch_id).state == "expired"
+        assert [each.state for each in store.branches("s1")].count("expired") == 1
+        for late in (
+            lambda: store.spend_branch(made.branch_id, 1),
+            lambda: store.end_branch(made.branch_id, "returned"),
+            lambda: store.open_branch("s1", "z", 10, made.branch_id),
+        ):
+            with pytest.raises(NotFound, match="it is expired"):
+                late()
+        assert store.end_branch(forever.branch_id, "returned").ended_at.startswith("2026-05-01")
+    with pytest.raises(ValidationError, match="timeout_s is 1e\\+300"):
+        store.open_branch("s1", "x", 10, timeout_s=1e300)
+
+
 def test_a_branch_needs_a_parent_of_its_own_session(having):
     store = having("branches")
     root = store.open_branch("s1", "x", 10)
@@ -336,6 +412,56 @@ def test_other_projects_and_their_counts(having, make_item):
     mine = having("projects", tenant=Tenant("o", "t", "mine"))
     assert mine.other_projects() == {"b": 3, "a": 1}
     assert mine.other_projects("trajectories") == {}
+
+
+def test_a_memory_is_moved_to_another_level_and_back_with_all_that_is_known_of_it(
+    having, make_item
+):
+    mine = having("projects", tenant=Tenant("o", "t", "a"))
+    other = having("projects", tenant=Tenant("o", "t", "b"))
+    memory_id = mine.add(make_item(tags=["x"], provenance={"kind": "fact"}))
+    mine.adjust_confidence(memory_id, 0.1, kind="helpful", reason="it was")
+    before, signals = mine.get(memory_id), mine.signals(memory_id)
+    assert mine.get(memory_id, level="project") == before
+    assert mine.get(memory_id, level="team") is None
+    for level in ("team", "org", "team"):
+        moved = mine.set_level(memory_id, level)
+        assert moved == mine.get(memory_id) == other.get(memory_id, level=level)
+        assert (moved.level, moved.project) == (level, "")
+        assert moved.team == ("t" if level == "team" else "")
+        assert other.signals(memory_id) == signals
+        assert [hit.item.memory_id for hit in other.retrieve("class label")] == [memory_id]
+    assert mine.set_level(memory_id, "project") == before == mine.get(memory_id)
+    assert other.get(memory_id) is None and other.retrieve("class label") == []
+    assert mine.signals(memory_id) == signals
+    assert [hit.item.memory_id for hit in mine.retrieve("class label")] == [memory_id]
+    assert all(check.ok for check in mine.check())
+
+
+def test_a_level_takes_no_memory_that_it_has(having, make_item):
+    mine = having("projects", tenant=Tenant("o", "t", "a"))
+    shared = mine.add(make_item(level="team"))
+    own = mine.add(make_item())
+    assert own == shared and mine.get(own).level == "project"
+    with pytest.raises(ValidationError, match=f"the level team has the memory {own} already"):
+        mine.set_level(own, "team")
+    assert (mine.get(own).level, mine.get(own, level="team").level) == ("project", "team")
+    for call in (lambda: mine.set_level(own, "world"), lambda: mine.get(own, level="../x")):
+        with pytest.raises(ValidationError, match="level"):
+            call()
+    with pytest.raises(NotFound):
+        having("projects", tenant=Tenant("o", "u", "a")).set_level(own, "team")
+
+
+def test_the_projects_that_hold_the_same_are_counted(having, make_item):
+    ids = {}
+    for project in ("a", "b", "c"):
+        store = having("projects", tenant=Tenant("o", "t", project))
+        ids[project] = store.add(make_item())
+        store.add(make_item("Of the team", level="team"))
+    [memory_id] = set(ids.values())
+    assert store.held_elsewhere([memory_id, memory_id, "nobody"]) == {memory_id: 2}
+    assert having("projects", tenant=Tenant("o", "t", "new")).held_elsewhere([memory_id]) == {}
 
 
 def test_a_project_with_a_new_name_keeps_what_it_knew(having, make_item):

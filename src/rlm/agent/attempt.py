@@ -95,8 +95,10 @@ class Attempt:
         self.repeats = RecalledTexts()
         for item in recalled.injected:
             self.repeats.note(item.content)
-        # The card has labels and comments of the ontology; what follows is memory, or a person's.
-        self.meter.seen.append(recalled.built.text.partition(RECALLED_HEADING)[0])
+        self.card = recalled.built.text.partition(RECALLED_HEADING)[0]
+        """What the prompt says of the ontology: its labels and comments. What follows is memory, or
+        a person's."""
+        self.meter.seen.append(self.card)
 
     # -- asking
 

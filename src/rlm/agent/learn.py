@@ -156,6 +156,7 @@ def _known_of(attempt: Attempt, graph: Graph) -> dict[str, Any]:
     query, certain = attempt.patterns.behind(attempt.result.answer)
     return {
         "ontology": graph.name,
+        "shown_anyway": attempt.card,
         "prefixes": meta.prefixes,
         "terms": {*meta.classes, *meta.properties, *meta.pred_freq},
         "all_terms": not meta.sampled,

@@ -10,7 +10,7 @@ from rlm.cli.session import Session
 
 MEMORY = {
     "add": "rlm.cli.memory_write:add",
-    "consolidate": "rlm.cli.memory_write:consolidate",
+    "consolidate": "rlm.cli.memory_review:consolidate",
     "decay": "rlm.cli.memory_signals:decay",
     "edit": "rlm.cli.memory_write:edit",
     "feedback": "rlm.cli.memory_signals:feedback",
@@ -18,13 +18,14 @@ MEMORY = {
     "insights": "rlm.cli.insights:insights",
     "list": "rlm.cli.memory_read:list_memories",
     "restore": "rlm.cli.memory_write:restore",
-    "review": "rlm.cli.memory_write:review",
+    "review": "rlm.cli.memory_review:review",
     "rm": "rlm.cli.memory_write:remove",
     "search": "rlm.cli.memory_read:search",
     "show": "rlm.cli.memory_read:show",
     "stability": "rlm.cli.memory_signals:stability",
     "stats": "rlm.cli.memory_read:stats",
     "train": "rlm.cli.train:train",
+    "undo": "rlm.cli.memory_review:undo",
     "why": "rlm.cli.memory_why:why",
 }
 memory = LazyGroup("memory", help="Add, find and change memories.", homes=MEMORY)
@@ -56,12 +57,14 @@ ROOT = {
     "logs": "rlm.cli.logs",
     "mcp": "rlm.cli.mcp:mcp",
     "token": "rlm.cli.token",
+    "worker": "rlm.cli.worker:worker",
+    "queue": "rlm.cli.worker",
     "eval": "rlm.cli.evaluate:evaluate",
     "backup": "rlm.cli.upkeep:backup",
     "doctor": "rlm.cli.upkeep:doctor",
     "completion": "rlm.cli.completion:completion",
 }
-GROUPS = ("memory", "graph", "ontology", "pack", "logs", "token")
+GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token")
 
 
 @click.group(cls=LazyGroup, homes=ROOT)

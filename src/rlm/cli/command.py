@@ -113,6 +113,13 @@ class LazyGroup(click.Group):
                 command(self, cmd_name)(found)
         return super().get_command(ctx, cmd_name)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands; above them the options, if there are more than --help."""
+        if self.params:
+            super().format_options(ctx, formatter)
+        else:
+            self.format_commands(ctx, formatter)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

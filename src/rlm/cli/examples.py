@@ -41,7 +41,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "memory review": (
         "rlm memory review",
         "rlm memory review --approve 3f2a91c0 --reject 77b0de12",
+        "rlm memory review --accept 3f2a91c0",
     ),
+    "memory undo": ("rlm memory undo 17",),
     "memory insights": ("rlm memory insights --limit 5",),
     "memory train": ("rlm memory train --curriculum docs/curricula/prov_v1.yaml",),
     "graph add": ('rlm graph add fact "Water boils at 100 °C at sea level" --confidence 0.9',),
@@ -92,6 +94,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "logs list": ("rlm logs list --limit 5",),
     "logs show": ("rlm logs show t-4c0e1f --full",),
+    "worker": ("rlm worker --once", "rlm worker --watch --model offline"),
+    "queue add": (
+        "rlm queue add ~/.claude/projects/-home-me-shop/*.jsonl",
+        "rlm queue add chat.jsonl --agent cursor",
+    ),
+    "queue list": ("rlm queue list --state dead",),
+    "queue retry": ("rlm queue retry 17", "rlm queue retry --dead"),
+    "queue drop": ("rlm queue drop 17",),
     "eval": (
         "rlm eval --curriculum docs/curricula/prov_v1.yaml --html report.html",
         "rlm eval docs/curricula/hard_*_v1.yaml --model openai/MODEL --arms off,trained",

@@ -163,10 +163,20 @@ def find_memory_or_turn(store: MemoryBackend, text: str) -> MemoryItem | Memory:
             raise exc from None
 
 
+def with_memory_ids(document: Any) -> Any:
+    """The same JSON with the name that an id of a memory has on the command line."""
+    if isinstance(document, list):
+        return [with_memory_ids(each) for each in document]
+    if not isinstance(document, dict):
+        return document
+    named = {"memory_id" if name == "id" else name: each for name, each in document.items()}
+    return {name: with_memory_ids(each) for name, each in named.items()}
+
+
 def _show_turn(session: Session, turn: Memory) -> None:
     names = ("id", "kind", "source_session", "created_at")
     if session.json:
-        print_json(turn.to_dict())
+        print_json(with_memory_ids(turn.to_dict()))
         return
     print_fields([(name.replace("_", " "), getattr(turn, name)) for name in names])
     print_text(f"\n{turn.content}")

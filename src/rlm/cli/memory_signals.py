@@ -53,9 +53,10 @@ def stability(session: Session) -> None:
     if not session.lacks_store():
         with session.changing() as store:
             found = check_stability(store)
-        if not found:
-            session.notify("no memory has commits that were not judged yet")
     rows = [(each.memory_id, each.title, each.state, f"{each.confidence:.2f}") for each in found]
+    if not rows:
+        session.show([], "no memory has commits that were not judged yet")
+        return
     headers = ("id", "title", "commits", "conf")
     session.show_table([asdict(each) for each in found], headers, rows, ("title",))
     for state, count in Counter(each.state for each in found).items():
@@ -73,8 +74,9 @@ def decay(session: Session) -> None:
     if not session.lacks_store():
         with session.changing() as store:
             found = ConfidenceEvaluator(store).decay_all()
-        if not found:
-            session.notify("nothing to lower since the last time")
     rows = [(each.memory_id, f"{each.delta:+.2f}", each.reason) for each in found]
+    if not rows:
+        session.show([], "nothing to lower since the last time")
+        return
     documents = [asdict(each) for each in found]
     session.show_table(documents, ("id", "by", "why"), rows, ("why",))

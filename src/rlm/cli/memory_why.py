@@ -9,7 +9,7 @@ import click
 
 from rlm.cli.command import count
 from rlm.cli.ids import SHORTEST
-from rlm.cli.memory_read import find_memory_or_turn
+from rlm.cli.memory_read import find_memory_or_turn, with_memory_ids
 from rlm.cli.output import print_fields, print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import NotFound
@@ -34,7 +34,7 @@ def why(session: Session, words: tuple[str, ...], k: int) -> int:
         asked = _whole_id(store, words[0]) if len(words) == 1 else " ".join(words)
         found = MemoryManager(store, person=True).why(asked, k)
     if session.json:
-        print_json(found)
+        print_json(with_memory_ids(found))
     elif "query" in found:
         _print_hits(found)
     else:

@@ -1,4 +1,4 @@
-"""The memory commands that change something: add, edit, rm, restore, review, consolidate."""
+"""The memory commands that change something: add, edit, rm, restore."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlm import config
-from rlm.cli.command import count, unit, with_options, words
+from rlm.cli.command import unit, with_options, words
 from rlm.cli.ids import find_memory, name_memory
-from rlm.cli.output import number_of, print_json, print_text, progress
+from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.cli.text import read_text
 from rlm.errors import RLMError, ValidationError
@@ -90,7 +89,9 @@ def add(
     if redacted:
         session.notify(f"it held secrets ({', '.join(redacted)}), which were left out of the store")
     if stored is not None and trust == "quarantined":
-        session.notify(f"quarantined ({_reason(stored)}): see `rlm memory review`")
+        from rlm.cli.memory_review import quarantine_reason
+
+        session.notify(f"quarantined ({quarantine_reason(stored)}): see `rlm memory review`")
 
 
 def _redactions(item: MemoryItem) -> set[str]:
@@ -188,102 +189,3 @@ def restore(session: Session, memory_id: str) -> None:
     status = "restored" if done else "unchanged"
     session.show({"memory_id": item.memory_id, "status": status}, item.memory_id)
     session.notify(f"restored: {item.title}" if done else "it was not in the archive")
-
-
-@click.option("--approve", metavar="ID|all", multiple=True, help="Trust it; repeatable.")
-@click.option("--reject", metavar="ID|all", multiple=True, help="Archive it; repeatable.")
-@count("--limit", default=50, doc="How many to list, at most.")
-def review(session: Session, approve: tuple[str, ...], reject: tuple[str, ...], limit: int) -> int:
-    """List what is in quarantine and why; approve or reject it."""
-    if not approve and not reject:
-        _list_quarantine(session, limit)
-        return 0
-    decided: dict[str, list[str]] = {"approved": [], "rejected": [], "kept": []}
-    if {*approve, *reject} != {"all"} or not session.lacks_store():
-        with session.changing() as store:
-            good, bad = _find_quarantined(store, approve), _find_quarantined(store, reject)
-            both = sorted(good.keys() & bad.keys())
-            if both:
-                raise ValidationError(f"{both[0]} cannot be approved and rejected at once")
-            for item in good.values():
-                decided["approved" if _approve(store, item) else "kept"].append(item.memory_id)
-            decided["rejected"] = [each for each in bad if store.delete(each)]
-        if not good and not bad:
-            session.notify("nothing is in quarantine")
-    session.show(decided, *(f"{verb}\t{each}" for verb, ids in decided.items() for each in ids))
-    for each in decided["kept"]:
-        hint = "`rlm memory edit` it first"
-        session.notify(f"{each} repeats recalled text and stays in quarantine: {hint}")
-    return 1 if decided["kept"] else 0
-
-
-def _list_quarantine(session: Session, limit: int) -> None:
-    found = session.list_rows(
-        lambda store: store.list_items(trust="quarantined", limit=limit), "nothing is in quarantine"
-    )
-    rows = [(item.memory_id, item.title, _reason(item)) for item in found]
-    names = ("memory_id", "title", "reason", "content")
-    texts = [(*row, item.content) for row, item in zip(rows, found, strict=True)]
-    documents = [dict(zip(names, each, strict=True)) for each in texts]
-    session.show_table(documents, ("id", "title", "why"), rows, ("title", "why"))
-    if found:
-        session.notify("read one with `rlm memory show ID`; then --approve ID or --reject ID")
-
-
-def _find_quarantined(store: MemoryBackend, names: tuple[str, ...]) -> dict[str, MemoryItem]:
-    """The quarantined memories of these names, each looked up before any is changed."""
-    if "all" in names:
-        return {item.memory_id: item for item in store.list_items(trust="quarantined", limit=2**31)}
-    found = {item.memory_id: item for item in (find_memory(store, name) for name in names)}
-    for item in found.values():
-        if item.trust != "quarantined":
-            raise ValidationError(f"{item.memory_id} is not in quarantine: it is {item.trust}")
-    return found
-
-
-def _approve(store: MemoryBackend, item: MemoryItem) -> bool:
-    """Whether it is trusted now: the gate keeps recalled text in quarantine."""
-    from rlm.store.gate import RECALLED_HEADING
-
-    if RECALLED_HEADING in item.content:
-        return False
-    return store.approve(item.memory_id, by=config.user_name()).trust == "trusted"
-
-
-def _reason(item: MemoryItem) -> str:
-    if item.quarantine_reason:
-        return item.quarantine_reason
-    pack = item.provenance.get("pack")
-    signed = f"from the pack {pack}, which no trusted key signed"
-    return signed if pack else f"from {item.origin}, not yet reviewed"
-
-
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do not.")
-def consolidate(session: Session, dry_run: bool) -> None:
-    """Find lessons that say the same, keep the best of each and archive the others.
-
-    `rlm memory restore ID` brings one back. What a person or a pack wrote is never archived.
-    """
-    from rlm.learning.dedup import consolidate_store, find_same
-
-    found = []
-    if not session.lacks_store():
-        with session.reading() if dry_run else session.changing() as store:
-            with progress("comparing lessons", store.stats()["memories"]) as step:
-                found = find_same(store, step)
-            if not dry_run:
-                consolidate_store(store, found)
-    rows = [
-        (other.memory_id, other.title, group.kept.memory_id, group.kept.title)
-        for group in found
-        for other in group.others
-    ]
-    document = {"dry_run": dry_run, "lessons": [group.to_dict() for group in found]}
-    if not rows:
-        session.show(document, "no two memories say the same")
-        return
-    session.show_table(
-        document, ("id", "title", "says what", "kept as"), rows, ("title", "kept as")
-    )
-    word = "would be archived" if dry_run else "archived"
-    session.notify(f"{number_of(len(rows), 'memory', 'memories')} {word}")

@@ -1,5 +1,4 @@
-"""Whether a lesson is new: add, merge, skip or replace (PM-12); and which lessons of a store are
-one.
+"""Whether a lesson is new: add, merge, skip or replace (PM-12); and which two lessons are one.
 
 Two memories are one lesson when they do the same for the same ontology with the same outcome,
 whatever their titles. Where both hold a query, the query decides: the same one, names of variables
@@ -9,16 +8,15 @@ docs/experiments.md. Of two that are one, the better survives whole: one with a 
 believed more, whose steps say more. No words are mixed.
 
 Candidates are what the store's own search returns for a lesson, so the cost of one does not grow
-with the store. Nothing is written here but by `consolidate_store`: `apply` says what to do, and who
-calls it does all of it in one transaction.
+with the store. Nothing is written here: `apply` says what to do, and who calls it does all of it in
+one transaction.
 """
 
 from __future__ import annotations
 
-import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal
@@ -34,8 +32,6 @@ from rlm.store.document import item_text
 from rlm.store.identity import normalize
 from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
-log = logging.getLogger("rlm.learning")
-
 THERE_ALREADY = "it is there already"
 NEW = "nothing like it is there"
 TITLE_ALIKE = 0.7
@@ -48,9 +44,8 @@ CANDIDATES = 20
 QUARANTINED = 200
 """Those in quarantine that one in quarantine is compared with: search does not find them."""
 ASKED_CHARS = 500
-PAGE = 500
 TAGS = 32
-MERGED_FROM, CONSOLIDATED_INTO = "merged_from", "consolidated_into"
+MERGED_FROM = "merged_from"
 _STOP = frozenset(
     tokens(
         "a an and are as at be by does do for from given how in into is it its of on or over that"
@@ -229,20 +224,24 @@ def _overcomes(new: MemoryItem, old: MemoryItem) -> bool:
     if _is_failure(new) or not _is_failure(old) or new.trust == "quarantined":
         return False
     alike = title_similarity(new.title, old.title) >= TITLE_ALIKE
-    return alike and _is_own(new, old) and _same_place(new, old) and _same_kind(new, old)
+    return alike and is_own(new, old) and _same_place(new, old) and _same_kind(new, old)
 
 
-def _is_own(new: MemoryItem, old: MemoryItem) -> bool:
+def is_own(new: MemoryItem, old: MemoryItem) -> bool:
     """Whether a run may change it: not what a person or a pack says, nor what others share."""
-    of_a_person = old.source_type in ("human", "pack") or old.trust == "trusted"
-    return not of_a_person and old.level == new.level
+    return not is_vouched_for(old) and old.level == new.level
+
+
+def is_vouched_for(item: MemoryItem) -> bool:
+    """Whether a person or a pack says it, or somebody trusted it."""
+    return item.source_type in ("human", "pack") or item.trust == "trusted"
 
 
 def _against(new: MemoryItem, old: MemoryItem) -> Action:
     """What is done with a new lesson where one is there already."""
     if new.trust == "quarantined":
         return Action("skip", old, "one like it is in quarantine already")
-    if not _is_own(new, old):
+    if not is_own(new, old):
         shared = old.level if old.level != new.level else "a person or a pack"
         return Action("skip", old, f"one of {shared} says the same")
     has_query = quality(new)[0] and not quality(old)[0]
@@ -258,17 +257,17 @@ def merge(better: MemoryItem, other: MemoryItem) -> MemoryItem:
     return replace(
         better,
         tags=list(dict.fromkeys([*better.tags, *other.tags]))[:TAGS],
-        provenance=_both(better, [other]),
+        provenance=_both(better, other),
         confidence=max(better.confidence or 0.0, other.confidence or 0.0),
     )
 
 
-def _both(better: MemoryItem, others: Sequence[MemoryItem]) -> dict[str, Any]:
-    """A memory's provenance, with the runs of the others."""
+def _both(better: MemoryItem, other: MemoryItem) -> dict[str, Any]:
+    """A memory's provenance, with the run of the other."""
     before = better.provenance.get(MERGED_FROM)
     known = [part for part in before if isinstance(part, str)] if isinstance(before, list) else []
-    sources = [str(item.provenance.get("trajectory_id") or item.memory_id) for item in others]
-    return {**better.provenance, MERGED_FROM: list(dict.fromkeys([*known, *sources]))[-20:]}
+    source = str(other.provenance.get("trajectory_id") or other.memory_id)
+    return {**better.provenance, MERGED_FROM: list(dict.fromkeys([*known, source]))[-20:]}
 
 
 # -- all of a run
@@ -333,81 +332,15 @@ def _changes(old: MemoryItem, new: MemoryItem) -> dict[str, Any]:
     return {name: getattr(new, name) for name in names if getattr(new, name) != getattr(old, name)}
 
 
-def find_candidates(store: MemoryBackend, item: MemoryItem) -> list[MemoryItem]:
+def find_candidates(
+    store: MemoryBackend, item: MemoryItem, count: int = CANDIDATES
+) -> list[MemoryItem]:
     """The memories that an item could be one with: what search finds for its words."""
     if item.trust == "quarantined":
         found = store.list_items(trust="quarantined", limit=QUARANTINED)
     else:
         queries = " ".join(query.text for query in find_queries(item.content))
         text = f"{item.title} {item.description} {queries or item.content}"[:ASKED_CHARS]
-        found = [hit.item for hit in store.retrieve(text, CANDIDATES, count_access=False)]
+        found = [hit.item for hit in store.retrieve(text, count, count_access=False)]
     same = store.get(item.memory_id)
     return found if same is None else [*found, same]
-
-
-# -- all of a store
-
-
-@dataclass(frozen=True, slots=True)
-class SameLessons:
-    """One lesson of a store, and the others that say the same."""
-
-    kept: MemoryItem
-    others: tuple[MemoryItem, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Ids and titles, as JSON types."""
-        names = ("memory_id", "title")
-        kept, *others = (
-            {name: getattr(item, name) for name in names} for item in (self.kept, *self.others)
-        )
-        return {"kept": kept, "archived": others}
-
-
-def find_same(
-    store: MemoryBackend, on_progress: Callable[[int], None] | None = None
-) -> list[SameLessons]:
-    """The lessons that a store holds more than once, the best of each first. Compares each with
-    what search finds for it, not with all. What a person or a pack says is kept always."""
-    items = sorted(_all_items(store), key=lambda item: (*quality(item), item.memory_id))
-    gone: set[str] = set()
-    found = []
-    for done, best in enumerate(reversed(items), 1):
-        if on_progress is not None:
-            on_progress(done)
-        if best.memory_id in gone:
-            continue
-        others = [
-            other
-            for other in find_candidates(store, best)
-            if other.memory_id not in {*gone, best.memory_id}
-            and not other.archived_at
-            and _is_own(best, other)
-            and quality(other) <= quality(best)
-            and is_same_lesson(best, other, store.embedder)
-        ]
-        if others:
-            gone |= {best.memory_id, *(other.memory_id for other in others)}
-            found.append(SameLessons(best, tuple(others)))
-    return found
-
-
-def consolidate_store(store: MemoryBackend, same: Sequence[SameLessons]) -> None:
-    """Keep the best of each, with the sources of the others, and archive those: all or nothing.
-    Each says in its provenance where it went, and `restore` brings it back."""
-    with store.together():
-        for group in same:
-            kept = group.kept
-            store.update(kept.memory_id, provenance=_both(kept, group.others))
-            for other in group.others:
-                into = {**other.provenance, CONSOLIDATED_INTO: kept.memory_id}
-                store.update(other.memory_id, provenance=into)
-                store.delete(other.memory_id)
-                log.info("%s (%s) says what %s says", other.memory_id, other.title, kept.memory_id)
-
-
-def _all_items(store: MemoryBackend) -> Iterator[MemoryItem]:
-    offset = 0
-    while page := store.list_items(limit=PAGE, offset=offset):
-        yield from (item for item in page if item.trust != "quarantined")
-        offset += PAGE

@@ -66,6 +66,8 @@ class Extraction:
     """What the runs were given from memory."""
     foreign: Sequence[str] = ()
     """What the runs were shown that others wrote: what tools returned, passages, outputs."""
+    shown_anyway: str = ""
+    """What every run over the ontology is told beforehand: no lesson need say it."""
     tools: frozenset[str] = TOOLS
     """Those that a procedure may name."""
     usage: Usage | None = None
@@ -101,6 +103,7 @@ class Extraction:
                 runs,
                 template.text if template else "",
                 over_text=self.ontology is None,
+                shown_anyway=self.shown_anyway,
                 client=client,
                 usage=self.usage,
             )
@@ -153,9 +156,11 @@ class Extraction:
         bound = Prefixes(self.prefixes)
         vocabulary = {bound.expand(name) for name in (template.terms if template else ())}
         texts = set[str]().union(*map(_texts_of, artifacts, readings))
-        named = set[str]().union(*map(_iris_of, artifacts, readings))
-        # Within one ontology its classes and properties are vocabulary, whatever was asked.
-        own = {iri for iri in named if iri not in self.terms and iri not in vocabulary}
+        asked = set[str]().union(*map(_asked_iris, artifacts, readings))
+        named = asked.union(*map(_answer_iris, artifacts, readings))
+        # Within one ontology its classes and properties are vocabulary, whatever was asked, and so
+        # are codes and the like that an answer names to explain itself.
+        own = {iri for iri in asked if iri not in self.terms and iri not in vocabulary}
         words = {plain(local_name(iri)) for iri in named - own}
         foreign = ForeignText(
             [*self.foreign, *(text for each in artifacts for text in _quoted(each))]
@@ -259,10 +264,13 @@ def _quoted(artifact: Mapping[str, Any]) -> Iterator[str]:
             yield str(step.get("outcome") or "")
 
 
-def _iris_of(artifact: Mapping[str, Any], reading: CallReading) -> set[str]:
-    """The things that only this run was about, by the names in its question and in its answer."""
-    text = f"{artifact.get('task') or ''}\n{artifact.get('final_answer') or ''}"
-    return iris_in(text, reading.prefixes) | reading.form.asked
+def _asked_iris(artifact: Mapping[str, Any], reading: CallReading) -> set[str]:
+    """The things that only this run was about, by the names in its question."""
+    return iris_in(str(artifact.get("task") or ""), reading.prefixes) | reading.form.asked
+
+
+def _answer_iris(artifact: Mapping[str, Any], reading: CallReading) -> set[str]:
+    return iris_in(str(artifact.get("final_answer") or ""), reading.prefixes)
 
 
 def _texts_of(artifact: Mapping[str, Any], reading: CallReading) -> set[str]:

@@ -55,6 +55,7 @@ def ask_for_items(
     *,
     over_text: bool,
     client: Client,
+    shown_anyway: str = "",
     usage: Usage | None = None,
 ) -> list[dict[str, Any]] | None:
     """What a model replies about runs of one task: [] also when it cannot be asked, None when two
@@ -74,7 +75,9 @@ def ask_for_items(
     try:
         return ask_json(
             client,
-            lambda share: extract_messages(runs, template, over_text=over_text, share=share),
+            lambda share: extract_messages(
+                runs, template, over_text=over_text, shown_anyway=shown_anyway, share=share
+            ),
             read,
             schema=TEXT_LESSON_SCHEMA if over_text else LESSON_SCHEMA,
             temperature=TEMPERATURE,

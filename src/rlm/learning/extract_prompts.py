@@ -25,7 +25,8 @@ TITLE_CHARS, TITLE_WORDS = 80, 10
 DESCRIPTION_CHARS = 240
 STEPS_CHARS, MOST_STEPS = 600, 6
 REASON_CHARS = 300
-QUERY_BELOW = "query_below"
+QUERY_BELOW, SHOWN_ANYWAY = "query_below", "shown_anyway"
+CARD_CHARS = 1_200
 
 _RULES = """\
 You write down what {what} can teach the next run. {agent} You see {it} only as data: the user \
@@ -58,8 +59,12 @@ GRAPH_AGENT = (
     " SPARQL."
 )
 GRAPH_GOOD = (
-    "It says which calls answer such a question, in the fewest steps, what misleads, and which"
-    " classes and properties of this ontology carry the answer."
+    'The next agent writes good SPARQL by itself and is shown what "shown_anyway" holds. A lesson'
+    " is worth keeping if such an agent would get the answer wrong without it, or need another"
+    " look: a rule that stands in some comment (say whose), a value that is coded, dated or in"
+    " another unit, a property that is declared and not used, a path that the names do not"
+    " suggest. A query that these names suggest at once is none. State as a fact only what a"
+    " result shows."
 )
 GRAPH_FIELDS = """\
 - "query": true when the query in "query_below" belongs to it. A program puts that query below the \
@@ -69,12 +74,15 @@ write "run the query below". False when it does not belong to it, or "query_belo
 Take out what only this question was about: no things, texts, numbers or answers of it. Classes \
 and properties may stay where "general" is false. Name only tools that the data shows."""
 GRAPH_EXAMPLE = """\
-Good: {"title": "Rank the products of a category by price", "description": "For the cheapest or \
-dearest of a kind. Prices are decimals, so ORDER BY needs no cast.", "steps": ["Find the category \
-with `search_entity(name)`.", "Run the query below with `sparql_query`; DESC for the dearest.", \
-"Compare the first two rows: equal prices are a tie, name both."], "query": true, "general": false}
+Good: {"title": "Count or sum orders without the cancelled ones", "description": "For any number \
+over orders. Cancelled ones stay in the data; by the comment of shop:Order they do not count.", \
+"steps": ["Run the query below with `sparql_query`.", "Leave out the status shop:S9: its label is \
+Cancelled, and no property says so.", "Prices are in cents: divide the sum by 100."], \
+"query": true, "general": false}
 Bad: {"title": "Cheapest oscillator", "description": "The agent found it.", "steps": ["Searched \
-for oscillators.", "Found OX-12 for 3.20."], "query": false, "general": true}: it retells."""
+for oscillators.", "Found OX-12 for 3.20."], "query": false, "general": true}: it retells. "List \
+the ships of a class with a query" is bad, too: everybody would.\
+"""
 
 TEXT_AGENT = (
     "The agent answers questions about texts that are too long to read at once: in a Python REPL"
@@ -158,15 +166,24 @@ class JudgedRun:
 
 
 def extract_messages(
-    runs: Sequence[JudgedRun], template: str = "", *, over_text: bool, share: float = 1.0
+    runs: Sequence[JudgedRun],
+    template: str = "",
+    *,
+    over_text: bool,
+    shown_anyway: str = "",
+    share: float = 1.0,
 ) -> list[Message]:
     """The prompt for one run, or for several of one task, successes first. `template` is the query
-    that found the answer; a smaller `share` shows less of the runs."""
+    that found the answer, `shown_anyway` what every run over this graph is told beforehand; a
+    smaller `share` shows less of the runs."""
     shown = sorted(runs, key=lambda run: not run.judgment.is_success)[:MOST_RUNS]
     room = max(LEAST_DATA_CHARS, int(DATA_CHARS * share)) // len(shown)
     data = [run.show(room) for run in shown]
     if not over_text:
-        data[0][QUERY_BELOW] = template or None
+        data[0] |= {
+            QUERY_BELOW: template or None,
+            SHOWN_ANYWAY: clip_ends(shown_anyway, CARD_CHARS),
+        }
     alone = len(runs) == 1
     verdict = SUCCESS if runs[0].judgment.is_success else FAILURE
     system = _RULES.format(

@@ -149,7 +149,8 @@ class Gate:
     def reason(self, item: MemoryItem) -> str:
         """Why an item may not be recalled as a lesson of a run; '' when it may."""
         text = "\n".join((item.title, item.description, item.content, *item.tags))
-        lines = (item.title, item.description, *_FENCED.sub("", item.content).splitlines())
+        # A title has too few small words to tell its language by.
+        lines = (item.description, *_FENCED.sub("", item.content).splitlines())
         return (
             _form(item)
             or _find_suspicion(item, quoted=True)
@@ -182,9 +183,12 @@ class Gate:
         return OTHER_LANGUAGE if any(language_of(part) not in allowed for part in parts) else ""
 
     def _find_statement(self, item: MemoryItem) -> str:
-        """A step says what to do with what a run has; of four, one may say why."""
+        """A step says what to do with what a run has, or what holds of a term of the graph; of
+        four, one may say why."""
         steps = bullets(_FENCED.sub("", item.content))
-        stated = sum(not _tells(step) for step in steps)
+        own = "|".join(map(re.escape, filter(None, self.prefixes))) or r"(?!)"
+        of_graph = re.compile(rf"(?<![\w:])(?:{own}):[A-Za-z]\w*")
+        stated = sum(not _tells(step) and not of_graph.search(step) for step in steps)
         if 4 * stated > len(steps) or not steps:
             return "is no procedure: its steps do not say what to do"
         if 3 * sum(map(_names_run, steps)) < len(steps):
@@ -367,7 +371,8 @@ _REACHES = re.compile(
 )
 _QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'(?!\w)|\[[^\]\n]*\]|\([^()\n]*\)|<[^>\n]*>")
 _NUMBER = re.compile(
-    r"(?<![\w.:#$/*+-])\d{2,}(?![\w:-])(?! ?(?:%|\w{3,}s\b|or more|or fewer|each))"  # 20 rows
+    r"(?<![\w.:#$/*+-])(?!100\b)(?:\d{2,}|\d\.\d+)(?![\w:-])"
+    r"(?! ?(?:%|\w{3,}s\b|or more|or fewer|each))"  # 20 rows
 )
 _SIZED = re.compile(
     r"\b(?:limit|first|last|top|at most|at least|up to|by|than|of|every|about|above|below|under"

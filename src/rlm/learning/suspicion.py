@@ -274,6 +274,7 @@ ADDRESSED = (
     r"\bis success\b|\bverdict (?:is|must be) (?:always )?(?:a )?success",
     r"\b(?:mark|judge|rate|report|declare|count) (?:this|every) (?:\w+ )?(?:run|trajectory|answer"
     r"|attempt)s? (?:as |to be )?(?:a )?(?:success\w*|correct|perfect|passed)\b",
+    r"\bruns?\b[^;]{0,40}\b(?:report|count|judg|mark)\w* as (?:a )?(?:success|correct|passed)",
     # its memory
     rf"\b(?:store|save|write|add|copy|remember|keep) this {_SELF}\b[^;]{{0,40}}"
     r"\b(?:memor(?:y|ies)|word for word|verbatim|every (?:run|session)|(?:claude|agents) md)\b",

@@ -246,12 +246,14 @@ def _tool_line(name: str, tool: Callable[..., Any]) -> str:
     except (TypeError, ValueError):  # a callable that does not tell
         return f"- `{name}(...)`" + (f": {doc}" if doc else "")
     named = [each for each in parameters if _is_optional(each) and _names(doc, each.name)]
-    shown = ", ".join(
-        str(each.replace(annotation=inspect.Parameter.empty))
-        for each in parameters
-        if each in named or not (named and _is_optional(each))
-    )
-    return f"- `{name}({shown})`" + (f": {doc}" if doc else "")
+    shown: list[str] = []
+    for each in parameters:
+        if each in named or not (named and _is_optional(each)):
+            shown.append(str(each.replace(annotation=inspect.Parameter.empty)))
+        elif "*" not in shown:
+            shown.append("*")  # what comes after one that is not shown goes by its name
+    shown = shown[:-1] if shown[-1:] == ["*"] else shown
+    return f"- `{name}({', '.join(shown)})`" + (f": {doc}" if doc else "")
 
 
 def _is_optional(parameter: inspect.Parameter) -> bool:

@@ -25,6 +25,7 @@ from rlm.store.values import check_count, check_many, choice
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
     from rlm.store.graph import Node, NodeHit
+    from rlm.store.types import Hit
 
 TURN = "turn"
 TURN_WEIGHT = 0.6
@@ -69,6 +70,7 @@ class MemoryManager:
         levels = LEVELS[LEVELS.index(choice(scope or LEVELS[0], LEVELS, "scope")) :]
         limit, detail = check_count(limit, "limit"), explain or floor
         found: list[tuple[Memory, Explanation | None]] = []
+        hits: list[Hit] = []
         if not wanted or set(wanted) != {TURN}:
             hits = self.store.retrieve(
                 query,
@@ -82,16 +84,17 @@ class MemoryManager:
             )
             found += [(Memory.of_item(hit.item, hit.score, hit.why), hit.why) for hit in hits]
         if (not wanted or TURN in wanted) and levels == LEVELS and not (outcome or ontology):
-            found += self._turns(query, limit, explain=detail)
+            found += self._turns(query, limit, [hit.item for hit in hits], explain=detail)
         if floor:
             found = [(memory, why) for memory, why in found if why and _fits(memory, why)]
         ranked = sorted(found, key=lambda each: (-each[0].score, each[0].id))
-        chosen = _without_quoted([memory for memory, _ in ranked])[:limit]
+        chosen = [memory for memory, _ in ranked[:limit]]
         return chosen if explain else [replace(memory, why=None) for memory in chosen]
 
     def _turns(
-        self, query: str, limit: int, *, explain: bool
+        self, query: str, limit: int, told: Sequence[MemoryItem], *, explain: bool
     ) -> list[tuple[Memory, Explanation | None]]:
+        """Turns that fit, without those that a memory of `told` tells already."""
         if "graph" in self.store.lacks:
             return []
         hits = self.store.graph.search(
@@ -106,7 +109,8 @@ class MemoryManager:
                 if any(abs(place - each) <= BESIDE for each in places):
                     continue
                 places.append(place)
-            found.append((self._turn(hit), hit.why))
+            if not _is_told(hit.node, told):
+                found.append((self._turn(hit), hit.why))
         return found
 
     def _turn(self, hit: NodeHit) -> Memory:
@@ -130,8 +134,6 @@ class MemoryManager:
 
     def _find(self, memory_id: Any) -> MemoryItem | None:
         """A memory that may be shown; an agent is shown nothing archived or in quarantine."""
-        if not isinstance(memory_id, str) or not memory_id.isprintable():
-            return None
         item = self.store.get(memory_id)
         if item is None or self.person or (item.trust != "quarantined" and not item.archived_at):
             return item
@@ -147,8 +149,7 @@ class MemoryManager:
         raise _unknown(memory_id)
 
     def _find_turn(self, node_id: Any) -> Node | None:
-        known = isinstance(node_id, str) and node_id.isprintable()
-        if not known or "graph" in self.store.lacks:
+        if "graph" in self.store.lacks:
             return None
         node = self.store.graph.get_node(node_id)
         return node if node is not None and node.subtype == TURN else None
@@ -218,7 +219,7 @@ class MemoryManager:
         alike = (old for old in found if old.kind == new.kind and not old.archived_at)
         return next((old for old in alike if is_same_lesson(new, old, self.store.embedder)), None)
 
-    def update(self, memory_id: str, **changes: Any) -> Memory:
+    def update(self, memory_id: str, /, **changes: Any) -> Memory:
         """Change the words, tags, outcome or kind of a memory; new words give it a new id. What an
         agent has changed is unverified again."""
         for name in changes:
@@ -247,15 +248,15 @@ class MemoryManager:
         """How the task ended that followed these memories, all or none. A session counts once."""
         from rlm.service.confidence import ConfidenceEvaluator
 
-        ids = list(dict.fromkeys(check_many(memory_ids, "memory_ids", "ids")))
+        ids = list(check_many(memory_ids, "memory_ids", "ids"))
         if len(ids) > MOST_OUTCOMES:
             why = f"{len(ids)} memories; at most {MOST_OUTCOMES}: name those that were followed"
             raise ValidationError(why, field="memory_ids")
         with self.store.together():
-            items = [self._item(each) for each in ids]
-            for item in items:
-                ConfidenceEvaluator(self.store).on_usage(item.memory_id, succeeded, session)
-            return [self.get(item.memory_id) for item in items]
+            found = dict.fromkeys(self._item(each).memory_id for each in ids)
+            for each in found:
+                ConfidenceEvaluator(self.store).on_usage(each, succeeded, session)
+            return [self.get(each) for each in found]
 
     def why(self, id_or_query: str, limit: int = 5) -> dict[str, Any]:
         """Where a memory comes from and what became of it; of any other text, why each hit was
@@ -276,17 +277,14 @@ def _fits(memory: Memory, why: Explanation) -> bool:
     return why.fits and (memory.kind == TURN or memory.confidence >= RECALL_FLOOR)
 
 
-def _without_quoted(ranked: Sequence[Memory]) -> list[Memory]:
-    """The same without turns that a memory of their session quotes."""
-    quoted = [(each.source_session, each.content) for each in ranked if each.kind != TURN]
-    return [
-        memory
-        for memory in ranked
-        if memory.kind != TURN
-        or not any(
-            each == memory.source_session and text in memory.content for each, text in quoted
-        )
-    ]
+def _is_told(turn: Node, items: Iterable[MemoryItem]) -> bool:
+    """Whether a memory of the same session was taken from this turn, or quotes it."""
+    session, place = turn.metadata.get("session"), turn.metadata.get("n")
+    return any(
+        item.session_id == session
+        and (item.provenance.get("turn", -1) == place or item.content in turn.content)
+        for item in items
+    )
 
 
 def _say(node: Node) -> str:

@@ -9,7 +9,6 @@ git's own words and is not reverted itself; an undoing by hand is not seen.
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rlm import clock
 from rlm.learning.confidence import UNREVERTED_DAYS
 from rlm.service.confidence import PAGE, REVERTED, ConfidenceEvaluator
+from rlm.worker import run_program
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
@@ -124,14 +124,5 @@ def read_repository(folder: str) -> Repository | None:
 
 
 def _git(folder: str, *args: str) -> str | None:
-    try:
-        done = subprocess.run(
-            ["git", *(part for each in _SETTINGS for part in ("-c", each)), "-C", folder, *args],
-            capture_output=True,
-            timeout=TIMEOUT_S,
-            check=True,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return None
-    return done.stdout.decode("utf-8", "replace")
+    settings = (part for each in _SETTINGS for part in ("-c", each))
+    return run_program("git", *settings, "-C", folder, *args, timeout_s=TIMEOUT_S)

@@ -64,8 +64,9 @@ class ItemStore(Protocol):
         """The best `k` memories for a task, or as many as match, best first: of these levels, and
         of these kinds, or of any. Without `count_access` it is no use of them."""
 
-    def get(self, memory_id: str) -> MemoryItem | None:
-        """One memory, archived or not; None when this tenant has no such id."""
+    def get(self, memory_id: str, *, level: str | None = None) -> MemoryItem | None:
+        """One memory, archived or not; None when this tenant has no such id. The nearest, or that
+        of one level."""
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
         """Ids of memories (`memory`), nodes (`node`) or edges (`edge`) that begin so, in order."""
@@ -88,6 +89,10 @@ class ItemStore(Protocol):
 
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
         """Change fields of one memory. New words give it a new id."""
+
+    def set_level(self, memory_id: str, level: str) -> MemoryItem:
+        """Move a memory to another level of this tenant, with its signals. ValidationError where
+        that level has it already, archived or not."""
 
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
         """Take a memory out of quarantine, and note who said so."""
@@ -182,14 +187,36 @@ class SessionQueue(Protocol):
     def lease_job(self, lease_s: float = 300.0) -> Job | None:
         """The job that waits longest, leased for so long; None when none is due."""
 
-    def finish_job(self, job: Job, memories: Sequence[MemoryItem] = ()) -> list[str]:
-        """Store what a session taught and end its job; StoreError without the lease."""
+    def finish_job(
+        self,
+        job: Job,
+        memories: Sequence[MemoryItem] = (),
+        *,
+        result: dict[str, Any] | None = None,
+    ) -> list[str]:
+        """Store what a session taught and end its job; StoreError without the lease. The `result`
+        is kept in the job's payload."""
 
     def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
         """Try a job again at that time, or never: then it is a dead letter."""
 
     def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
         """Jobs, the oldest first: ready, leased, done or dead."""
+
+    def find_job(self, agent: str, session_id: str) -> Job | None:
+        """The job of a session of this project, whatever its state."""
+
+    def retry_job(self, job_no: int) -> Job:
+        """Make a job ready at once, its attempts forgotten. NotFound for another's number."""
+
+    def drop_job(self, job_no: int) -> bool:
+        """Forget a job; False when there is none. Who has it leased cannot finish it."""
+
+    def spend_job(self, job: Job, *, calls: int = 0, tokens: int = 0, cost_usd: float = 0) -> None:
+        """Note what a job has cost by now, lease or none: it counts for today."""
+
+    def spent_today(self) -> dict[str, float]:
+        """What all jobs of the organisation cost today (UTC): calls, tokens, cost_usd."""
 
 
 class BranchStore(Protocol):
@@ -241,7 +268,14 @@ class ProjectStore(Protocol):
     """Other projects of the same team."""
 
     def other_projects(self, what: str = "memories") -> dict[str, int]:
-        """How many `memories` or `trajectories` the other projects have; the most first."""
+        """How many `memories`, `trajectories` or `jobs` that wait the other projects have; the most
+        first."""
+
+    def held_elsewhere(self, memory_ids: Sequence[str]) -> dict[str, int]:
+        """How many other projects of the team hold these very memories, of those that this project
+        holds itself: the same words for the same scope, live, not from a pack. Only a count leaves
+        the other projects; what is only like it is not counted, because a count of likenesses would
+        let one feel one's way to texts that one may not read."""
 
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
         """Take over a project's former name, while the new one holds nothing."""

@@ -27,6 +27,8 @@ MERGED_TYPES = ("entity", "fact")
 """What is true once: an experience, a decision or a snippet may well occur twice."""
 MONTH_MS = 30 * 24 * 3_600_000
 OPERATIONS = ("consolidate", "promote", "decay")
+OF_MEMORIES = "memory_"
+"""How the operations begin that change memories (`rlm.service.consolidation`)."""
 MERGED_KEY = "rlm_merged"
 """In the metadata of a merged node: what it takes to bring it back."""
 ALL = 2**53
@@ -79,27 +81,12 @@ class GraphEvolution(GraphStore):
         """Those that exist, by id; no access is counted."""
 
     @abstractmethod
-    def _read_events(self, log_id: int) -> list[Evolution]:
-        """The line of this number, then those that are parts of it or undo it."""
-
-    @abstractmethod
     def _put_fields(self, node_id: str, **values: Any) -> None:
         """Set tier, confidence, metadata or access_count of a node; nothing is logged."""
 
     @abstractmethod
     def _replace_member(self, places: Sequence[tuple[str, str]], old: str, new: str) -> None:
         """Put a node into another's place, in these (edge, role) pairs."""
-
-    @abstractmethod
-    def _log_event(
-        self,
-        operation: str,
-        node_ids: Sequence[str],
-        from_tier: str | None = None,
-        to_tier: str | None = None,
-        reasoning: str | None = None,
-    ) -> int:
-        """Add a line to the evolution log; its number."""
 
     @abstractmethod
     def _log_confidence(
@@ -171,7 +158,7 @@ class GraphEvolution(GraphStore):
                         report.moved[node.id] = (node.tier, "archive")
             if report.confidence and not dry_run:
                 ids = list(report.confidence)
-                report.log_id = self._log_event("decay", ids, None, None, "not used for a month")
+                report.log_id = self.log_event("decay", ids, None, None, "not used for a month")
                 self._move(report, "archive", f"confidence below {archive_below:g}")
                 for node_id, (before, now) in report.confidence.items():
                     self._believe(node_id, before, now, f"decay:{report.log_id}", "not used")
@@ -186,7 +173,7 @@ class GraphEvolution(GraphStore):
         natural(log_id, "log_id")
         report = EvolutionReport("undo", dry_run)
         with self.atomic(write=not dry_run):
-            lines = self._read_events(log_id)
+            lines = self.read_events(log_id)
             _check_undo(log_id, lines)
             moves = [(line, node_id) for line in lines if line.to_tier for node_id in line.node_ids]
             changes = [
@@ -242,8 +229,8 @@ class GraphEvolution(GraphStore):
         kept.access_count += dropped.access_count
         self._put_fields(kept.id, access_count=kept.access_count)
         why = f"same words as {kept.id}"
-        self._log_event(f"merge:{log_id}", [dropped.id], dropped.tier, "archive", why)
-        self._log_event(f"absorb:{log_id}", [kept.id], None, None, f"took over {dropped.id}")
+        self.log_event(f"merge:{log_id}", [dropped.id], dropped.tier, "archive", why)
+        self.log_event(f"absorb:{log_id}", [kept.id], None, None, f"took over {dropped.id}")
 
     def _is_as_left(self, node: Node, line: Evolution) -> bool:
         """Whether a node is as an operation left it. A merged one is not if its note is gone, or if
@@ -269,7 +256,7 @@ class GraphEvolution(GraphStore):
         before, after = next(iter(report.moved.values()), (None, None))
         for node_id in report.moved:
             self._put_fields(node_id, tier=after)
-        return self._log_event(report.operation, list(report.moved), before, after, why)
+        return self.log_event(report.operation, list(report.moved), before, after, why)
 
     def _move(self, report: EvolutionReport, operation: str, why: str) -> None:
         """Move nodes from several tiers: a part of the operation for each pair of tiers."""
@@ -277,7 +264,7 @@ class GraphEvolution(GraphStore):
             ids = [node_id for node_id, pair in report.moved.items() if pair == tiers]
             for node_id in ids:
                 self._put_fields(node_id, tier=tiers[1])
-            self._log_event(f"{operation}:{report.log_id}", ids, *tiers, why)
+            self.log_event(f"{operation}:{report.log_id}", ids, *tiers, why)
 
     def _believe(self, node_id: str, before: float, after: float, kind: str, reason: str) -> None:
         self._put_fields(node_id, confidence=after)
@@ -288,7 +275,7 @@ class GraphEvolution(GraphStore):
     ) -> None:
         name = f"undo:{lines[0].id}"
         why = f"undid {lines[0].operation} {lines[0].id}"
-        report.log_id = self._log_event(name, report.node_ids, None, None, why)
+        report.log_id = self.log_event(name, report.node_ids, None, None, why)
         self._move(report, "tier", why)
         for line in lines:
             if line.operation.startswith("merge:"):
@@ -333,6 +320,9 @@ def _check_undo(log_id: int, lines: Sequence[Evolution]) -> None:
     if name not in OPERATIONS and not (line.from_tier and line.to_tier):
         names = ", ".join(OPERATIONS)
         why = f"line {log_id} is {name!r}, which cannot be undone"
-        raise ValidationError(f"{why}: only changes of tier, {names} can", field="log_id")
+        hint = f"only changes of tier, {names} can"
+        if name.startswith(OF_MEMORIES):
+            why, hint = f"line {log_id} is about memories", f"`rlm memory undo {log_id}`"
+        raise ValidationError(f"{why}: {hint}", field="log_id")
     if any(other.operation == f"undo:{log_id}" for other in lines):
         raise ValidationError(f"line {log_id} was undone already", field="log_id")

@@ -212,6 +212,12 @@ def no_memory(memory_id: str) -> NotFound:
     return NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
 
 
+def level_has(memory_id: str, level: str) -> ValidationError:
+    """The error for a memory that the level has already to which it is to be moved."""
+    why = f"the level {level} has the memory {memory_id} already: change or archive one of the two"
+    return ValidationError(why, field="level")
+
+
 def same_words(new: MemoryItem) -> ValidationError:
     """The error for an edit that would make one memory the same as another."""
     return ValidationError(

@@ -44,7 +44,7 @@ from rlm.store.types import (
     Scope,
     Tenant,
 )
-from rlm.store.values import admit_id
+from rlm.store.values import admit_id, choice
 
 if TYPE_CHECKING:
     from rlm.store.sqlite.graph import HyperGraph
@@ -213,9 +213,10 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
 
     # -- reading and changing one ------------------------------------------------------------------
 
-    def get(self, memory_id: str) -> MemoryItem | None:
+    def get(self, memory_id: str, *, level: str | None = None) -> MemoryItem | None:
         with self.db.read() as connection:
-            found = items.fetch(connection, self.spaces.visible(), memory_id)
+            levels = LEVELS if level is None else (choice(level, LEVELS, "level"),)
+            found = items.fetch(connection, self.spaces.visible(levels), memory_id)
         return None if found is None else found[2]
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
@@ -307,6 +308,23 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
             items.remove(connection, [found[0]])
         return True
 
+    def set_level(self, memory_id: str, level: str) -> MemoryItem:
+        choice(level, LEVELS, "level")
+        with self.db.write() as connection:
+            self._flush_accesses(connection)
+            number, space, old = self._existing(connection, memory_id)
+            if old.level == level:
+                return old
+            target = self.spaces.ensure(level)
+            if items.existing(connection, target, [old.memory_id]):
+                raise gate.level_has(old.memory_id, level)
+            _, org, team, project = self.spaces.key(level)
+            new = replace(old, level=level, org=org, team=team, project=project)
+            self._rewrite(connection, number, target, new)
+            sql = "UPDATE confidence_signals SET space_id = ? WHERE memory_id = ? AND space_id = ?"
+            connection.execute(sql, (target, old.memory_id, space))
+        return new
+
     def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
         """Take a memory out of quarantine. To its pack it is still as it was brought, so a rollback
         takes it back."""
@@ -332,6 +350,11 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
     def other_projects(self, what: str = "memories") -> dict[str, int]:
         with self.db.read() as connection:
             return listing.other_projects(connection, self.tenant, what)
+
+    def held_elsewhere(self, memory_ids: Sequence[str]) -> dict[str, int]:
+        with self.db.read() as connection:
+            own = self.spaces.find("project")
+            return listing.held_elsewhere(connection, self.tenant, own, memory_ids)
 
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
         """Take over what was kept under a former name, while the new one holds nothing.

@@ -68,15 +68,15 @@ def rewrite(
     item: MemoryItem,
     embedder: Embedder | None,
 ) -> int:
-    """Rewrite every column of an existing row, under a new number; that number."""
+    """Rewrite every column of an existing row, in this space, under a new number; that number."""
     fresh = take_numbers(connection, "item", 1)
     words, model = item_columns(item), embedder.model if embedder else None
     vector = embed(embedder, [item])[0]
     sets = ", ".join(f"{name} = ?" for name in NAMES)
     connection.execute(
-        f"UPDATE memory_items SET item_no = ?, {sets}, scope_words = ?, grams = ?, embedding = ?, "
-        f"embedding_model = ? WHERE item_no = ?",
-        (fresh, *to_row(item, words[2]), words[3], words[6], vector, model, number),
+        f"UPDATE memory_items SET item_no = ?, space_id = ?, {sets}, scope_words = ?, grams = ?,"
+        " embedding = ?, embedding_model = ? WHERE item_no = ?",
+        (fresh, space, *to_row(item, words[2]), words[3], words[6], vector, model, number),
     )
     blocks.erase(connection, MEMORY, [number])
     if _is_live(item):

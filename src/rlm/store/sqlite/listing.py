@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -13,6 +15,11 @@ from rlm.store.sqlite.spaces import in_spaces
 from rlm.store.types import MemoryItem, Tenant
 from rlm.store.values import check_count, choice
 
+_COUNTED = {
+    "memories": ("memory_items", "AND archived_at IS NULL"),
+    "trajectories": ("trajectories", ""),
+    "jobs": ("distill_queue", "AND state IN ('ready', 'leased')"),
+}
 _IDS = (("memory_items", "memory_id"), ("nodes", "id"), ("hyperedges", "id"))
 
 
@@ -30,9 +37,8 @@ def ids_starting(
 
 
 def other_projects(connection: apsw.Connection, tenant: Tenant, what: str) -> dict[str, int]:
-    """How many live memories or trajectories the team's other projects have, most first."""
-    memories = choice(what, ("memories", "trajectories"), "what") == "memories"
-    table, live = ("memory_items", "AND archived_at IS NULL") if memories else ("trajectories", "")
+    """How many live memories, trajectories or open jobs the team's other projects have."""
+    table, live = _COUNTED[choice(what, tuple(_COUNTED), "what")]
     rows = connection.execute(
         f"SELECT s.project, count(*) AS many FROM {table} JOIN spaces AS s USING (space_id) "
         f"WHERE s.level = 'project' AND s.org = ? AND s.team = ? AND s.project <> ? {live} "
@@ -40,6 +46,23 @@ def other_projects(connection: apsw.Connection, tenant: Tenant, what: str) -> di
         (tenant.org, tenant.team, tenant.project),
     )
     return {str(project): int(many) for project, many in rows}
+
+
+def held_elsewhere(
+    connection: apsw.Connection, tenant: Tenant, own: int | None, memory_ids: Sequence[str]
+) -> dict[str, int]:
+    """In how many of the team's other projects each of these is, of those that `own` holds."""
+    live = "{0}.memory_id = wanted.value AND {0}.archived_at IS NULL"
+    rows = connection.execute(
+        "SELECT wanted.value, count(DISTINCT s.space_id) FROM spaces AS s"
+        " CROSS JOIN json_each(?) AS wanted"
+        f" JOIN memory_items AS other ON other.space_id = s.space_id AND {live.format('other')}"
+        f" JOIN memory_items AS mine ON mine.space_id = ? AND {live.format('mine')}"
+        " WHERE s.level = 'project' AND s.org = ? AND s.team = ? AND s.space_id <> ?"
+        " AND other.trust <> 'quarantined' AND other.source_type <> 'pack' GROUP BY wanted.value",
+        (json.dumps(list(memory_ids)), own, tenant.org, tenant.team, own),
+    )
+    return {str(memory_id): int(many) for memory_id, many in rows}
 
 
 def select(

@@ -37,7 +37,7 @@ class EdgeTable(GraphRows):
         edge = Edge(clock.new_uuid(), *gate.admit_edge(type, label, weight, members))
         with self.atomic(write=True) as connection:
             self._insert_edge(connection, edge)
-            self._log_event("link", edge.node_ids, None, None, _name(edge))
+            self.log_event("link", edge.node_ids, None, None, _name(edge))
         return edge.id
 
     def _insert_edge(self, connection: apsw.Connection, edge: Edge) -> None:
@@ -164,7 +164,7 @@ class EdgeTable(GraphRows):
                 _insert_members(connection, new)
             why = reasoning or f"changed {', '.join(changed)} of {_name(old)}"
             ids = list(dict.fromkeys((*old.node_ids, *new.node_ids)))
-            self._log_event("relink", ids, None, None, why)
+            self.log_event("relink", ids, None, None, why)
         return True
 
     def _replace_member(self, places: Sequence[tuple[str, str]], old: str, new: str) -> None:
@@ -182,7 +182,7 @@ class EdgeTable(GraphRows):
             if edge is None:
                 return False
             connection.execute("DELETE FROM hyperedges WHERE id = ?", (edge_id,))
-            self._log_event("unlink", edge.node_ids, None, None, reasoning or _name(edge))
+            self.log_event("unlink", edge.node_ids, None, None, reasoning or _name(edge))
         return True
 
     def unlink(

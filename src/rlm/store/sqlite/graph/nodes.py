@@ -47,7 +47,7 @@ class NodeTable(GraphRows):
             self._insert(connection, made)
             for tier in dict.fromkeys(node.tier for node in made):
                 ids = [node.id for node in made if node.tier == tier]
-                self._log_event("create", ids, None, tier)
+                self.log_event("create", ids, None, tier)
         self.index.catch_up()
         return [node.id for node in made]
 
@@ -134,12 +134,12 @@ class NodeTable(GraphRows):
                 return True
             self._rewrite(connection, number, node, changed)
             if "tier" in changed:
-                self._log_event("tier", [node_id], node.tier, changed["tier"], why)
+                self.log_event("tier", [node_id], node.tier, changed["tier"], why)
             if "confidence" in changed:
                 after = changed["confidence"]
                 self._log_confidence(node_id, "edit", node.confidence, after, why)
             if names := ", ".join(sorted(set(changed) - {"tier"})):
-                self._log_event("update", [node_id], None, None, why or f"changed {names}")
+                self.log_event("update", [node_id], None, None, why or f"changed {names}")
         return True
 
     def _rewrite(
@@ -173,7 +173,7 @@ class NodeTable(GraphRows):
             if found is None or found[1] == "archive":
                 return False
             self._put_fields(node_id, tier="archive", updated_at=clock.now_ms())
-            self._log_event("tier", [node_id], found[1], "archive", why)
+            self.log_event("tier", [node_id], found[1], "archive", why)
         return True
 
     def purge_node(self, node_id: str, *, reasoning: str | None = None) -> bool:
@@ -196,7 +196,7 @@ class NodeTable(GraphRows):
                 (node_id, self._space),
             )
             blocks.erase(connection, NODE, [found[0]])
-            self._log_event("purge", [node_id], found[1], None, why)
+            self.log_event("purge", [node_id], found[1], None, why)
         return True
 
     def query_nodes(

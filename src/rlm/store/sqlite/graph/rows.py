@@ -91,15 +91,18 @@ class GraphRows:
 
     # -- the log -----------------------------------------------------------------------------------
 
-    def evolution(self, node_id: str | None = None, limit: int = 100) -> list[Evolution]:
-        """What changed and why, newest first; of one node, or of all."""
-        only, values = "", list[Any]()
+    def evolution(
+        self, node_id: str | None = None, limit: int = 100, *, operation: str = ""
+    ) -> list[Evolution]:
+        """What changed and why, newest first; of one node or memory, or of all. `operation` is how
+        the name of the operation begins."""
+        only, values = "AND substr(operation, 1, length(?)) = ?", [operation, operation]
         if node_id is not None:
-            only = "AND EXISTS (SELECT 1 FROM json_each(node_ids) WHERE value = ?)"
-            values = [node_id]
+            only += " AND EXISTS (SELECT 1 FROM json_each(node_ids) WHERE value = ?)"
+            values.append(node_id)
         return self._events(f"{only} ORDER BY id DESC LIMIT ?", *values, max(0, limit))
 
-    def _read_events(self, log_id: int) -> list[Evolution]:
+    def read_events(self, log_id: int) -> list[Evolution]:
         """The line of this number, then those that are parts of it or undo it."""
         return self._events("AND (id = ? OR operation LIKE ?) ORDER BY id", log_id, f"%:{log_id}")
 
@@ -107,7 +110,7 @@ class GraphRows:
         sql = f"SELECT {_EVENT_COLUMNS} FROM evolution_log WHERE space_id = ? {where}"
         return [_evolution(row) for row in self._db.rows(sql, (self._space, *values))]
 
-    def _log_event(
+    def log_event(
         self,
         operation: str,
         node_ids: Sequence[str],

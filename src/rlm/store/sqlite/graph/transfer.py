@@ -77,7 +77,7 @@ class GraphTransfer(NodeTable, EdgeTable):
                 for tier in filter(None, tiers):
                     choice(tier, TIERS, "tier")
                 name = _renumber(admit_line(event.operation, "operation", 200), numbers)
-                new_id = self._log_event(name, event.node_ids, *tiers, event.reasoning)
+                new_id = self.log_event(name, event.node_ids, *tiers, event.reasoning)
                 sql = "UPDATE evolution_log SET timestamp = ? WHERE id = ?"
                 connection.execute(sql, (event.timestamp, new_id))
                 count += 1

@@ -1,0 +1,221 @@
+"""The memory commands about a whole store: review, consolidate, undo."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rlm import config
+from rlm.cli.command import count
+from rlm.cli.ids import find_memory
+from rlm.cli.output import number_of, progress
+from rlm.cli.session import Session
+from rlm.errors import NotFound, ValidationError
+from rlm.store.types import MemoryItem
+
+if TYPE_CHECKING:
+    from rlm.service.consolidation import Change
+    from rlm.service.review import Proposal
+    from rlm.store.backend import MemoryBackend
+
+
+@click.option("--approve", metavar="ID|all", multiple=True, help="Trust it; repeatable.")
+@click.option("--reject", metavar="ID|all", multiple=True, help="Archive it; repeatable.")
+@click.option("--accept", metavar="ID|all", multiple=True, help="Promote it; repeatable.")
+@click.option("--refuse", metavar="ID|all", multiple=True, help="Leave it where it is; repeatable.")
+@count("--limit", default=50, doc="How many to list, at most.")
+def review(session: Session, limit: int, **chosen: tuple[str, ...]) -> int:
+    """List what is in quarantine and what is proposed for promotion; decide on it.
+
+    What is in quarantine is approved or rejected. A promotion to the team or the organisation is
+    accepted or refused; `rlm memory undo` takes it back.
+    """
+    if not any(chosen.values()):
+        _list_waiting(session, limit)
+        return 0
+    every = {name for names in chosen.values() for name in names}
+    names = ("approved", "rejected", "kept", "accepted", "refused")
+    decided: dict[str, list[str]] = {name: [] for name in names}
+    if every != {"all"} or not session.lacks_store():
+        with session.changing() as store, store.together():
+            found = _decide_quarantined(store, chosen["approve"], chosen["reject"], decided)
+            found += _decide_proposals(store, chosen["accept"], chosen["refuse"], decided)
+        if not found:
+            session.notify("nothing waits for that")
+    session.show(decided, *(f"{verb}\t{each}" for verb, ids in decided.items() for each in ids))
+    for each in decided["kept"]:
+        hint = "`rlm memory edit` it first"
+        session.notify(f"{each} repeats recalled text and stays in quarantine: {hint}")
+    return 1 if decided["kept"] else 0
+
+
+def _list_waiting(session: Session, limit: int) -> None:
+    from rlm.service.review import proposals
+
+    found: list[tuple[MemoryItem, str | None, str]] = []
+    if not session.lacks_store():
+        with session.reading() as store:
+            held = store.list_items(trust="quarantined", limit=limit)
+            found = [(item, None, quarantine_reason(item)) for item in held]
+            for each in proposals(store)[: limit - len(found)]:
+                why = f"promote to the {each.level}: {each.why}"
+                found.append((each.item, each.level, why))
+        if not found:
+            session.notify("nothing is in quarantine, nothing is proposed")
+    rows = [(item.memory_id, item.title, why) for item, _, why in found]
+    names = ("memory_id", "title", "reason", "content", "promote_to")
+    texts = [(*row, item.content, level) for row, (item, level, _) in zip(rows, found, strict=True)]
+    documents = [dict(zip(names, each, strict=True)) for each in texts]
+    session.show_table(documents, ("id", "title", "why"), rows, ("title", "why"))
+    levels = [level for _, level, _ in found]
+    if None in levels:
+        session.notify("read one with `rlm memory show ID`; then --approve ID or --reject ID")
+    if any(levels):
+        session.notify("a promotion: --accept ID or --refuse ID")
+
+
+def _decide_quarantined(
+    store: MemoryBackend,
+    approve: tuple[str, ...],
+    reject: tuple[str, ...],
+    decided: dict[str, list[str]],
+) -> int:
+    """Approve and reject; of how many memories."""
+    good, bad = _find_quarantined(store, approve), _find_quarantined(store, reject)
+    _require_one_word(good.keys() & bad.keys(), "approved and rejected")
+    for item in good.values():
+        decided["approved" if _approve(store, item) else "kept"].append(item.memory_id)
+    decided["rejected"] = [each for each in bad if store.delete(each)]
+    return len(good) + len(bad)
+
+
+def _require_one_word(both: set[str], verbs: str) -> None:
+    if both:
+        raise ValidationError(f"{min(both)} cannot be {verbs} at once")
+
+
+def _find_quarantined(store: MemoryBackend, names: tuple[str, ...]) -> dict[str, MemoryItem]:
+    """The quarantined memories of these names, each looked up before any is changed."""
+    if "all" in names:
+        return {item.memory_id: item for item in store.list_items(trust="quarantined", limit=2**31)}
+    found = {item.memory_id: item for item in (find_memory(store, name) for name in names)}
+    for item in found.values():
+        if item.trust != "quarantined":
+            raise ValidationError(f"{item.memory_id} is not in quarantine: it is {item.trust}")
+    return found
+
+
+def _approve(store: MemoryBackend, item: MemoryItem) -> bool:
+    """Whether it is trusted now: the gate keeps recalled text in quarantine."""
+    from rlm.store.gate import RECALLED_HEADING
+
+    if RECALLED_HEADING in item.content:
+        return False
+    return store.approve(item.memory_id, by=config.user_name()).trust == "trusted"
+
+
+def quarantine_reason(item: MemoryItem) -> str:
+    """Why a memory is in quarantine, in words."""
+    if item.quarantine_reason:
+        return item.quarantine_reason
+    pack = item.provenance.get("pack")
+    signed = f"from the pack {pack}, which no trusted key signed"
+    return signed if pack else f"from {item.origin}, not yet reviewed"
+
+
+def _decide_proposals(
+    store: MemoryBackend,
+    agree: tuple[str, ...],
+    disagree: tuple[str, ...],
+    decided: dict[str, list[str]],
+) -> int:
+    """Accept and refuse promotions; how many."""
+    if not agree and not disagree:
+        return 0
+    from rlm.service.review import accept, proposals, refuse
+
+    known = {each.item.memory_id: each for each in proposals(store)}
+    good, bad = _find_proposed(store, known, agree), _find_proposed(store, known, disagree)
+    _require_one_word(good.keys() & bad.keys(), "accepted and refused")
+    by = config.user_name()
+    decided["accepted"] = [each for each in good if accept(store, good[each], by=by)]
+    for each, proposal in bad.items():
+        refuse(store, proposal, by=by)
+        decided["refused"].append(each)
+    return len(good) + len(bad)
+
+
+def _find_proposed(
+    store: MemoryBackend, known: dict[str, Proposal], names: tuple[str, ...]
+) -> dict[str, Proposal]:
+    if "all" in names:
+        return known
+    found = [find_memory(store, name).memory_id for name in names]
+    for each in found:
+        if each not in known:
+            raise NotFound(f"no promotion of {each} is proposed: `rlm memory review` lists them")
+    return {each: known[each] for each in found}
+
+
+# -- consolidation
+
+
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do not.")
+def consolidate(session: Session, dry_run: bool) -> None:
+    """Merge lessons that say the same, archive weak ones, promote strong ones.
+
+    Of equal lessons the best stays and the others are archived. Archived as well is what is hardly
+    believed, never helped and is old. What is strong, or what other projects of the team hold too,
+    is proposed for the team or the organisation: see `rlm memory review`. Decisions and what a
+    person or a pack wrote are never archived. `rlm memory undo` takes everything back.
+    """
+    from rlm.service.consolidation import Consolidation
+    from rlm.service.consolidation import consolidate as run
+
+    report = Consolidation(dry_run)
+    if not session.lacks_store():
+        with (
+            session.reading() if dry_run else session.changing() as store,
+            progress("comparing lessons", store.stats()["memories"]) as step,
+        ):
+            report = run(store, dry_run=dry_run, on_progress=step)
+    rows = [row for change in report.changes for row in _rows(change)]
+    if not rows:
+        session.show(report.to_dict(), "nothing to merge, prune or promote")
+        return
+    headers = ("number", "what", "id", "title", "why")
+    session.show_table(report.to_dict(), headers, rows, ("title", "why"))
+    changes = number_of(len(report.changes), "change", "changes")
+    if dry_run:
+        session.notify(f"{changes} would be made")
+    else:
+        session.notify(f"{changes}; `rlm memory undo {report.log_id}` takes all of it back")
+
+
+def _rows(change: Change) -> list[tuple[object, ...]]:
+    what = f"{change.operation} → {change.level}" if change.level else change.operation
+    number = "" if change.log_id is None else change.log_id
+    return [(number, what, *each, change.why) for each in change.memories.items()]
+
+
+@click.argument("log_id", metavar="NUMBER", type=click.IntRange(min=1))
+def undo(session: Session, log_id: int) -> None:
+    """Take back a change that `rlm memory consolidate` or `review` made, or a whole run of it.
+
+    Consolidate prints the NUMBER, and `rlm graph history` lists all. What somebody changed since is
+    left alone, and named.
+    """
+    from rlm.service.review import undo as take_back
+
+    with session.changing() as store:
+        report = take_back(store, log_id)
+    document = report.to_dict()
+    names = ("memory_id", "status", "level", "why")
+    rows = [tuple(row.get(name, "") for name in names) for row in document["memories"]]
+    session.show_table(document, ("id", "what", "level", "why"), rows, ("why",))
+    back = len(rows) - len(report.skipped)
+    session.notify(f"{number_of(back, 'change', 'changes')} taken back")
+    if report.skipped:
+        left = number_of(len(report.skipped), "memory was", "memories were")
+        session.notify(f"{left} left alone: changed since")

@@ -1,0 +1,116 @@
+"""`rlm memory consolidate`, `review --accept|--refuse` and `undo`, as a person types them."""
+
+from __future__ import annotations
+
+import pytest
+from cli_running import Run
+
+from rlm import MemoryItem, open_store
+from rlm.store import Tenant
+
+OLD = "2025-01-01T00:00:00Z"
+
+
+def fill(db: str, project: str = "local") -> dict[str, str]:
+    """A weak, a strong and two equal lessons; their ids."""
+    steps = "- Run `make generate`.\n- Then run the tests again."
+    stated = {"source_type": "success", "description": "When it fails."}
+    items = {
+        "weak": MemoryItem("Guess the port", content="- Try 8080.", confidence=0.1, **stated),
+        "strong": MemoryItem("Pin the compiler", content="- Use 12.", confidence=0.95, **stated),
+        "one": MemoryItem("Regenerate after a schema change", content=steps, **stated),
+        "two": MemoryItem("Regenerate after a schema change", content=f"{steps} Twice.", **stated),
+    }
+    items["weak"].created_at = OLD
+    items["strong"].success_count = 4
+    with open_store(db, tenant=Tenant(project=project), embedder="none") as store:
+        return dict(zip(items, store.add_many(items.values()), strict=True))
+
+
+@pytest.mark.req("CX-10", "CX-11")
+def test_a_store_is_consolidated_reviewed_and_put_back(rlm: Run, db: str) -> None:
+    ids = fill(db)
+    before = rlm("memory", "list", "--db", db, "--json").json
+    dry = rlm("memory", "consolidate", "--dry-run", "--db", db)
+    assert dry.code == 0 and dry.err == "3 changes would be made\n"
+    assert rlm("memory", "list", "--db", db, "--json").json == before
+    assert rlm("memory", "review", "--db", db, "--json").json == []
+    done = rlm("memory", "consolidate", "--db", db, "--json").json
+    assert [each["operation"] for each in done["changes"]] == ["merge", "prune", "propose"]
+    assert [row.split("\t")[1:] for row in dry.out.splitlines()[1:]] == [
+        [each["operation"] + (" → team" if each["level"] else ""), named["memory_id"],
+         named["title"], each["why"]]
+        for each in done["changes"] for named in each["memories"]
+    ]  # fmt: skip
+    again = rlm("memory", "consolidate", "--db", db)
+    assert again.out == "nothing to merge, prune or promote\n"
+
+    [waiting] = rlm("memory", "review", "--db", db, "--json").json
+    assert (waiting["memory_id"], waiting["promote_to"]) == (ids["strong"], "team")
+    listed = rlm("memory", "review", "--db", db)
+    assert "promote to the team: confidence 0.95, helped 4 times" in listed.out
+    assert "--accept ID or --refuse ID" in listed.err
+    accepted = rlm("memory", "review", "--accept", ids["strong"][:6], "--db", db, "--json")
+    assert accepted.json["accepted"] == [ids["strong"]]
+    elsewhere = rlm("memory", "list", "--db", db, "--project", "site", "--json").json
+    assert [each["memory_id"] for each in elsewhere] == [ids["strong"]]
+
+    log = rlm("graph", "history", "--db", db, "--json").json["evolution"]
+    [promoted] = [each for each in log if each["operation"].startswith("memory_promote_team")]
+    assert promoted["reasoning"].startswith("accepted by ada: ")
+    assert rlm("memory", "undo", str(promoted["id"]), "--db", db).code == 0
+    back = rlm("memory", "undo", str(done["log_id"]), "--db", db)
+    assert back.code == 0 and "2 changes taken back" in back.err
+    assert "somebody decided on the proposal since" in back.out
+    assert rlm("memory", "list", "--db", db, "--json").json == before
+
+
+def test_a_promotion_is_refused_for_good(rlm: Run, db: str) -> None:
+    ids = fill(db)
+    rlm("memory", "consolidate", "--db", db)
+    done = rlm("memory", "review", "--refuse", "all", "--db", db)
+    assert done.code == 0 and done.out == f"refused\t{ids['strong']}\n"
+    assert rlm("memory", "review", "--db", db, "--json").json == []
+    assert rlm("memory", "consolidate", "--db", db, "--json").json["changes"] == []
+
+
+def test_nothing_is_decided_when_one_name_is_wrong(rlm: Run, db: str) -> None:
+    ids = fill(db)
+    rlm("memory", "consolidate", "--db", db)
+    strong, one = ids["strong"], ids["one"]
+    with open_store(db, embedder="none") as store:
+        held = store.add(MemoryItem("Held", "", "y", trust="quarantined"))
+    for line, code in (
+        (("--approve", held, "--accept", one), 1),
+        (("--accept", strong, "--refuse", strong), 2),
+        (("--accept", strong, "--refuse", one), 1),
+        (("--accept", strong, "--approve", one), 2),
+        (("--accept", "ffffffff"), 1),
+    ):
+        assert rlm("memory", "review", *line, "--db", db).code == code
+    assert len(rlm("memory", "review", "--db", db, "--json").json) == 2
+    shown = rlm("memory", "show", strong, "--db", db, "--json").json
+    assert shown["level"] == "project"
+
+
+def test_undo_names_what_is_wrong(rlm: Run, db: str) -> None:
+    fill(db)
+    log_id = rlm("memory", "consolidate", "--db", db, "--json").json["log_id"]
+    missing = rlm("memory", "undo", "999", "--db", db)
+    foreign = rlm("memory", "undo", str(log_id), "--db", db, "--project", "site")
+    assert missing.code == foreign.code == 1 and "no line 999 in the evolution log" in missing.err
+    assert missing.err.replace("999", str(log_id)) == foreign.err
+    assert rlm("memory", "undo", "abc", "--db", db).code == 2
+    assert rlm("memory", "undo", "0", "--db", db).code == 2
+    wrong = rlm("graph", "undo", str(log_id), "--db", db)
+    assert wrong.code == 2 and f"`rlm memory undo {log_id}`" in wrong.err
+    assert rlm("memory", "undo", str(log_id), "--db", db).code == 0
+    twice = rlm("memory", "undo", str(log_id), "--db", db)
+    assert twice.code == 2 and "was undone already" in twice.err
+
+
+def test_a_wrong_setting_is_named(rlm: Run, db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(db)
+    monkeypatch.setenv("RLM_PROMOTE", "yes")
+    done = rlm("memory", "consolidate", "--db", db)
+    assert done.code == 2 and "RLM_PROMOTE is 'yes': choose review or automatic" in done.err
