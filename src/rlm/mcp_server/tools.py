@@ -110,7 +110,7 @@ def _outcome(call: Call, ids: Sequence[str], succeeded: bool, session: str | Non
 
 
 def _consolidate(call: Call, dry_run: bool = True) -> Answer:
-    from rlm.learning.dedup import consolidate_store, find_same
+    from rlm.service.consolidation import consolidate
 
     total = float(call.store.stats()["memories"])
 
@@ -118,14 +118,13 @@ def _consolidate(call: Call, dry_run: bool = True) -> Answer:
         call.check_stopped()
         call.report(done, total, "comparing memories")
 
-    groups = find_same(call.store, step)
-    if not dry_run:
-        consolidate_store(call.store, groups)
-    rows = [(other, group.kept) for group in groups for other in group.others]
-    word = "would be archived" if dry_run else "archived"
-    lines = [f"{old.memory_id}  {word}: it says what {new.memory_id} says" for old, new in rows]
-    data = {"dry_run": dry_run, "groups": [group.to_dict() for group in groups]}
-    return Answer("\n".join(lines) or "no two memories say the same", data)
+    # An agent proposes: what goes up to a team or an organisation, a person decides.
+    report = consolidate(call.store, dry_run=dry_run, automatic=False, on_progress=step)
+    would = "would " if dry_run else ""
+    lines = [
+        f"{would}{each.operation} {', '.join(each.memories)}: {each.why}" for each in report.changes
+    ]
+    return Answer("\n".join(lines) or "nothing to merge, prune or promote", report.to_dict())
 
 
 def _branch_create(call: Call, **given: Any) -> Answer:
@@ -245,8 +244,9 @@ MEMORY_TOOLS = (
     ),
     Tool(
         "memory_consolidate",
-        "Find memories that say the same and archive all but the best. Without dry_run=false it"
-        " only tells what it would do. Nothing is lost: a person can undo it.",
+        "Merge memories that say the same, archive weak ones, propose strong ones to the team."
+        " Without dry_run=false it only tells what it would do. Nothing is lost: a person can undo"
+        " it.",
         object_of({}, {"dry_run": flag("true where it is left out.")}),
         _consolidate,
         destructive=True,
