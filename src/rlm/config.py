@@ -13,7 +13,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -292,6 +291,24 @@ def _parse_setting(name: str, value: Any, where: str) -> Any:
     return value
 
 
+def host_folders(environ: Mapping[str, str] | None = None) -> dict[str, Path]:
+    """Where each coding agent keeps its settings. Claude Code keeps a file beside its folder, too,
+    unless the folder was moved: `claude_home` is where that lies."""
+    env = os.environ if environ is None else environ
+    home, claude = Path.home(), env.get("CLAUDE_CONFIG_DIR")
+    return {
+        "claude": Path(claude).expanduser() if claude else home / ".claude",
+        "claude_home": Path(claude).expanduser() if claude else home,
+        "codex": Path(env.get("CODEX_HOME") or home / ".codex").expanduser(),
+        "cursor": home / ".cursor",
+    }
+
+
+def child_environment(**changes: str) -> dict[str, str]:
+    """The environment for a program that we start as its host would, with these changes."""
+    return {**os.environ, **changes}
+
+
 def user_name() -> str | None:
     """Who runs this, where the environment says so; used only to label what a person approved."""
     return os.environ.get("USER") or os.environ.get("USERNAME")
@@ -323,6 +340,8 @@ def git_local_name(start: Path | None = None) -> str | None:
         common = mark if mark.is_dir() else _worktree_dir(mark)
     except OSError:
         common = mark
+    from hashlib import sha256  # only here: it costs a hook 3 ms
+
     folder = common.parent if common.name == ".git" else common
     digest = sha256(str(common).encode("utf-8", "replace")).hexdigest()
     return f"{folder.name or 'root'}-{digest[:6]}"

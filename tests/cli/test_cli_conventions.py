@@ -98,6 +98,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "queue list": (),
     "queue retry": ("{job}",),
     "queue drop": ("{job}",),
+    "setup": ("claude", "--scope", "project", "--dry-run"),
     "backup": ("{dir}/copy.db",),
     "doctor": ("--fix",),
     "completion": ("bash",),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 import sys
 
 import pytest
@@ -170,18 +168,10 @@ def test_prompts_of_another_agent_are_no_persons(tmp_path):
     assert texts(read_transcript(path)) == [("assistant", "ok")]
 
 
-@pytest.mark.skipif(shutil.which("zstd") is None, reason="the program zstd is not installed")
-def test_a_compressed_rollout_is_read(tmp_path):
-    path = rollout(tmp_path / "r.jsonl", said("user", "hello"))
-    subprocess.run(["zstd", "-q", "--rm", str(path)], check=True)
-    assert texts(read_transcript(f"{path}.zst")) == [("user", "hello")]
-
-
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python reads Zstandard itself")
-def test_without_a_decompressor_the_message_says_what_to_install(tmp_path, monkeypatch):
+def test_without_a_decompressor_the_message_says_what_to_do(tmp_path):
     (tmp_path / "r.jsonl.zst").write_bytes(b"x")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ValidationError, match="install the program zstd"):
+    with pytest.raises(ValidationError, match="decompress it with `zstd -d`"):
         read_transcript(tmp_path / "r.jsonl.zst")
 
 

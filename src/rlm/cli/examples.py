@@ -114,6 +114,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "token add": ("rlm token add laptop --project shop --read-only",),
     "token list": ("rlm token list --project shop",),
     "token revoke": ("rlm token revoke laptop --project shop",),
+    "setup": ("rlm setup claude --dry-run", "rlm setup codex", "rlm setup cursor --remove"),
     "backup": ("rlm backup memory-backup.db",),
     "doctor": ("rlm doctor", "rlm doctor --fix --db memory.db"),
     "completion": ('eval "$(rlm completion bash)"',),
