@@ -16,22 +16,8 @@ from cli_running import Run
 from rlm.cli.app import app
 from rlm.cli.examples import EXAMPLES
 
-<<<<<<< HEAD
 FOREIGN = ("3f2a91c0", "5d1c", "77c0a1b3", "t-4c0e1f", "openai/", ".pem", "team.", "release.md",
-           "chat.jsonl", "~/.claude", "retry 17", "drop 17", "--watch")  # fmt: skip
-=======
-FOREIGN = (
-    "3f2a91c0",
-    "5d1c",
-    "77c0a1b3",
-    "t-4c0e1f",
-    "openai/",
-    ".pem",
-    "team.",
-    "release.md",
-    "revoke laptop",
-)
->>>>>>> g_mcp
+           "chat.jsonl", "~/.claude", "retry 17", "drop 17", "--watch", "revoke laptop")  # fmt: skip
 """What an example names that only its reader has."""
 SLOW = ("memory train", "eval", "mcp")  # tests of their own run them
 RUNNABLE = [
