@@ -147,17 +147,23 @@ def _fill(head: str, rows: Sequence[Row], *, first_chars: int) -> tuple[str, lis
 def _line(row: Row, chars: int) -> str:
     """One memory in so many characters; '' where that says too little. Facts, never orders."""
     note = f" ({row.kind}, {row.created_at[:10]}, {row.memory_id})"
-    said, text = [_one_line(row.title)], f"{row.title}".casefold()
-    for more in (row.description, row.content):
-        if (clean := _one_line(more)) and clean.casefold() not in text:
+    said = [_one_line(row.title)]
+    for clean in map(_one_line, (row.description, row.content)):
+        if _key(clean).startswith(_key(said[-1])):  # a quote begins as its title does
+            said[-1] = clean
+        elif clean and _key(clean) not in _key(" ".join(said)):
             said.append(clean)
-            text += clean.casefold()
     whole, room = ": ".join(said), chars - len(note) - 2
     if room < min(len(whole), 60):
         return ""
     if len(whole) > room:
         whole = whole[: room - 1].rpartition(" ")[0].rstrip(" .,;:") + "…"
     return f"- {whole}{note}"
+
+
+def _key(text: str) -> str:
+    """A text as it is compared with another that may quote it or go on where it stops."""
+    return text.casefold().lstrip("“").rstrip("…")
 
 
 def _one_line(text: str) -> str:
