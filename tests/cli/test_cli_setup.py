@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +52,15 @@ def test_codex_is_told_to_trust_and_a_project_not_to_commit(rlm: Run) -> None:
     assert "run /hooks and trust" in rlm("setup", "codex").err
     assert "do not commit" in rlm("setup", "cursor", "--scope", "project").err
     assert Path(".cursor/hooks.json").exists()
+
+
+def test_without_the_extra_it_says_what_to_install(
+    rlm: Run, claude: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = "pip install '.[mcp]'"
+    assert line not in rlm("setup", "claude").err
+    monkeypatch.setitem(sys.modules, "mcp", None)  # as where it is not installed
+    assert line in rlm("setup", "claude").err
 
 
 def test_a_broken_file_is_one_line(rlm: Run, claude: tuple[Path, Path]) -> None:
