@@ -81,9 +81,14 @@ def _print_memory(found: Mapping[str, Any]) -> None:
         print_text(f"\ndecided in turn {turn.get('n', '?')} of session {turn.get('session', '?')}")
         print_text(f"   {' '.join(turn['content'].split())[:300]}")
     _print_list("signals", (_signal_line(each) for each in found["signals"]))
-    for key in ("supersedes", "superseded_by"):
+    back = "" if found["archived_at"] else ", and brought back since"
+    for key, heading in (("supersedes", "supersedes"), ("superseded_by", f"superseded by{back}")):
         lines = (f"{each['id']}  {each['title'] or '(gone)'}" for each in found[key])
-        _print_list(key.replace("_", " "), lines)
+        _print_list(heading, lines)
+    _print_list(
+        "may supersede (if so: `rlm memory rm ID`)",
+        (f"{each['id']}  {each['reason']}" for each in found["may_supersede"]),
+    )
 
 
 def _signal_line(row: Mapping[str, Any]) -> str:
