@@ -92,6 +92,16 @@ def test_check_runs_the_hooks_that_were_installed(
     assert not (home / ".claude" / "rlm-spool").exists() and not (home / ".cache").exists()
 
 
+def test_check_of_a_project_that_is_switched_off_says_so(
+    rlm: Run, claude: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rlm("setup", "claude")
+    (tmp_path / ".rlm-off").touch()
+    monkeypatch.chdir(tmp_path)
+    checks = rlm("setup", "claude", "--check", "--json").json["checks"][:4]
+    assert all(each["ok"] and "switched off here" in each["detail"] for each in checks), checks
+
+
 def test_check_says_what_is_wrong(
     rlm: Run, claude: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

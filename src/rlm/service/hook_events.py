@@ -50,7 +50,7 @@ def respond(host: str, event: str, given: bytes) -> bytes:
     if not isinstance(data, dict):
         raise ValueError("the input is no JSON object")
     folder = _folder(data)
-    if settings.disabled not in ("", "0") or _is_off(folder) or data.get("agent_id"):
+    if is_off(settings, folder) or data.get("agent_id"):
         return b""
     session = str(data.get("session_id") or data.get("conversation_id") or "")
     state = SessionState(settings, host, session)
@@ -74,8 +74,10 @@ def _folder(data: dict[str, Any]) -> Path:
     return Path(given) if isinstance(given, str) and Path(given).is_dir() else Path.cwd()
 
 
-def _is_off(folder: Path) -> bool:
-    """Whether somebody has put the switch into the folder or one above, up to the repository's."""
+def is_off(settings: config.Settings, folder: Path) -> bool:
+    """Whether the setting says so, or a file in the folder or one above, up to the repository's."""
+    if settings.disabled not in ("", "0"):
+        return True
     for each in (folder, *folder.parents):
         if (each / OFF).exists():
             return True
