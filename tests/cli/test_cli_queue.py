@@ -37,12 +37,49 @@ def test_a_transcript_is_queued_distilled_and_found(rlm: Run, db: str, tmp_path:
     assert (job["state"], job["agent"], job["session_id"]) == ("ready", "cursor", "abc")
     done = rlm("worker", "--once", "--db", db)
     assert done.code == 0, done.err
-    assert "1 sessions distilled: 3 turns, 1 decisions" in done.out
+    assert "1 session distilled: 3 turns, 1 decision, 0 procedures" in done.out
     hits = rlm("memory", "search", "rounding of invoices", "--db", db, "--json").json
     assert "Per line, never in total." in json.dumps(hits)
-    assert "3 turns, 1 decisions" in rlm("queue", "list", "--db", db).out
+    turn = next(hit for hit in hits if hit["kind"] == "turn")
+    told = rlm("memory", "why", "rounding of invoices", "--db", db).out
+    assert f"; {turn['score']:.3f} beside memories" in told
+    assert "3 turns, 1 decision, 0 procedures" in rlm("queue", "list", "--db", db).out
     again = rlm("worker", "--db", db, "--json").json
     assert again["distilled"] == 0
+
+
+def test_a_proposal_and_its_reason_are_shown_by_why(rlm: Run, db: str, tmp_path: Path) -> None:
+    said = (
+        "The exporter should write CSV files with a header line.",
+        "Actually the exporter should write parquet files.",
+    )
+    for number, text in enumerate(said):
+        turns = (("user", "Look at the code."), ("assistant", "I see."), ("user", text))
+        path = transcript(tmp_path, f"s{number}", turns)
+        rlm("queue", "add", str(path), "--db", db)
+        rlm("worker", "--once", "--db", db)
+    newer, older = (each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json)
+    told = rlm("memory", "why", newer, "--db", db).out
+    assert f"may supersede (if so: `rlm memory rm ID`)\n   {older}  " in told
+    assert "about the same" in told
+    assert "may supersede" not in rlm("memory", "why", older, "--db", db).out
+
+
+def test_a_decision_that_was_brought_back_is_no_longer_called_superseded(
+    rlm: Run, db: str, tmp_path: Path
+) -> None:
+    for number, when in enumerate(("before", "after")):
+        text = f"We decided: the threshold applies {when} merging."
+        turns = (("user", "Look at the code."), ("assistant", "I see."), ("user", text))
+        path = transcript(tmp_path, f"s{number}", turns)
+        rlm("queue", "add", str(path), "--db", db)
+        rlm("worker", "--once", "--db", db)
+    [newer] = rlm("memory", "list", "--db", db, "--json").json
+    [older] = rlm("memory", "why", newer["memory_id"], "--db", db, "--json").json["supersedes"]
+    old = older.get("memory_id") or older["id"]
+    assert f"superseded by\n   {newer['memory_id']}" in rlm("memory", "why", old, "--db", db).out
+    rlm("memory", "restore", old, "--db", db)
+    assert "superseded by, and brought back since" in rlm("memory", "why", old, "--db", db).out
 
 
 def test_a_job_that_died_is_tried_again_or_dropped(rlm: Run, db: str, tmp_path: Path) -> None:
@@ -103,7 +140,7 @@ def test_a_worker_without_a_store_or_a_key_does_nothing_wrong(
     rlm("queue", "add", str(transcript(tmp_path)), "--db", db)
     monkeypatch.setenv("RLM_MODEL", "openai/some-model")
     done = rlm("worker", "--db", db)
-    assert done.code == 0 and "without a model: " in done.err and "1 sessions" in done.out
+    assert done.code == 0 and "without a model: " in done.err and "1 session distilled" in done.out
     assert rlm("worker", "--once", "--watch", "--db", db).code == 2
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,6 +54,15 @@ def test_codex_is_told_to_trust_and_a_project_not_to_commit(rlm: Run) -> None:
     assert Path(".cursor/hooks.json").exists()
 
 
+def test_without_the_extra_it_says_what_to_install(
+    rlm: Run, claude: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = "pip install '.[mcp]'"
+    assert line not in rlm("setup", "claude").err
+    monkeypatch.setitem(sys.modules, "mcp", None)  # as where it is not installed
+    assert line in rlm("setup", "claude").err
+
+
 def test_a_broken_file_is_one_line(rlm: Run, claude: tuple[Path, Path]) -> None:
     claude[0].write_text('{"a": 1,\n', "utf-8")
     result = rlm("setup", "claude")
@@ -80,6 +90,16 @@ def test_check_runs_the_hooks_that_were_installed(
     checks = rlm("setup", host, "--check", "--json").json["checks"]
     assert [check["ok"] for check in checks[:4]] == [True] * 4, checks
     assert not (home / ".claude" / "rlm-spool").exists() and not (home / ".cache").exists()
+
+
+def test_check_of_a_project_that_is_switched_off_says_so(
+    rlm: Run, claude: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rlm("setup", "claude")
+    (tmp_path / ".rlm-off").touch()
+    monkeypatch.chdir(tmp_path)
+    checks = rlm("setup", "claude", "--check", "--json").json["checks"][:4]
+    assert all(each["ok"] and "switched off here" in each["detail"] for each in checks), checks
 
 
 def test_check_says_what_is_wrong(

@@ -136,6 +136,20 @@ def test_long_and_strange_memories_stay_within_bounds(place: Place) -> None:
     assert "\U0001f600" in shown and len(shown.splitlines()) <= 3
 
 
+def test_a_quote_is_told_once(place: Place) -> None:
+    quote = "From now on all amounts are kept as integer cents in every table."
+    content = f"“{quote}”\nIn answer to: “Shall I use floats?”"
+    title = "From now on all amounts are kept as integer cents…"
+    kind = {"kind": "decision"}
+    place.add(
+        MemoryItem(title, quote, content, provenance=kind),
+        MemoryItem("Deploy", "On Mondays.", "Use the script."),
+    )
+    _, told, other = place.hook("session-start").text.splitlines()
+    assert told.startswith(f"- “{quote}” In answer to: “Shall I use floats?” (decision,")
+    assert other.startswith("- Deploy: On Mondays.: Use the script. (")
+
+
 def test_the_words_of_a_rare_name_find_it_in_a_large_prompt(filled: Place) -> None:
     filled.add(MemoryItem("Flaky test_upload_resume", "", "test_upload_resume needs UTC=1."))
     noise = "\n".join(f"File line_{n} in module_{n % 7}: passed" for n in range(2_000))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from rlm.cli.command import words
+from rlm.cli.mcp import INSTALL
 from rlm.cli.session import Session
 from rlm.errors import ValidationError
 from rlm.service.hosts.check import check_host
@@ -23,6 +25,7 @@ BESIDE = {
     "cursor": "Cursor's rules stay as they are. The tools memory_* always work; whether a hook's"
     " text reaches the model depends on its version.",
 }
+LACKING = f"The hooks work; the server will not start before its extra is installed: {INSTALL}."
 OFF = "To be without it: RLM_DISABLED=1 for a session, a file .rlm-off for a project."
 SHARED = "These files hold the path of Python on this machine: do not commit them for others."
 
@@ -82,7 +85,8 @@ def _report(
         if change.note:
             session.notify(change.note)
     if not (remove or dry_run):
-        for note in (BESIDE[host], OFF, *((SHARED,) if scope == "project" else ())):
+        lacking = () if find_spec("mcp") else (LACKING,)
+        for note in (*lacking, BESIDE[host], OFF, *((SHARED,) if scope == "project" else ())):
             session.notify(note)
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli.command import command, count, new_group, words
+from rlm.cli.output import number_of
 from rlm.cli.session import Session
 from rlm.errors import ConfigError, ModelAuthError, NotFound, ValidationError
 from rlm.store.types import JOB_STATES, Job
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 HOSTS = ("claude", "codex", "cursor")
 WATCH_S = 5.0
+FOUND = ("turn", "decision", "procedure")
 app = new_group("Sessions that wait to be distilled.")
 
 
@@ -123,8 +125,8 @@ def _round(session: Session, client: Client | None, stop: threading.Event) -> Re
 
 
 def _summary(report: Report) -> str:
-    told = f"{report.distilled} sessions distilled: {report.turns} turns, {report.decisions}"
-    told += f" decisions, {report.procedures} procedures"
+    found = [number_of(getattr(report, f"{name}s"), name, f"{name}s") for name in FOUND]
+    told = f"{number_of(report.distilled, 'session', 'sessions')} distilled: {', '.join(found)}"
     for name in ("superseded", "proposed", "ignored", "failed", "dead", "capped"):
         value = getattr(report, name)
         told += f", {value} {name}" if value else ""
@@ -183,7 +185,7 @@ def _to_dict(job: Job) -> dict[str, Any]:
 def _row(job: Job) -> tuple[object, ...]:
     result = job.payload.get("result") or {}
     note = job.last_error or ", ".join(
-        f"{result[name]} {name}" for name in ("turns", "decisions", "procedures") if name in result
+        number_of(result[f"{name}s"], name, f"{name}s") for name in FOUND if f"{name}s" in result
     )
     when = job.created_at[:16].replace("T", " ")
     return job.job_no, job.state, job.agent, job.session_id, job.attempts, when, note

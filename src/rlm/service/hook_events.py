@@ -50,7 +50,7 @@ def respond(host: str, event: str, given: bytes) -> bytes:
     if not isinstance(data, dict):
         raise ValueError("the input is no JSON object")
     folder = _folder(data)
-    if settings.disabled not in ("", "0") or _is_off(folder) or data.get("agent_id"):
+    if is_off(settings, folder) or data.get("agent_id"):
         return b""
     session = str(data.get("session_id") or data.get("conversation_id") or "")
     state = SessionState(settings, host, session)
@@ -74,8 +74,10 @@ def _folder(data: dict[str, Any]) -> Path:
     return Path(given) if isinstance(given, str) and Path(given).is_dir() else Path.cwd()
 
 
-def _is_off(folder: Path) -> bool:
-    """Whether somebody has put the switch into the folder or one above, up to the repository's."""
+def is_off(settings: config.Settings, folder: Path) -> bool:
+    """Whether the setting says so, or a file in the folder or one above, up to the repository's."""
+    if settings.disabled not in ("", "0"):
+        return True
     for each in (folder, *folder.parents):
         if (each / OFF).exists():
             return True
@@ -147,17 +149,23 @@ def _fill(head: str, rows: Sequence[Row], *, first_chars: int) -> tuple[str, lis
 def _line(row: Row, chars: int) -> str:
     """One memory in so many characters; '' where that says too little. Facts, never orders."""
     note = f" ({row.kind}, {row.created_at[:10]}, {row.memory_id})"
-    said, text = [_one_line(row.title)], f"{row.title}".casefold()
-    for more in (row.description, row.content):
-        if (clean := _one_line(more)) and clean.casefold() not in text:
+    said = [_one_line(row.title)]
+    for clean in map(_one_line, (row.description, row.content)):
+        if _key(clean).startswith(_key(said[-1])):  # a quote begins as its title does
+            said[-1] = clean
+        elif clean and _key(clean) not in _key(" ".join(said)):
             said.append(clean)
-            text += clean.casefold()
     whole, room = ": ".join(said), chars - len(note) - 2
     if room < min(len(whole), 60):
         return ""
     if len(whole) > room:
         whole = whole[: room - 1].rpartition(" ")[0].rstrip(" .,;:") + "…"
     return f"- {whole}{note}"
+
+
+def _key(text: str) -> str:
+    """A text as it is compared with another that may quote it or go on where it stops."""
+    return text.casefold().lstrip("“").rstrip("…")
 
 
 def _one_line(text: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm import config
+from rlm.service.hook_events import is_off
 from rlm.service.hosts.entries import SettingsFile, command_line, hook_entries, settings_files
 from rlm.service.hosts.install import our_entries
 from rlm.store.types import Check
@@ -53,7 +54,8 @@ def _check_hooks(file: SettingsFile, folder: Path, scope: str) -> list[Check]:
             checks.append(Check(name, False, why, _setup_line(file, scope)))
             continue
         fault = _run_hook(file.host, event, found[event], folder)
-        detail = fault or f"runs: {command_line(found[event])}"
+        off = ", switched off here" if is_off(config.load(), folder) else ""
+        detail = fault or f"runs{off}: {command_line(found[event])}"
         checks.append(Check(name, not fault, detail, _setup_line(file, scope) if fault else None))
     return checks
 
@@ -85,7 +87,7 @@ def _run_hook(host: str, event: str, handler: dict[str, Any], folder: Path) -> s
     if said:
         return said.partition(" ")[2]
     if at_end:
-        off = config.load().disabled not in ("", "0")
+        off = is_off(config.load(), folder)
         return "" if off or (spooled and not out) else "it left no file in the spool"
     return _wrong_output(host, out)
 
