@@ -136,9 +136,11 @@ def _handler(model: HostModel) -> type[BaseHTTPRequestHandler]:
             raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             speak = SPOKEN.get(self.path.partition("?")[0])
             if speak is None:  # counts of tokens, telemetry
-                return self._send(b'{"input_tokens": 1}', "application/json")
+                self._send(b'{"input_tokens": 1}', "application/json")
+                return
             request = json.loads(raw)
-            events = speak(*_numbered(model, request))
+            number, blocks = model.take(request)
+            events = speak(number, request, blocks)
             lines = (
                 f"event: {kind}\ndata: {json.dumps({'type': kind, 'sequence_number': n, **data})}\n\n"
                 for n, (kind, data) in enumerate(events)
@@ -154,11 +156,6 @@ def _handler(model: HostModel) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(body)
 
     return Handler
-
-
-def _numbered(model: HostModel, request: dict[str, Any]) -> tuple[int, dict[str, Any], list[Block]]:
-    number, blocks = model.take(request)
-    return number, request, blocks
 
 
 @contextmanager

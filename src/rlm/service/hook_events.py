@@ -147,17 +147,23 @@ def _fill(head: str, rows: Sequence[Row], *, first_chars: int) -> tuple[str, lis
 def _line(row: Row, chars: int) -> str:
     """One memory in so many characters; '' where that says too little. Facts, never orders."""
     note = f" ({row.kind}, {row.created_at[:10]}, {row.memory_id})"
-    said, text = [_one_line(row.title)], f"{row.title}".casefold()
-    for more in (row.description, row.content):
-        if (clean := _one_line(more)) and clean.casefold() not in text:
-            said.append(clean)
-            text += clean.casefold()
+    said: list[str] = []
+    for text in map(_one_line, (row.title, row.description, row.content)):
+        if any(text.casefold() in each.casefold() for each in said):
+            continue
+        said = [each for each in said if not _begins(text, each)]
+        said.append(text)
     whole, room = ": ".join(said), chars - len(note) - 2
     if room < min(len(whole), 60):
         return ""
     if len(whole) > room:
         whole = whole[: room - 1].rpartition(" ")[0].rstrip(" .,;:") + "…"
     return f"- {whole}{note}"
+
+
+def _begins(text: str, start: str) -> bool:
+    """Whether a text, or a quote, opens with what was said: a title is often a shortened quote."""
+    return text.lstrip("“").casefold().startswith(start.rstrip("…").casefold())
 
 
 def _one_line(text: str) -> str:
