@@ -17,6 +17,8 @@ from typing import Any
 Block = dict[str, Any]
 Event = tuple[str, dict[str, Any]]
 FALLBACK = "Done."
+PASS_TIME = "sleep 1"
+MOST_WAITS = 20
 
 
 def say(text: str) -> Block:
@@ -57,11 +59,20 @@ class HostModel:
         return len(self._replies)
 
     def take(self, request: dict[str, Any]) -> tuple[int, list[Block]]:
-        """The number of a request and its reply. One without tools asks for a title."""
+        """The number of a request and its reply. One without tools asks for a title.
+
+        As long as a host does not offer our tools, because our server is still starting, the model
+        passes its time: Codex does not wait for servers.
+        """
         with self._lock:
             self.requests.append(request)
-            wanted = bool(request.get("tools")) and bool(self._replies)
-            return len(self.requests), self._replies.pop(0) if wanted else [say(FALLBACK)]
+            number = len(self.requests)
+            if not request.get("tools") or not self._replies:
+                return number, [say(FALLBACK)]
+            ours = any(block.get("tool") for block in self._replies[0])
+            if ours and "mcp__rlm" not in json.dumps(request["tools"]) and number < MOST_WAITS:
+                return number, [shell(PASS_TIME)]
+            return number, self._replies.pop(0)
 
 
 def speak_messages(number: int, request: dict[str, Any], blocks: list[Block]) -> list[Event]:

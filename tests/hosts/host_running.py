@@ -110,7 +110,7 @@ class Host:
     def prompt(self, text: str, *, resume: bool = False) -> str:
         """A person's words, in a new session or in the last one; what the host printed."""
         if self.name == "claude":
-            tools = "mcp__rlm__memory_search,mcp__rlm__memory_record,Bash(make check)"
+            tools = "mcp__rlm__memory_search,mcp__rlm__memory_record,Bash(make check),Bash(sleep 1)"
             more = ["--continue"] if resume else []
             return self._run(self.program, "-p", text, "--allowedTools", tools, *more)
         more = ["resume", "--last"] if resume else []

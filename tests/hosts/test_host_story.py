@@ -62,10 +62,10 @@ def _begin_with_the_lesson(host):
         [say("Noted.")],
     )
     host.prompt("I want to commit my work. What comes first?")
-    first, searched, recorded = (json.dumps(each) for each in host.model.requests)
+    first, last = (json.dumps(host.model.requests[at]) for at in (0, -1))
     assert LESSON in first and "Noted in earlier sessions of this project (rlm" in first
-    assert searched.count(LESSON) > first.count(LESSON), searched[-3000:]
-    assert "Deploys need a tag" in recorded and host.model.left == 0
+    assert last.count(LESSON) > first.count(LESSON), "memory_search did not find it"
+    assert "Deploys need a tag" in last and host.model.left == 0
     found = host.rlm("memory", "search", "deploy tag")[0]
     assert found["title"] == "Deploys need a tag" and found["trust"] == "unverified"
 
