@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.installed
 LIVE   := $(VENV)/.live
-HOSTS  := build/hosts/node_modules
+HOSTS  := build/hosts/.installed
 
 .PHONY: help demo test test-slow test-live test-hosts bench check lint types docs docs-check house format clean
 
@@ -47,9 +47,10 @@ test-live: $(LIVE)  ## tests against a real model over real HTTP
 $(HOSTS):
 	@echo "fetching Claude Code and Codex, 640 MB, into build/hosts"
 	@npm install --silent --prefix build/hosts @anthropic-ai/claude-code @openai/codex
+	@touch $@
 
 test-hosts: $(STAMP) $(HOSTS)  ## the memory in the real Claude Code and Codex, without a network
-	$(BIN)/python -m pytest -q -m hosts
+	$(BIN)/python -m pytest -q -m hosts tests/hosts
 
 bench: $(STAMP)  ## speed and quality beside peers; writes docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'

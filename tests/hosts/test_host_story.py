@@ -77,6 +77,8 @@ def _learn_nothing_twice(host):
     assert spooled["injected"]
     assert host.rlm("worker", "--once")["distilled"] == 1
     assert [each["memory_id"] for each in host.rlm("memory", "list")] == before
+    queue = host.rlm("doctor")["queue"]
+    assert queue["done"] == 2 and queue["unknown"] == {}, "the host writes lines that are new"
 
 
 def _processes_left(host):
