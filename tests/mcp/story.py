@@ -56,7 +56,11 @@ async def memories(client: Client) -> None:
     _, rated = await ask(client, "memory_outcome", ids=[one], succeeded=False, session="s-2")
     assert rated["memories"][0]["id"] == one
     _, plan = await ask(client, "memory_consolidate", dry_run=True)
-    assert plan["dry_run"] is True
+    assert plan["dry_run"] is True and plan["log_id"] is None
+    _, done = await ask(client, "memory_consolidate", dry_run=False)
+    assert done["dry_run"] is False and len(done["changes"]) == len(plan["changes"])
+    # another project of the server may have been told the same story: then it is proposed, no more
+    assert {change["operation"] for change in done["changes"]} <= {"propose"}
     assert "no memory" in await refused(client, "memory_get", id="0" * 16)
 
 

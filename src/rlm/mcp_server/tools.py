@@ -118,9 +118,13 @@ def _consolidate(call: Call, dry_run: bool = True) -> Answer:
         call.check_stopped()
         call.report(done, total, "comparing memories")
 
-    report = consolidate(call.store, dry_run=dry_run, on_progress=step)
-    lines = [f"{each.operation} {', '.join(each.memories)}: {each.why}" for each in report.changes]
-    return Answer("\n".join(lines) or "there is nothing to consolidate", report.to_dict())
+    # An agent proposes: what goes up to a team or an organisation, a person decides.
+    report = consolidate(call.store, dry_run=dry_run, automatic=False, on_progress=step)
+    would = "would " if dry_run else ""
+    lines = [
+        f"{would}{each.operation} {', '.join(each.memories)}: {each.why}" for each in report.changes
+    ]
+    return Answer("\n".join(lines) or "nothing to merge, prune or promote", report.to_dict())
 
 
 def _branch_create(call: Call, **given: Any) -> Answer:
@@ -240,7 +244,7 @@ MEMORY_TOOLS = (
     ),
     Tool(
         "memory_consolidate",
-        "Merge memories that say the same, archive weak ones, propose strong ones for the team."
+        "Merge memories that say the same, archive weak ones, propose strong ones to the team."
         " Without dry_run=false it only tells what it would do. Nothing is lost: a person can undo"
         " it.",
         object_of({}, {"dry_run": flag("true where it is left out.")}),

@@ -34,7 +34,7 @@ FILLER = _pattern(r"""
     sorry|look|listen|anyway|plus|oh|true|agreed|exactly|correct|one\ more\ thing|to\ be\ clear|
     just\ to\ be\ clear|for\ the\ record|important|in\ that\ case|first(?:ly)?|second(?:ly)?|
     finally|next|in\ general|generally|basically|definitely|i\ think|i'd\ say|imo|imho|
-    i\ believe|as\ discussed|as\ agreed)\b[\s,.:;!–—-]*)+
+    i\ believe|just|simply|as\ discussed|as\ agreed)\b[\s,.:;!–—-]*)+
     """)  # fmt: skip
 """What may stand before the sentence proper. It is left out only to see how the sentence begins."""
 
@@ -55,7 +55,8 @@ DOUBT = _pattern(r"""
     try|work|even)|
     one\ (?:option|idea|possibility|alternative|thought|way)|another\ (?:option|idea|way|
     thought)|alternatively|
-    i\ (?:guess|suppose)|no\ idea|(?:do\ not|don't)\ know|dunno|let'?s\ (?:see|think|discuss|
+    i\ (?:guess|suppose)|no\ idea|(?:do\ not|don't)\ know|dunno|let'?s\ (?:see|watch|monitor|
+    observe|wait\ and|sleep|park|think|discuss|
     talk|look|check|find|try|revisit)|
     let\ me\ (?:think|check|see|look|know|ask|try)|tbd|haven't\ decided|(?:didn't|
     did\ not)\ decide|on\ the\ fence|
@@ -77,6 +78,7 @@ SEEN = _pattern(r"""
     printed|returns?|returned|
     looks?|looked|seems?|was|were|did|wrote|added|changed|removed|forgot|missed|opened|merged|
     pushed|deployed|pulled|upgraded|read|passes|passed|works?|worked|came|went|took|takes)\b
+    | ^(?:ah|oh|aha|i\ see)\b[,\ ]+(?:ok|okay|right|i\ see|that|so\ that|yes) | \baccording\ to\b
     | \b(?:traceback|stack\ ?trace|segfault|works\ (?:now|fine|locally|for\ me)|still\ (?:fails?|
     failing|broken|see|get|getting|wrong|red)|
     stopped\ working|looks\ (?:good|fine|ok|okay|right|great|like)|seems\ (?:to|like|that|fine|
@@ -92,8 +94,8 @@ SEEN = _pattern(r"""
 OBSERVED = _pattern(r"""
     \b(?:fails?|failed|failing|broken?|crash(?:es|ed|ing)?|errors?\ out|exception|bug|throws?|
     threw|hangs?|hung|timed\ out|
-    (?:we|i|they|there(?:'s|\ is|\ are)?)\ only\ (?:have|has|had)|currently|at\ the\ moment|
-    right\ now|today|flaky|green|red|slow(?:er)?|weird|strange|odd|
+    (?:we|i|they|there(?:'s|\ is|\ are)?)\ only\ (?:have|has|had)|these\ days|mostly|most\ of|
+    currently|at\ the\ moment|right\ now|today|flaky|green|red|slow(?:er)?|weird|strange|odd|
     confusing|nice|
     same\ error|doesn't\ work|not\ working|isn't\ working|happened|was|were|had|did|went|came|got|
     (?:it|that|this|there)\ (?:is|was)\ (?:a|an|the|already|where|why|what|how|because|
@@ -234,9 +236,11 @@ CUES: tuple[tuple[str, Strength, re.Pattern[str]], ...] = (
         (?:is|are)\ (?:required|optional|allowed|permitted|fine\ as\ is)|won't\ be|
         will\ (?:never|always|only)|has\ priority|need\ not|needn't)\b""")),
     ("contrast", Strength.FAIR, _pattern(r"""
-        ,\s*(?:and\ |but\ )?(?:not|never|no\ longer)\ \w | \bnot\ .{2,60}?\bbut\b\ \w |
+        ,\s*(?:and\ |but\ )?(?:not|never|no\ longer)\ [\w"“'`] | \bnot\ .{2,60}?\bbut\b\ \w |
         \b(?:instead|rather\ than|as\ opposed\ to|in\ place\ of|no\ longer|any\ ?more|
         over\ and\ above)\b
+        | \b(?:(?:isn't|aren't|is\ not|are\ not|not)\ (?:good\ )?enough|unacceptable|
+        not\ acceptable|(?:won't|doesn't|don't)\ (?:do|fly|cut\ it|scale))\b
         | ^not\ (?!yet|sure|really|bad|now|for\ now|at\ all|too|that\ i|much|necessarily|only|
         as\b|all\b|every|urgent)\w
         | \bprefer\w*\ .+\bover\b | \binsteadof\b""")),
@@ -252,7 +256,7 @@ CUES: tuple[tuple[str, Strength, re.Pattern[str]], ...] = (
         check|ask|try|add|discuss|talk|look|find|figure|fix|make\ sure|get|run|test|write|
         do)\b)(?!you\ to\ (?:add|fix|write|run|look|check|create|implement|update|show|explain|
         review|open|test)\b)(?!a\ (?:pr|test|fix|look|second|minute|moment)\b)(?!this\ (?:fixed|
-        done|merged|shipped)\b)(?!more\ (?:time|info))\w
+        done|merged|shipped)\b)(?!more\ (?:time|info))(?!(?:it|that|this|the\ idea)\b)\w
         | ^(?:we|in\ this\ (?:repo|project|codebase|team|module|service)\ we|here\ we|
         around\ here\ we)\ (?:use|keep|store|prefer|follow|require|treat|allow|support|ship|log|
         round|count|apply|default|name|write|put|pin|run|version|target|format|
@@ -290,7 +294,7 @@ CUES: tuple[tuple[str, Strength, re.Pattern[str]], ...] = (
         defaults?|falls?\ back|gets?|lives?|means?|includes?|excludes?|covers?|inherits?|rounds?|
         sorts?|keeps?|uses?|requires?|carr(?:y|ies)|drops?|survives?|propagates?|cascades?)\s
         (?:only|first|last|before|after|once|twice|per|never|always|at|up|to|in|into|under|on|
-        off|over|from|by|with|without|for|every|each|the|a|an|its|their|as|it|back|all|both|no|
+        off|over|from|by|with|without|for|every|each|the|a|an|its|their|as|it|all|both|no|
         not|when|if|whenever|until|unless|separately|together|even|either|nothing|everything|\d)\b
         | \b(?:is|are|stays?|remains?|gets?|be|becomes?)\ (?:only\ |always\ |never\ |not\ |
         still\ |just\ |then\ |also\ |simply\ )*(?:per|before|after|first|last|once|inclusive|
@@ -299,7 +303,8 @@ CUES: tuple[tuple[str, Strength, re.Pattern[str]], ...] = (
         refunded|retried|cached|computed|calculated|measured|rejected|accepted|skipped|deleted|
         archived|hashed|encrypted|masked|redacted|validated|normali[sz]ed|truncated|immutable|
         idempotent|read-only|case-insensitive|case-sensitive|half-open|zero-based|nullable|
-        unique|opt-in|opt-out|enough|fine|ok|okay|in\ (?:utc|cents|bytes|seconds|milliseconds|
+        unique|opt-in|opt-out|enough|plenty|sufficient|fine|ok|okay|in\ (?:utc|cents|bytes|
+        seconds|milliseconds|
         scope)|the\ (?:default|source\ of\ truth|owner|key|limit|maximum|minimum|only)|up\ to|
         at\ (?:most|least)|limited|based\ on|by|relative|derived|determined|scoped|keyed|grouped|
         owned|shared|reserved|frozen|locked|disabled|enabled|on|off|free|internal|public|private|
@@ -359,12 +364,13 @@ ACCEPTANCE = _pattern(r"""
     deal|absolutely|definitely|please|do|go|that|it|this|sounds|works|makes|i|we|let's|like|lgtm|
     ship|for|me|with|sense|good|the\ way\ to\ go|idea|ahead|agree|is|that's|what|want|wanted|to|
     all|of|by\ all\ means|happy|call|plan|then|thanks|thank\ you|one|so|be|make|👍|\+1|as|you|
-    proposed|suggested|suggest|propose|say|said|put|a|and|way)\b[\s,.!–—-]*){1,10}$
+    proposed|suggested|suggest|propose|say|said|put|a|and|way|fair|enough|
+    point)\b[\s,.!–—-]*){1,10}$
     """)  # fmt: skip
 YES = _pattern(r"""
     \b(?:ok(?:ay)?|yes|yep|yeah|yup|sure|agreed?|exactly|correct|right|perfect|great|good|fine|
     deal|
-    absolutely|definitely|do\ (?:it|that|so)|go\ ahead|works|makes\ sense|lgtm)\b|👍|\+1
+    absolutely|definitely|do\ (?:it|that|so)|go\ ahead|works|makes\ sense|lgtm|fair)\b|👍|\+1
     """)  # fmt: skip
 REFUSAL = _pattern(r"^(?:no|nope|nah|neither|none|not\ (?:needed|necessary)|never)[\s.,!]*$")
 
@@ -402,8 +408,22 @@ def find_cue(sentence: str) -> tuple[str, Strength]:
 
 
 EVALUATES = _pattern(r"""
-    \b(?:would\ be|feels?|sounds?|is\ (?:too|a\ bit|quite|very|pretty|more|so|really)|
+    \b(?:would\ be|feels?|sounds?|ugly|awful|terrible|fancy|overkill|annoying|painful|expensive|
+    simple|hard\ to|is\ (?:too|a\ bit|quite|very|pretty|more|so|really)|
     are\ (?:too|a\ bit|quite|very|pretty|so)|seems?|interesting|cool|nice|hate|love|like\ that|
     worr(?:y|ied)|because|why)\b
     """)  # fmt: skip
 """What weighs a proposal, and does not take it."""
+CLAUSE = _pattern(r"""
+    ^(?!(?:it|they|those|these|that|both|all|neither|the\ user|users|we|you|every|each|any|no|
+    only|
+    nobody)\b)[\w'/-]+(?:\s[\w'/.-]+){0,5}?
+    (?:\s(?:(?:is|are)(?!\ (?:never\ |always\ |not\ |only\ )?\w+ed\b)|was|were|has|have|had|does|
+    do|did|can|could|will|would|might|may|isn't|aren't|doesn't|don't|didn't|can't|won't|wants?|
+    says?|
+    said|thinks?|needs?|likes?|knows?|means?|seems?|makes?|gets?|comes?|goes|works?|handles?|
+    happens?|
+    arrives?|breaks?|uses?|takes?|lasts|costs?|runs?|compares?|disagrees?)\b|'(?:s|re)\s)
+    """)  # fmt: skip
+"""A whole sentence with a subject of its own: what is told as a fact, and not the piece that is
+missing in a question."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rlm.learning.suspicion import suspicious
+from rlm.retrieval.tokens import tokens
 from rlm.service import cues
 from rlm.service.cues import Strength, find_cue
 from rlm.service.echoes import Echoes
@@ -46,6 +47,7 @@ _NO_WORDS = re.compile(
     r"|not right|not what i (?:meant|asked for|wanted)|incorrect)|not like that)[\s.,!…–—-]*",
     re.IGNORECASE,
 )
+_COMMON = frozenset(tokens("the and for that this with not but are was will can you all one now"))
 _TIES = re.compile(
     r"^(?:and|but|so|because|otherwise|that way|then|not|only|also)\b", re.IGNORECASE
 )
@@ -94,7 +96,7 @@ def _read_turn(turn: Turn, before: Turn | None, *, first: bool) -> list[Decision
         said = [Decision(parts[0], turn.number, turn.at, "refusal", question)]
         return said if _is_design(question) else []
     answer = next((part for part in parts if not _only_accepts([part])), "")
-    asks = _is_design(question) or (_proposes(asked) and _is_short_answer(answer))
+    asks = _is_design(question) or _takes_up(answer, asked)
     cue_of = [_cue(part, first=first, answers=asks and part == answer) for part in parts]
     made: list[Decision] = []
     for quote, cue in _join_short(parts, cue_of):
@@ -112,13 +114,16 @@ def _cue(sentence: str, *, first: bool, answers: bool) -> str:
 
 
 def is_answer(sentence: str) -> bool:
-    """Whether a sentence states something, as an answer to a question does."""
+    """Whether a sentence is the piece that is missing in a question, as an answer is."""
     text = sentence.replace("\u2019", "'").strip()
     head = cues.begin_of(text)
     if not head or cues.QUESTION.search(text) or len(text) > LONG_SENTENCE:
         return False
     against = (cues.DOUBT, cues.SEEN, cues.ONCE, cues.NOTHING)
-    return not any(pattern.search(head) for pattern in against) and bool(_WORD.search(head))
+    if any(pattern.search(head) for pattern in against) or not _WORD.search(head):
+        return False
+    piece = re.split(r"[,;:–—]| - ", head)[0]
+    return not (cues.CLAUSE.search(piece) or cues.EVALUATES.search(piece))
 
 
 def _join_short(parts: Sequence[str], cue_of: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -167,15 +172,18 @@ def _is_design(question: str) -> bool:
     return bool(question) and not cues.CHORE_QUESTION.search(question)
 
 
-def _proposes(asked: str) -> bool:
-    """Whether the agent's last words say how it would do something."""
+def _takes_up(sentence: str, asked: str) -> bool:
+    """Whether a short piece takes or replaces something of what the agent said last."""
+    if len(_WORD.findall(sentence)) > SHORT_TURN or not asked:
+        return False
     last = list(sentences(asked))[-2:]
-    return any(cues.PROPOSAL.search(part) and not _is_chore(part) for part in last)
-
-
-def _is_short_answer(sentence: str) -> bool:
-    """Whether a sentence takes or replaces a proposal, rather than weighs it."""
-    return len(_WORD.findall(sentence)) <= SHORT_TURN and not cues.EVALUATES.search(sentence)
+    if any(cues.PROPOSAL.search(part) and not _is_chore(part) for part in last):
+        return True
+    said = set(tokens(" ".join(last)))
+    return any(
+        len(stem) >= 3 and stem in said and stem not in _COMMON
+        for stem in tokens(cues.begin_of(sentence))
+    )
 
 
 def _only_accepts(parts: Sequence[str]) -> bool:
