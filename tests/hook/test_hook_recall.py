@@ -40,6 +40,16 @@ def test_what_the_start_told_is_not_told_again(filled: Place) -> None:
     assert "Retries stop" in filled.hook("session-start", source="compact").text
 
 
+def test_words_that_a_title_and_a_quote_repeat_are_said_once(place: Place) -> None:
+    said = "No, from now on run `make check` before every commit, never npm test."
+    content = f"“{said}”\nIn answer to: “I will run npm test.”"
+    item = MemoryItem(f"{said[:52]}…", said, content, provenance={"kind": "decision"})
+    (memory_id,) = place.add(item)
+    _, line = place.hook("session-start").text.splitlines()
+    note = f"(decision, {item.created_at[:10]}, {memory_id})"
+    assert line == f"- “{said}” In answer to: “I will run npm test.” {note}"
+
+
 NOTHING_FITS = (
     "What is the weather like in Lisbon tomorrow?",
     "thanks, that is it",

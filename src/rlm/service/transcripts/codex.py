@@ -1,8 +1,8 @@
 """Rollouts of Codex: `{"timestamp", "type", "payload"}` a line.
 
-What a person typed is an `event_msg` of type `user_message`, and a `response_item` of role `user`
-too, beside others of that role which the host wrote. The role `developer` is what hooks and the
-host injected.
+What a person typed is a `response_item` of role `user`, beside others of that role which the host
+wrote; versions before 0.169 have it as an `event_msg` of type `user_message`, too. The role
+`developer` is what hooks and the host injected.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rlm.service.transcripts.builder import OWN_SERVER, SessionBuilder
 from rlm.service.transcripts.claude import blocks_of, flatten
 
 SILENT = frozenset(("turn_context", "compacted", "world_state", "inter_agent_communication",
-                    "security_risk_score"))  # fmt: skip
+                    "security_risk_score", "token_usage_record"))  # fmt: skip
 SHELLS = frozenset(("shell", "exec_command", "local_shell", "container.exec", "shell_command"))
 CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 INSTRUCTIONS = "# AGENTS.md instructions"
