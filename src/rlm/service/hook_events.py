@@ -149,21 +149,12 @@ def _fill(head: str, rows: Sequence[Row], *, first_chars: int) -> tuple[str, lis
 def _line(row: Row, chars: int) -> str:
     """One memory in so many characters; '' where that says too little. Facts, never orders."""
     note = f" ({row.kind}, {row.created_at[:10]}, {row.memory_id})"
-<<<<<<< HEAD
     said = [_one_line(row.title)]
     for clean in map(_one_line, (row.description, row.content)):
         if _key(clean).startswith(_key(said[-1])):  # a quote begins as its title does
             said[-1] = clean
         elif clean and _key(clean) not in _key(" ".join(said)):
             said.append(clean)
-=======
-    said: list[str] = []
-    for text in map(_one_line, (row.title, row.description, row.content)):
-        if any(text.casefold() in each.casefold() for each in said):
-            continue
-        said = [each for each in said if not _begins(text, each)]
-        said.append(text)
->>>>>>> g_hosts
     whole, room = ": ".join(said), chars - len(note) - 2
     if room < min(len(whole), 60):
         return ""
@@ -172,15 +163,9 @@ def _line(row: Row, chars: int) -> str:
     return f"- {whole}{note}"
 
 
-<<<<<<< HEAD
 def _key(text: str) -> str:
     """A text as it is compared with another that may quote it or go on where it stops."""
     return text.casefold().lstrip("“").rstrip("…")
-=======
-def _begins(text: str, start: str) -> bool:
-    """Whether a text, or a quote, opens with what was said: a title is often a shortened quote."""
-    return text.lstrip("“").casefold().startswith(start.rstrip("…").casefold())
->>>>>>> g_hosts
 
 
 def _one_line(text: str) -> str:
