@@ -5,8 +5,9 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.installed
 LIVE   := $(VENV)/.live
+HOSTS  := build/hosts/.installed
 
-.PHONY: help demo test test-slow test-live bench check lint types docs docs-check house format clean
+.PHONY: help demo test test-slow test-live test-hosts bench check lint types docs docs-check house format clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /\t/' | expand -t 14
@@ -42,6 +43,14 @@ $(LIVE): $(STAMP)
 
 test-live: $(LIVE)  ## tests against a real model over real HTTP
 	RLM_LIVE=1 $(BIN)/python -m pytest -q -m live
+
+$(HOSTS):
+	@echo "fetching Claude Code and Codex, 640 MB, into build/hosts"
+	@npm install --silent --prefix build/hosts @anthropic-ai/claude-code @openai/codex
+	@touch $@
+
+test-hosts: $(STAMP) $(HOSTS)  ## the memory in the real Claude Code and Codex, without a network
+	$(BIN)/python -m pytest -q -m hosts tests/hosts
 
 bench: $(STAMP)  ## speed and quality beside peers; writes docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'

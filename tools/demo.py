@@ -1,12 +1,14 @@
 """What `make demo` shows: the main job on one screen, in a temporary folder, without a network.
 
-Everything here is the public Python API; what is printed is what the calls returned.
+Everything here is the public Python API and the command line, and prints what they returned.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -103,15 +105,6 @@ def show_graph(store: rlm.SQLiteMemoryBackend) -> None:
         assert hit.why is not None
         source = "its own words" if hit.why.matched else "the words of the turn beside it"
         say(f"  {hit.score:.2f}  {hit.node.content}  (found by {source})")
-    caption("Another edge says what caused what.")
-    cause = graph.create_node("fact", "The proxy closes requests after 60 seconds")
-    failure = graph.create_node("experience", "The upload of a 2 GB archive failed twice")
-    decision = graph.create_node("decision", "Uploads go in parts of 8 MB")
-    effects = [rlm.Member(node_id, "effect") for node_id in (failure, decision)]
-    graph.create_edge("causation", "led to", [rlm.Member(cause, "cause"), *effects])
-    say("related to the failed upload:")
-    for node in graph.get_related_nodes(failure, "causation"):
-        say(f"  {node.type:<8}  {node.content}")
 
 
 LINE = "Ship {n} came into the harbour with {cargo}.\n"
@@ -189,6 +182,49 @@ def show_sandbox(store: rlm.SQLiteMemoryBackend) -> None:
             say(f"  {code:<28} {result.error}: {result.stderr.splitlines()[-1][:56]}")
 
 
+SESSION = (
+    "Some invoices are off by a cent. Why?",
+    "Each line is rounded before the sum. I will round in the template instead.",
+    "No, round once, after the sum. From now on amounts are kept as integer cents.",
+    "Done: amounts are integer cents, and the total rounds once.",
+)
+
+
+def write_transcript(path: Path) -> None:
+    """A session as Claude Code leaves it: one JSON object a line, the person first."""
+    lines = []
+    for number, text in enumerate(SESSION):
+        role = ("user", "assistant")[number % 2]
+        said = {"role": role, "content": [{"type": "text", "text": text}]}
+        when = f"2026-11-09T10:{number:02d}:00Z"
+        line = {"type": role, "sessionId": "7d1e5c02", "timestamp": when, "message": said}
+        lines.append(json.dumps(line) + "\n")
+    path.write_text("".join(lines), "utf-8")
+
+
+def rlm_command(folder: Path, *arguments: str) -> list[str]:
+    """What the command prints, as lines; its store is in the folder."""
+    env = {**os.environ, "HOME": str(folder), "RLM_MODEL": "offline"}
+    command = [sys.executable, "-m", "rlm", *arguments, "--db", str(folder / "memory.db")]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def show_sessions(store: rlm.SQLiteMemoryBackend) -> None:
+    caption("With a coding agent: what was decided in a session is found in the next.")
+    with tempfile.TemporaryDirectory(prefix="rlm-demo-") as name:
+        folder = Path(name)
+        write_transcript(folder / "session.jsonl")
+        rlm_command(folder, "queue", "add", "session.jsonl")
+        say(f"$ rlm queue add session.jsonl; rlm worker --once  # you: {SESSION[2][:30]}…")
+        say(f"  {rlm_command(folder, 'worker', '--once')[0]}")
+        question = "why are amounts not stored as floats"
+        say(f'$ rlm memory search "{question}"')
+        found = rlm_command(folder, "memory", "search", question, "--kind", "decision", "-k", "1")
+        for score, memory_id, title, _ in (line.split("\t") for line in found[1:]):
+            say(f"  {score}  {memory_id}  {title}")
+
+
 def show_health(store: rlm.SQLiteMemoryBackend) -> None:
     checks = store.check()
     bad = [check.name for check in checks if not check.ok]
@@ -222,6 +258,7 @@ def main() -> None:
             show_graph,
             show_sandbox,
             show_health,
+            show_sessions,
         ):
             show(store)
     here = Path(sys.executable).parent
@@ -238,7 +275,7 @@ def main() -> None:
     for line in (
         'rlm run --context README.md --query "Where is the sandbox mentioned?"',
         "rlm eval --curriculum docs/curricula/harbour_v1.yaml --html report.html",
-        "rlm --help",
+        "rlm setup claude --dry-run   (or codex, cursor: docs/coding-agents.md)",
     ):
         say(line)
 

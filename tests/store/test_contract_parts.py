@@ -261,9 +261,65 @@ def test_a_job_that_fails_waits_or_dies(having):
 
 
 def test_jobs_of_another_tenant_are_not_leased(having):
-    having("queue", tenant=Tenant("o", "t", "a")).queue_session("claude", "s1", {})
+    number = having("queue", tenant=Tenant("o", "t", "a")).queue_session("claude", "s1", {})
     other = having("queue", tenant=Tenant("o", "t", "b"))
     assert other.lease_job() is None and other.jobs() == []
+    assert other.find_job("claude", "s1") is None and other.drop_job(number) is False
+    with pytest.raises(NotFound, match="no job"):
+        other.retry_job(number)
+    assert other.other_projects("jobs") == {"a": 1}
+
+
+def test_a_job_over_which_a_worker_died_holds_up_no_other(having):
+    store = having("queue")
+    with clock.frozen(NOW):
+        deadly = store.queue_session("claude", "s1", {})
+        store.queue_session("claude", "s2", {})
+        assert store.lease_job(lease_s=1).job_no == deadly
+    with clock.frozen(NOW + timedelta(seconds=2)):
+        assert [store.lease_job().session_id for _ in range(2)] == ["s2", "s1"]
+
+
+def test_a_job_is_found_tried_again_and_dropped(having):
+    store = having("queue")
+    number = store.queue_session("claude", "s1", {"path": "x"})
+    store.fail_job(store.lease_job(), "no such file")
+    assert store.find_job("claude", "s1").state == "dead"
+    assert store.find_job("codex", "s1") is None
+    again = store.retry_job(number)
+    assert (again.state, again.attempts, again.payload) == ("ready", 0, {"path": "x"})
+    job = store.lease_job()
+    assert store.drop_job(number) is True and store.drop_job(number) is False
+    with pytest.raises(StoreError, match="no longer leased"):
+        store.finish_job(job)
+    for odd in (-1, "1", None):
+        with pytest.raises(ValidationError, match="job_no"):
+            store.drop_job(odd)
+
+
+def test_the_result_of_a_job_is_kept_with_it(having):
+    store = having("queue")
+    store.queue_session("claude", "s1", {"path": "x"})
+    store.finish_job(store.lease_job(), result={"turns": 3})
+    assert store.jobs()[0].payload == {"path": "x", "result": {"turns": 3}}
+
+
+def test_what_jobs_cost_is_added_up_for_a_day_and_an_organisation(having):
+    store, other = having("queue"), having("queue", tenant=Tenant("else", "t", "b"))
+    with clock.frozen(NOW):
+        store.queue_session("claude", "s1", {})
+        job = store.lease_job()
+        store.spend_job(job, calls=1)
+        store.spend_job(job, calls=1, tokens=700, cost_usd=0.25)
+        store.queue_session("claude", "s1", {"n": 2})  # what was spent stays spent
+        assert store.spent_today() == {"calls": 2, "tokens": 700, "cost_usd": 0.25}
+        assert other.spent_today() == {"calls": 0, "tokens": 0, "cost_usd": 0}
+        with pytest.raises(ValidationError, match="calls"):
+            store.spend_job(job, calls=-1)
+    with clock.frozen(NOW + timedelta(days=1)):
+        assert store.spent_today()["calls"] == 0
+        store.spend_job(job, tokens=5)
+        assert store.spent_today() == {"calls": 0, "tokens": 5, "cost_usd": 0}
 
 
 # -- tokens

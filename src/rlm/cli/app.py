@@ -57,12 +57,15 @@ ROOT = {
     "logs": "rlm.cli.logs",
     "mcp": "rlm.cli.mcp:mcp",
     "token": "rlm.cli.token",
+    "worker": "rlm.cli.worker:worker",
+    "queue": "rlm.cli.worker",
     "eval": "rlm.cli.evaluate:evaluate",
+    "setup": "rlm.cli.setup:setup",
     "backup": "rlm.cli.upkeep:backup",
     "doctor": "rlm.cli.upkeep:doctor",
     "completion": "rlm.cli.completion:completion",
 }
-GROUPS = ("memory", "graph", "ontology", "pack", "logs", "token")
+GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token")
 
 
 @click.group(cls=LazyGroup, homes=ROOT)
@@ -70,10 +73,9 @@ GROUPS = ("memory", "graph", "ontology", "pack", "logs", "token")
 @click.version_option(__version__, message="rlm %(version)s")
 @click.pass_context
 def app(context: click.Context, db: str | None, json: bool) -> None:
-    """An agent that learns how, from questions over ontologies and long texts.
-
-    Start with `rlm run QUESTION --ontology FILE`, or --context FILE. Exit codes: 0 done, 1 nothing
-    found or a check failed, 2 bad input.
+    """An agent that learns how, from questions over ontologies and long texts. Start with `rlm run
+    QUESTION --ontology FILE`, or --context FILE. Exit codes: 0 done, 1 nothing found or a check
+    failed, 2 bad input.
     """
     context.obj = Session(db=db, json=json)
 

@@ -94,6 +94,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "logs list": ("rlm logs list --limit 5",),
     "logs show": ("rlm logs show t-4c0e1f --full",),
+    "worker": ("rlm worker --once", "rlm worker --watch --model offline"),
+    "queue add": (
+        "rlm queue add ~/.claude/projects/-home-me-shop/*.jsonl",
+        "rlm queue add chat.jsonl --agent cursor",
+    ),
+    "queue list": ("rlm queue list --state dead",),
+    "queue retry": ("rlm queue retry 17", "rlm queue retry --dead"),
+    "queue drop": ("rlm queue drop 17",),
     "eval": (
         "rlm eval --curriculum docs/curricula/prov_v1.yaml --html report.html",
         "rlm eval docs/curricula/hard_*_v1.yaml --model openai/MODEL --arms off,trained",
@@ -106,6 +114,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "token add": ("rlm token add laptop --project shop --read-only",),
     "token list": ("rlm token list --project shop",),
     "token revoke": ("rlm token revoke laptop --project shop",),
+    "setup": ("rlm setup claude --dry-run", "rlm setup codex", "rlm setup cursor --remove"),
     "backup": ("rlm backup memory-backup.db",),
     "doctor": ("rlm doctor", "rlm doctor --fix --db memory.db"),
     "completion": ('eval "$(rlm completion bash)"',),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
     from rlm.store.types import Tenant, Token
 
-INSTALL = "`pip install '.[mcp]'` in a checkout of rlm"
+INSTALL = "`pip install 'mcp>=2.3,<2.4'`"
 PARENT_S = 1.0
 """How often it is looked whether the parent lives."""
 
@@ -54,7 +54,7 @@ def mcp(
     try:
         import_module("mcp")
     except ModuleNotFoundError as exc:
-        raise ConfigError(f"the MCP server needs the extra mcp: {INSTALL}") from exc
+        raise ConfigError(f"the MCP server needs the package mcp: {INSTALL}") from exc
     if allowed and http is None:
         raise ConfigError("--allow-host is for --http: over standard input there are no hosts")
     session.require_folder(session.path, f"--db {session.settings.memory_db}")

@@ -66,7 +66,9 @@ def _print_hits(found: Mapping[str, Any]) -> None:
             source = f", session {hit['source_session']}" if hit["source_session"] else ""
             day = hit["created_at"][:10]
             print_text(f"{number}. {hit['id']}  {hit['title']} ({hit['kind']}, {day}{source})")
-            print_text(f"   {Explanation.from_dict(hit['why'])}")
+            told = str(Explanation.from_dict(hit["why"]))
+            weighed = "" if hit["kind"] != "turn" else f"; {hit['score']:.3f} beside memories"
+            print_text(f"   {told}{weighed}")
 
 
 def _print_memory(found: Mapping[str, Any]) -> None:
@@ -81,9 +83,14 @@ def _print_memory(found: Mapping[str, Any]) -> None:
         print_text(f"\ndecided in turn {turn.get('n', '?')} of session {turn.get('session', '?')}")
         print_text(f"   {' '.join(turn['content'].split())[:300]}")
     _print_list("signals", (_signal_line(each) for each in found["signals"]))
-    for key in ("supersedes", "superseded_by"):
+    back = "" if found["archived_at"] else ", and brought back since"
+    for key, heading in (("supersedes", "supersedes"), ("superseded_by", f"superseded by{back}")):
         lines = (f"{each['id']}  {each['title'] or '(gone)'}" for each in found[key])
-        _print_list(key.replace("_", " "), lines)
+        _print_list(heading, lines)
+    _print_list(
+        "may supersede (if so: `rlm memory rm ID`)",
+        (f"{each['id']}  {each['reason']}" for each in found["may_supersede"]),
+    )
 
 
 def _signal_line(row: Mapping[str, Any]) -> str:

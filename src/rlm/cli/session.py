@@ -45,7 +45,7 @@ class Session:
         """Who asks. The project is the option, the setting, the git repository here, or `local`."""
         from rlm.store.types import Tenant
 
-        project = self.settings.project or config.git_project() or "local"
+        project = config.project_name(self.settings)
         return Tenant(self.settings.org, self.settings.team, project)
 
     @property

@@ -18,6 +18,7 @@ from rlm import config
 from rlm.cli.output import progress
 from rlm.cli.session import Session, folder_hint, lacks_folder
 from rlm.errors import ModelError, StoreCorrupt, StoreError, StoreLocked, ValidationError
+from rlm.service.hosts.status import host_status, queue_status, status_lines
 from rlm.store.backend import MemoryBackend
 from rlm.store.open import RECOVER, check_engine, check_file, sqlite_version
 from rlm.store.types import Check
@@ -71,6 +72,7 @@ def _lines(report: dict[str, Any]) -> list[str]:
     if report["counts"]:
         counts = (f"{value:,} {name}" for name, value in report["counts"].items())
         lines.append(f"holds    {', '.join(counts)}")
+    lines += status_lines(report["hosts"], report["queue"])
     lines += [f"fixed    {what}" for what in report["fixed"]]
     for check in report["checks"]:
         mark = "ok" if check["ok"] else "FAILED"
@@ -92,6 +94,8 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
         "tenant": asdict(session.tenant),
         "engine": {"store": session.kind, "sqlite": sqlite_version()},
         "counts": {},
+        "hosts": host_status(session.settings, Path.cwd()),
+        "queue": {},
         "packs": _shipped_packs(),
         "fixed": [],
         "checks": [check_engine()],
@@ -154,6 +158,7 @@ def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> lis
             stats = store.stats()
             report["engine"] |= stats["engine"]
             report["counts"] = {name: stats[name] for name in COUNTED if name in stats}
+            report["queue"] = queue_status(store)
             model = _model(store)  # an endpoint says now how long its vectors are
             return [*stuck, *store.check(), model]
     except StoreCorrupt as exc:

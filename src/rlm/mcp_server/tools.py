@@ -120,19 +120,16 @@ def _consolidate(call: Call, dry_run: bool = True) -> Answer:
         call.check_stopped()
         call.report(done, total, "comparing memories")
 
-    report = consolidate(call.store, dry_run=dry_run, on_progress=step)
-    shown = report.changes[:MOST_CHANGES]
+    # An agent proposes: what goes up to a team or an organisation, a person decides.
+    report = consolidate(call.store, dry_run=dry_run, automatic=False, on_progress=step)
+    would, count = "would " if dry_run else "", len(report.changes)
+    del report.changes[MOST_CHANGES:]
     lines = [
-        f"{memory_id}  {change.operation}{f' to {change.level}' * bool(change.level)}: {change.why}"
-        for change in shown
-        for memory_id in change.memories
-    ][:MOST_CHANGES]
-    if more := len(report.changes) - len(shown):
-        lines.append(f"and {more:,} more changes")
-    if report.log_id is not None:
-        lines.append(f"a person takes it back with `rlm memory undo {report.log_id}`")
-    data = {**report.to_dict(), "changes": [change.to_dict() for change in shown]}
-    data["change_count"] = len(report.changes)
+        f"{would}{each.operation} {', '.join(each.memories)}: {each.why}" for each in report.changes
+    ]
+    if count > MOST_CHANGES:
+        lines.append(f"and {count - MOST_CHANGES:,} more")
+    data = {**report.to_dict(), "change_count": count}
     return Answer("\n".join(lines) or "nothing to merge, prune or promote", data)
 
 
@@ -253,7 +250,7 @@ MEMORY_TOOLS = (
     ),
     Tool(
         "memory_consolidate",
-        "Merge memories that say the same, archive weak ones, propose strong ones for the team."
+        "Merge memories that say the same, archive weak ones, propose strong ones to the team."
         " Without dry_run=false it only tells what it would do. Nothing is lost: a person can undo"
         " it.",
         object_of({}, {"dry_run": flag("true where it is left out.")}),

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 from rlm.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from rlm.service.caps import Caps as Caps
     from rlm.service.confidence import ConfidenceEvaluator as ConfidenceEvaluator
     from rlm.service.consolidation import consolidate as consolidate
+    from rlm.service.decisions import Decision as Decision
+    from rlm.service.decisions import find_decisions as find_decisions
+    from rlm.service.distiller import Distiller as Distiller
+    from rlm.service.fixes import find_fixes as find_fixes
     from rlm.service.folding import ContextFolding as ContextFolding
     from rlm.service.folding import OpenedBranch as OpenedBranch
     from rlm.service.manager import MemoryManager as MemoryManager
@@ -17,8 +22,12 @@ if TYPE_CHECKING:
     from rlm.service.review import proposals as proposals
     from rlm.service.review import refuse as refuse
     from rlm.service.review import undo as undo
+    from rlm.service.spool import take_in as take_in
     from rlm.service.stability import Stability as Stability
     from rlm.service.stability import check_stability as check_stability
+    from rlm.service.transcripts import Session as Session
+    from rlm.service.transcripts import Turn as Turn
+    from rlm.service.transcripts import read_transcript as read_transcript
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -30,5 +39,11 @@ __getattr__, __dir__, __all__ = lazy_names(
         "memory": ("Memory",),
         "review": ("accept", "proposals", "refuse", "undo"),
         "stability": ("Stability", "check_stability"),
+        "caps": ("Caps",),
+        "decisions": ("Decision", "find_decisions"),
+        "distiller": ("Distiller",),
+        "fixes": ("find_fixes",),
+        "spool": ("take_in",),
+        "transcripts": ("Session", "Turn", "read_transcript"),
     },
 )

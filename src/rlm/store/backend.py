@@ -187,14 +187,36 @@ class SessionQueue(Protocol):
     def lease_job(self, lease_s: float = 300.0) -> Job | None:
         """The job that waits longest, leased for so long; None when none is due."""
 
-    def finish_job(self, job: Job, memories: Sequence[MemoryItem] = ()) -> list[str]:
-        """Store what a session taught and end its job; StoreError without the lease."""
+    def finish_job(
+        self,
+        job: Job,
+        memories: Sequence[MemoryItem] = (),
+        *,
+        result: dict[str, Any] | None = None,
+    ) -> list[str]:
+        """Store what a session taught and end its job; StoreError without the lease. The `result`
+        is kept in the job's payload."""
 
     def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
         """Try a job again at that time, or never: then it is a dead letter."""
 
     def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
         """Jobs, the oldest first: ready, leased, done or dead."""
+
+    def find_job(self, agent: str, session_id: str) -> Job | None:
+        """The job of a session of this project, whatever its state."""
+
+    def retry_job(self, job_no: int) -> Job:
+        """Make a job ready at once, its attempts forgotten. NotFound for another's number."""
+
+    def drop_job(self, job_no: int) -> bool:
+        """Forget a job; False when there is none. Who has it leased cannot finish it."""
+
+    def spend_job(self, job: Job, *, calls: int = 0, tokens: int = 0, cost_usd: float = 0) -> None:
+        """Note what a job has cost by now, lease or none: it counts for today."""
+
+    def spent_today(self) -> dict[str, float]:
+        """What all jobs of the organisation cost today (UTC): calls, tokens, cost_usd."""
 
 
 class BranchStore(Protocol):
@@ -246,7 +268,8 @@ class ProjectStore(Protocol):
     """Other projects of the same team."""
 
     def other_projects(self, what: str = "memories") -> dict[str, int]:
-        """How many `memories` or `trajectories` the other projects have; the most first."""
+        """How many `memories`, `trajectories` or `jobs` that wait the other projects have; the most
+        first."""
 
     def held_elsewhere(self, memory_ids: Sequence[str]) -> dict[str, int]:
         """How many other projects of the team hold these very memories, of those that this project

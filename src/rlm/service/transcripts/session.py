@@ -54,3 +54,9 @@ class Session:
     bytes_read: int = 0
     truncated: bool = False
     """Whether the file ended in the middle of a line."""
+    injected: list[str] = field(default_factory=list)
+    """What memory gave the agent in this session: never to be learned from it again."""
+
+    def texts(self, role: str) -> list[str]:
+        """What one side said, turn by turn."""
+        return [turn.text for turn in self.turns if turn.role == role]

@@ -15,6 +15,11 @@ from rlm.store.sqlite.spaces import in_spaces
 from rlm.store.types import MemoryItem, Tenant
 from rlm.store.values import check_count, choice
 
+_COUNTED = {
+    "memories": ("memory_items", "AND archived_at IS NULL"),
+    "trajectories": ("trajectories", ""),
+    "jobs": ("distill_queue", "AND state IN ('ready', 'leased')"),
+}
 _IDS = (("memory_items", "memory_id"), ("nodes", "id"), ("hyperedges", "id"))
 
 
@@ -32,9 +37,8 @@ def ids_starting(
 
 
 def other_projects(connection: apsw.Connection, tenant: Tenant, what: str) -> dict[str, int]:
-    """How many live memories or trajectories the team's other projects have, most first."""
-    memories = choice(what, ("memories", "trajectories"), "what") == "memories"
-    table, live = ("memory_items", "AND archived_at IS NULL") if memories else ("trajectories", "")
+    """How many live memories, trajectories or open jobs the team's other projects have."""
+    table, live = _COUNTED[choice(what, tuple(_COUNTED), "what")]
     rows = connection.execute(
         f"SELECT s.project, count(*) AS many FROM {table} JOIN spaces AS s USING (space_id) "
         f"WHERE s.level = 'project' AND s.org = ? AND s.team = ? AND s.project <> ? {live} "

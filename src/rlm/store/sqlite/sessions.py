@@ -20,7 +20,15 @@ from rlm.store.records import admit_branch, admit_session
 from rlm.store.sqlite.connection import damaged_row
 from rlm.store.sqlite.spaces import Part, in_spaces
 from rlm.store.types import BRANCH_ENDS, JOB_STATES, Branch, Job, MemoryItem
-from rlm.store.values import admit_text, admit_time, check_count, choice, finite, natural
+from rlm.store.values import (
+    admit_object,
+    admit_text,
+    admit_time,
+    check_count,
+    choice,
+    finite,
+    natural,
+)
 
 _JOB = (
     "job_no, agent, session_id, outcome, payload_json, state, attempts, fence, not_before,"
@@ -72,7 +80,9 @@ class Sessions(Part):
             "INSERT INTO distill_queue(space_id, agent, session_id, outcome, payload_json,"
             " not_before, created_at) VALUES (?,?,?,?,?,?,?)"
             " ON CONFLICT(space_id, agent, session_id) DO UPDATE SET outcome = excluded.outcome,"
-            " payload_json = excluded.payload_json, state = 'ready', attempts = 0,"
+            " payload_json = iif(payload_json -> 'spent' IS NULL, excluded.payload_json,"
+            " json_set(excluded.payload_json, '$.spent', json(payload_json -> 'spent'))),"
+            " state = 'ready', attempts = 0,"
             " fence = fence + 1, not_before = excluded.not_before, leased_until = NULL,"
             " last_error = NULL, finished_at = NULL RETURNING job_no"
         )
@@ -82,12 +92,13 @@ class Sessions(Part):
             return int(next(iter(connection.execute(sql, values)))[0])
 
     def lease_job(self, lease_s: float = 300.0) -> Job | None:
-        """Lease the job that waits longest, or whose lease ran out; None when none is due."""
+        """Lease the job that waits longest, or whose lease ran out; None when none is due. One that
+        was tried before comes after those that were not: what kills its worker holds up nobody."""
         sql = (
             "UPDATE distill_queue SET state = 'leased', attempts = attempts + 1, fence = fence + 1,"
             " leased_until = ? WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id = ?"
             " AND ((state = 'ready' AND not_before <= ?) OR (state = 'leased' AND"
-            f" leased_until <= ?)) ORDER BY not_before, job_no LIMIT 1) RETURNING {_JOB}"
+            f" leased_until <= ?)) ORDER BY attempts, not_before, job_no LIMIT 1) RETURNING {_JOB}"
         )
         now, ends = clock.now_iso(), _time_after(lease_s, "lease_s")
         with self.db.write() as connection:
@@ -95,10 +106,26 @@ class Sessions(Part):
             row = next(iter(connection.execute(sql, values)), None)
         return None if row is None else _job(row)
 
-    def finish_job(self, job: Job, memories: Sequence[MemoryItem] = ()) -> list[str]:
+    def finish_job(
+        self,
+        job: Job,
+        memories: Sequence[MemoryItem] = (),
+        *,
+        result: dict[str, Any] | None = None,
+    ) -> list[str]:
         with self.together():
             self._end_job(job, "done")
+            if result is not None:
+                self._note_in_job(job.job_no, "result", admit_object(result, "result"))
             return self.add_many(memories)
+
+    def _note_in_job(self, job_no: int, key: str, value: dict[str, Any]) -> None:
+        sql = (
+            "UPDATE distill_queue SET payload_json = json_set(payload_json, '$.' || ?, json(?))"
+            " WHERE job_no = ? AND space_id = ?"
+        )
+        values = (key, canonical_json(value), job_no, self.spaces.find("project"))
+        self.db.run(sql, values)
 
     def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
         why = admit_text(error, "error", 2_000)
@@ -130,6 +157,59 @@ class Sessions(Part):
             f" {which} ORDER BY job_no LIMIT ?"
         )
         return [_job(row) for row in self.db.rows(sql, (check_count(limit, "limit"),))]
+
+    def find_job(self, agent: str, session_id: str) -> Job | None:
+        return self._job_where("agent = ? AND session_id = ?", agent, session_id)
+
+    def _job_where(self, where: str, *values: Any) -> Job | None:
+        sql = f"SELECT {_JOB} FROM distill_queue WHERE space_id = ? AND {where}"
+        row = self.db.row(sql, (self.spaces.find("project"), *values))
+        return None if row is None else _job(row)
+
+    def retry_job(self, job_no: int) -> Job:
+        natural(job_no, "job_no")
+        sql = (
+            "UPDATE distill_queue SET state = 'ready', attempts = 0, fence = fence + 1,"
+            " not_before = ?, leased_until = NULL, finished_at = NULL"
+            f" WHERE job_no = ? AND space_id = ? RETURNING {_JOB}"
+        )
+        with self.db.write() as connection:
+            values = (clock.now_iso(), job_no, self.spaces.find("project"))
+            row = next(iter(connection.execute(sql, values)), None)
+        if row is None:
+            raise NotFound(f"no job {job_no} here: `rlm queue list` shows what there is")
+        return _job(row)
+
+    def drop_job(self, job_no: int) -> bool:
+        natural(job_no, "job_no")
+        sql = "DELETE FROM distill_queue WHERE job_no = ? AND space_id = ? RETURNING job_no"
+        with self.db.write() as connection:
+            values = (job_no, self.spaces.find("project"))
+            return next(iter(connection.execute(sql, values)), None) is not None
+
+    def spend_job(self, job: Job, *, calls: int = 0, tokens: int = 0, cost_usd: float = 0) -> None:
+        today, more = clock.now_iso()[:10], {"calls": calls, "tokens": tokens}
+        for name, value in more.items():
+            natural(value, name)
+        more["cost_usd"] = finite(cost_usd, "cost_usd")  # type: ignore[assignment]
+        with self.db.write():
+            kept = self._job_where("job_no = ?", job.job_no)
+            if kept is None:
+                return
+            before = kept.payload.get("spent") or {}
+            before = before if before.get("day") == today else {}
+            spent = {name: before.get(name, 0) + value for name, value in more.items()}
+            self._note_in_job(job.job_no, "spent", {"day": today, **spent})
+
+    def spent_today(self) -> dict[str, float]:
+        names = ("calls", "tokens", "cost_usd")
+        sums = ", ".join(f"coalesce(sum(payload_json -> 'spent' ->> '{n}'), 0)" for n in names)
+        sql = (
+            f"SELECT {sums} FROM distill_queue JOIN spaces AS s USING (space_id)"
+            " WHERE s.org = ? AND payload_json -> 'spent' ->> 'day' = ?"
+        )
+        row = self.db.row(sql, (self.tenant.org, clock.now_iso()[:10]))
+        return dict(zip(names, row or (0, 0, 0.0), strict=True))
 
     def open_branch(
         self,

@@ -1,0 +1,99 @@
+"""`rlm setup`: our server and hooks in the settings of a coding agent, and out of them again."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from rlm.cli.command import words
+from rlm.cli.mcp import INSTALL
+from rlm.cli.session import Session
+from rlm.errors import ValidationError
+from rlm.service.hosts.check import check_host
+from rlm.service.hosts.entries import HOSTS, SCOPES
+from rlm.service.hosts.install import Change, apply, plan
+
+BESIDE = {
+    "claude": "Claude Code's own memory (CLAUDE.md, MEMORY.md) stays as it is: it holds what you"
+    " and Claude write there; rlm adds at most 600 characters and the tools memory_*.",
+    "codex": "Now start Codex, run /hooks and trust the four hooks: until then it skips them"
+    " without a word. Its own memories (off by default) and AGENTS.md stay as they are.",
+    "cursor": "Cursor's rules stay as they are. The tools memory_* always work; whether a hook's"
+    " text reaches the model depends on its version.",
+}
+LACKING = f"The hooks work; the server will not start before its extra is installed: {INSTALL}."
+OFF = "To be without it: RLM_DISABLED=1 for a session, a file .rlm-off for a project."
+SHARED = "These files hold the path of Python on this machine: do not commit them for others."
+
+
+@click.argument("host", type=click.Choice(list(HOSTS)))
+@words("--scope", SCOPES, "For all your projects, or for this one [user].", default="user")
+@click.option("--dry-run", is_flag=True, help="Show what would change, as a diff.")
+@click.option("--check", is_flag=True, help="Run what is installed and say what is wrong.")
+@click.option("--remove", is_flag=True, help="Take it out: the files are as without us.")
+def setup(session: Session, host: str, scope: str, dry_run: bool, check: bool, remove: bool) -> int:
+    """Give a coding agent the memory: the MCP server and the hooks.
+
+    Files are edited in place, with comments and order kept, and copied before.
+    """
+    if check and (remove or dry_run):
+        raise ValidationError("--check changes nothing: use it alone")
+    folder = Path.cwd()
+    if check:
+        return _check(session, host, scope, folder)
+    changes = plan(host, scope, folder, remove=remove)
+    if not dry_run:
+        apply(changes, remove=remove)
+    _report(session, changes, host, scope, dry_run=dry_run, remove=remove)
+    return 0
+
+
+def _check(session: Session, host: str, scope: str, folder: Path) -> int:
+    checks = check_host(host, scope, folder)
+    lines = []
+    for each in checks:
+        hint = f"; {each.fix}" if each.fix else ""
+        lines.append(f"{'ok' if each.ok else 'FAILED':<8} {each.name}: {each.detail}{hint}")
+    fine = all(each.ok for each in checks)
+    session.show({"ok": fine, "checks": [asdict(each) for each in checks]}, *lines)
+    return 0 if fine else 1
+
+
+def _report(
+    session: Session,
+    changes: list[Change],
+    host: str,
+    scope: str,
+    *,
+    dry_run: bool,
+    remove: bool,
+) -> None:
+    documents, lines = [], []
+    for change in changes:
+        diff = _diff(change)
+        verb = "deleted" if change.after is None else "changed" if change.before else "made"
+        done = (f"would be {verb}" if dry_run else verb) if change.changes else "as it should be"
+        path = str(change.file.path)
+        documents.append({"path": path, "holds": change.file.holds, "done": done, "diff": diff})
+        lines.append(diff.rstrip("\n") if dry_run and diff else f"{path}: {done}")
+    session.show({"host": host, "scope": scope, "dry_run": dry_run, "files": documents}, *lines)
+    for change in changes:
+        if change.note:
+            session.notify(change.note)
+    if not (remove or dry_run):
+        lacking = () if find_spec("mcp") else (LACKING,)
+        for note in (*lacking, BESIDE[host], OFF, *((SHARED,) if scope == "project" else ())):
+            session.notify(note)
+
+
+def _diff(change: Change) -> str:
+    old, new = ((each or b"").decode("utf-8") for each in (change.before, change.after))
+    name = str(change.file.path)
+    pieces = difflib.unified_diff(
+        old.splitlines(keepends=True), new.splitlines(keepends=True), name, name
+    )
+    return "".join(piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces)

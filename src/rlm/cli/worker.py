@@ -1,0 +1,218 @@
+"""`rlm worker` and `rlm queue`: sessions of coding agents on their way into memory.
+
+The worker takes in what hooks left in the spool, then distils what is queued: of this project, and
+of every other project of the team that has something waiting. No daemon: it ends when there is
+nothing left, or with its terminal.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rlm.cli.command import command, count, new_group, words
+from rlm.cli.output import number_of
+from rlm.cli.session import Session
+from rlm.errors import ConfigError, ModelAuthError, NotFound, ValidationError
+from rlm.store.types import JOB_STATES, Job
+
+if TYPE_CHECKING:
+    from rlm.llm import Client
+    from rlm.service.distiller import Report
+
+HOSTS = ("claude", "codex", "cursor")
+WATCH_S = 5.0
+FOUND = ("turn", "decision", "procedure")
+app = new_group("Sessions that wait to be distilled.")
+
+
+@click.option("--once", is_flag=True, help="Distil what is there, then end (the default).")
+@click.option("--watch", is_flag=True, help="Go on until the terminal closes or Ctrl-C.")
+@click.option("--model", metavar="NAME", help="As for `rlm run`; offline: without a model.")
+def worker(session: Session, once: bool, watch: bool, model: str | None) -> int:
+    """Distil the sessions that hooks left in the spool or that are queued.
+
+    Works without a model. With one, RLM_DISTILL_CALLS, _TOKENS and _COST_USD are its limits of a
+    day. The exit code is 1 when a session could not be distilled.
+    """
+    from rlm.service.distiller import Report
+
+    if once and watch:
+        raise ValidationError("--once and --watch exclude each other: give one")
+    client, report = _open_model(session, model), Report()
+    try:
+        with _stop_event() as stop:
+            while True:
+                report.add(_round(session, client, stop))
+                if not watch or stop.wait(WATCH_S):
+                    break
+    finally:
+        if client is not None:
+            client.close()
+    session.show(report.to_dict(), _summary(report))
+    for error in report.errors:
+        session.notify(error)
+    return 1 if report.failed or report.dead else 0
+
+
+def _open_model(session: Session, model: str | None) -> Client | None:
+    """The model to ask; None where there is none, or none is wanted."""
+    from rlm.llm import open_client
+    from rlm.llm.types import OFFLINE
+
+    try:
+        client = open_client(model, settings=session.settings)
+    except ModelAuthError as exc:
+        if model:
+            raise
+        session.notify(f"without a model: {exc}")
+        return None
+    except ConfigError as exc:
+        if model or session.settings.model:
+            raise
+        session.notify(f"without a model: {exc}")
+        return None
+    if client.model == OFFLINE:
+        client.close()
+        return None
+    return client
+
+
+@contextmanager
+def _stop_event() -> Iterator[threading.Event]:
+    """Set by SIGTERM, so that a session in hand is finished first."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _round(session: Session, client: Client | None, stop: threading.Event) -> Report:
+    """The spool, then the queues: of this project, and of others that have something waiting."""
+    from rlm.service.caps import Caps
+    from rlm.service.distiller import Distiller, Report
+    from rlm.service.spool import project_of, read_spool, take_in
+
+    settings, report = session.settings, Report()
+    spool = Path(settings.spool).expanduser()
+    found = [] if session.project else [project_of(f, settings) for f in read_spool(spool)]
+    if not found and not session.path.exists():
+        return report
+    waiting = dict.fromkeys([session.tenant.project, *found])
+    done: set[str] = set()
+    while waiting and not stop.is_set():
+        project = next(iter(waiting))
+        waiting.pop(project)
+        done.add(project)
+        with replace(session, project=project).store() as store:
+            take_in(store, spool, settings)
+            report.add(Distiller(store, client, Caps.of(settings)).process(stop=stop))
+            if not session.project and "projects" not in store.lacks:
+                waiting.update(dict.fromkeys(set(store.other_projects("jobs")) - done))
+    return report
+
+
+def _summary(report: Report) -> str:
+    found = [number_of(getattr(report, f"{name}s"), name, f"{name}s") for name in FOUND]
+    told = f"{number_of(report.distilled, 'session', 'sessions')} distilled: {', '.join(found)}"
+    for name in ("superseded", "proposed", "ignored", "failed", "dead", "capped"):
+        value = getattr(report, name)
+        told += f", {value} {name}" if value else ""
+    return told
+
+
+@command(app, "add")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@words("--agent", HOSTS, "The host that wrote it (default: by its structure).")
+@click.option("--session", "session_id", metavar="ID", help="The session (default: as it says).")
+@words("--outcome", ("success", "failure", "mixed"), "How it ended [mixed].", default="mixed")
+def add(
+    session: Session,
+    files: tuple[str, ...],
+    agent: str | None,
+    session_id: str | None,
+    outcome: str,
+) -> None:
+    """Queue transcripts that are already there. The same one twice is one job.
+
+    All files are looked at first; if one cannot be used, nothing is queued.
+    """
+    from rlm.service.distiller import Distiller
+    from rlm.service.transcripts import identify
+
+    if session_id and len(files) > 1:
+        raise ValidationError("--session names one session: give one file", field="session")
+    for file in files:
+        identify(file, agent)
+    with session.store() as store:
+        distiller = Distiller(store)
+        numbers = [
+            distiller.queue_session(session_id, outcome, agent=agent, path=file) for file in files
+        ]
+    session.show({"jobs": numbers}, *map(str, numbers))
+    session.notify("`rlm worker --once` distils what is queued")
+
+
+@command(app, "list")
+@words("--state", JOB_STATES, "Only these.")
+@count("--limit", default=100, most=100_000, doc="How many, at most.")
+def list_(session: Session, state: str | None, limit: int) -> None:
+    """List the sessions of this project that are or were queued, the oldest first."""
+    nothing = "no session is queued here: `rlm queue add FILE` queues one"
+    found = session.list_rows(lambda store: store.jobs(state, limit), nothing)
+    headers = ("job", "state", "agent", "session", "tries", "queued (UTC)", "note")
+    session.show_table([_to_dict(job) for job in found], headers, [_row(job) for job in found])
+
+
+def _to_dict(job: Job) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(job)
+
+
+def _row(job: Job) -> tuple[object, ...]:
+    result = job.payload.get("result") or {}
+    note = job.last_error or ", ".join(
+        number_of(result[f"{name}s"], name, f"{name}s") for name in FOUND if f"{name}s" in result
+    )
+    when = job.created_at[:16].replace("T", " ")
+    return job.job_no, job.state, job.agent, job.session_id, job.attempts, when, note
+
+
+@command(app, "retry")
+@click.argument("numbers", metavar="JOB...", nargs=-1, type=click.IntRange(1))
+@click.option("--dead", is_flag=True, help="All that were given up.")
+def retry(session: Session, numbers: tuple[int, ...], dead: bool) -> None:
+    """Distil sessions again, at once: those that failed, or any by its number."""
+    if bool(numbers) == dead:
+        raise ValidationError("name jobs by their number, or give --dead")
+    with session.changing() as store, store.together():
+        chosen = [job.job_no for job in store.jobs("dead", 100_000)] if dead else list(numbers)
+        for number in chosen:
+            store.retry_job(number)
+    session.show({"jobs": chosen}, *map(str, chosen))
+    session.notify(f"{len(chosen)} ready: `rlm worker --once`")
+
+
+@command(app, "drop")
+@click.argument("numbers", metavar="JOB...", nargs=-1, required=True, type=click.IntRange(1))
+def drop(session: Session, numbers: tuple[int, ...]) -> None:
+    """Take sessions out of the queue. What they taught already stays."""
+    with session.changing() as store, store.together():
+        for number in numbers:
+            if not store.drop_job(number):
+                why = f"no job {number} here, so nothing was dropped: `rlm queue list` shows them"
+                raise NotFound(why)
+    session.show({"jobs": list(numbers)}, *map(str, numbers))

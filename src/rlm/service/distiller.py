@@ -1,0 +1,321 @@
+"""Sessions become memories: one transaction a session, which also ends its job.
+
+So a worker that is killed at any point leaves a session undone or done, never half. A session that
+was queued again because it went on is read again from its beginning, and only what is new is added:
+a turn is known by its number, a memory by its words. Nothing needs a model; with one its findings
+are added, within the caps of a day.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from rlm import clock
+from rlm.errors import LimitExceeded, NotFound, RLMError, StoreError, ValidationError
+from rlm.llm import Client
+from rlm.service import amendment
+from rlm.service.caps import CappedClient, Caps
+from rlm.service.decisions import Decision, decision_item, find_decisions, unique
+from rlm.service.echoes import Echoes
+from rlm.service.fixes import check_item, find_checks, find_fixes, fix_item
+from rlm.service.ignore import IgnoreRules
+from rlm.service.session_graph import known_turns, save_turns
+from rlm.service.transcripts import Session, Turn, identify, read_transcript
+from rlm.store import gate
+from rlm.store.backend import MemoryBackend
+from rlm.store.types import Job, MemoryItem
+
+log = logging.getLogger("rlm.service")
+
+LEASE_S = 900.0
+"""Longer than the four calls of a model that one session may take, each with its time limit."""
+ATTEMPTS, CRASHES = 5, 100
+BACKOFF_S, LONGEST_BACKOFF_S = 60.0, 6 * 3600.0
+POLL_S = 5.0
+RECALLED = 5
+"""Stored memories that a new one is compared with."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What a worker did."""
+
+    distilled: int = 0
+    ignored: int = 0
+    failed: int = 0
+    dead: int = 0
+    turns: int = 0
+    decisions: int = 0
+    procedures: int = 0
+    superseded: int = 0
+    proposed: int = 0
+    capped: int = 0
+    """Sessions that were distilled without a model because a cap was reached."""
+    errors: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        return asdict(self)
+
+    def add(self, other: Report) -> None:
+        """Count another worker's too."""
+        for name, value in asdict(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What one session taught."""
+
+    decisions: list[MemoryItem] = field(default_factory=list)
+    procedures: list[MemoryItem] = field(default_factory=list)
+    amendments: list[amendment.Amendment] = field(default_factory=list)
+
+
+class Distiller:
+    """Distils the sessions that are queued in one project's store (seed 003)."""
+
+    def __init__(
+        self,
+        store: MemoryBackend,
+        client: Client | None = None,
+        caps: Caps | None = None,
+        *,
+        lease_s: float = LEASE_S,
+    ) -> None:
+        self.store, self.client, self.caps = store, client, caps or Caps()
+        self._lease_s = lease_s
+
+    def queue_session(
+        self,
+        session_id: str | None = None,
+        outcome: str = "mixed",
+        *,
+        agent: str | None = None,
+        path: str | Path,
+        cwd: str = "",
+    ) -> int:
+        """Queue a transcript; the job's number. The same transcript twice is one job, and is not
+        distilled again unless it has grown."""
+        file = Path(path).expanduser().absolute()
+        host, found = identify(file, agent)
+        size = file.stat().st_size
+        known = self.store.find_job(host, session_id or found)
+        if known is not None and known.state != "dead" and known.payload.get("size") == size:
+            return known.job_no
+        payload = {"path": str(file), "size": size, "cwd": cwd}
+        return self.store.queue_session(host, session_id or found, payload, outcome=outcome)
+
+    def process(self, once: bool = True, *, stop: threading.Event | None = None) -> Report:
+        """Distil every session that is due. Without `once`, go on until `stop` is set."""
+        report, stop = Report(), stop or threading.Event()
+        while not stop.is_set():
+            job = self.store.lease_job(self._lease_s)
+            if job is not None:
+                self._work(job, report)
+            elif once:
+                break
+            else:
+                stop.wait(POLL_S)
+        return report
+
+    # -- one job -----------------------------------------------------------------------------------
+
+    def _work(self, job: Job, report: Report) -> None:
+        """Distil one session. Whatever is wrong with it is noted in its job, and raises nothing."""
+        try:
+            if job.attempts > CRASHES:
+                raise ValidationError(f"workers died {CRASHES} times over this session")
+            counts = self._distil(job, read_job(job), report)
+        except (NotFound, ValidationError) as exc:
+            self._fail(job, str(exc), report, final=True)
+        except (RLMError, OSError, ValueError, RecursionError, MemoryError) as exc:
+            if self._is_lost(job):  # queued again, or taken over: it is another's now
+                log.info("job %s: %s", job.job_no, exc)
+            else:
+                self._fail(job, f"{type(exc).__name__}: {exc}", report)
+        else:
+            for name, value in counts.items():
+                setattr(report, name, getattr(report, name) + value)
+
+    def _is_lost(self, job: Job) -> bool:
+        now = self.store.find_job(job.agent, job.session_id)
+        return now is None or now.fence != job.fence
+
+    def _fail(self, job: Job, error: str, report: Report, *, final: bool = False) -> None:
+        final = final or (job.attempts >= ATTEMPTS and job.last_error is not None)
+        wait = min(LONGEST_BACKOFF_S, BACKOFF_S * 2 ** min(job.attempts, 20))
+        at = None if final else (clock.now() + timedelta(seconds=wait)).isoformat()
+        report.errors.append(f"{job.agent}:{job.session_id}: {error}")
+        if final:
+            report.dead += 1
+        else:
+            report.failed += 1
+        try:
+            self.store.fail_job(job, error[:2_000], retry_at=at)
+        except StoreError as exc:  # somebody else has it by now
+            log.info("job %s: %s", job.job_no, exc)
+
+    def _distil(self, job: Job, session: Session, report: Report) -> dict[str, int]:
+        rules = IgnoreRules(session.cwd or str(job.payload.get("cwd") or ""))
+        if rules.ignores_session():
+            self.store.finish_job(job, result={"ignored": True})
+            return {"ignored": 1}
+        _drop_ignored(session, rules)
+        known = known_turns(self.store, session)
+        found = self._find(session, [t for t in session.turns if t.number > known], job, report)
+        with self.store.together():
+            turns = save_turns(self.store, session, found.decisions)
+            items = [*found.decisions, *found.procedures]
+            self._add_nodes(found.decisions, turns)
+            result = {
+                "turns": len(session.turns),
+                "decisions": len(found.decisions),
+                "procedures": len(found.procedures),
+                "unknown": dict(session.unknown.most_common(20)),
+                "truncated": session.truncated,
+            }
+            self.store.finish_job(job, items, result=result)
+            for each in found.amendments:
+                act = amendment.supersede if each.certain else amendment.propose
+                act(self.store, each.newer.memory_id, each.older.memory_id, each.reason)
+        sure = sum(each.certain for each in found.amendments)
+        return {
+            "distilled": 1,
+            "turns": len(session.turns),
+            "decisions": len(found.decisions),
+            "procedures": len(found.procedures),
+            "superseded": sure,
+            "proposed": len(found.amendments) - sure,
+        }
+
+    def _add_nodes(self, decisions: Sequence[MemoryItem], turns: dict[int, str]) -> None:
+        """A node for each decision, linked to the turn in which it was taken."""
+        if "graph" in self.store.lacks or not decisions:
+            return
+        graph = self.store.graph
+        nodes = amendment.add_decision_nodes(self.store, decisions)
+        for item, node in zip(decisions, nodes, strict=True):
+            turn = turns.get(item.provenance["turn"])
+            item.provenance = {
+                **item.provenance,
+                "node": node,
+                **({"turn_node": turn} if turn else {}),
+            }
+            if turn:
+                members = [
+                    {"node_id": node, "role": "subject"},
+                    {"node_id": turn, "role": "object"},
+                ]
+                graph.create_edge("relation", "decided in", members)
+
+    # -- what it taught ----------------------------------------------------------------------------
+
+    def _find(self, session: Session, fresh: Sequence[Turn], job: Job, report: Report) -> _Findings:
+        """Everything that is new in a session; nothing is written."""
+        said = find_decisions(session)
+        lessons: list[MemoryItem] = []
+        client = (
+            None if self.client is None else CappedClient(self.client, self.store, job, self.caps)
+        )
+        if client is not None and fresh:
+            try:
+                more, lessons = _ask(session, fresh, client)
+                said = _join(said, more)
+            except LimitExceeded as exc:
+                report.capped += 1
+                report.errors.append(str(exc))
+                client = None
+        found = _Findings()
+        for decision in said:
+            self._take_decision(self._admit(decision_item(decision, session)), found, session)
+        procedures = [fix_item(fix, session) for fix in find_fixes(session)]
+        procedures += [check_item(check, session) for check in find_checks(session)]
+        for item in unique(map(self._admit, (*procedures, *lessons))):
+            if not self._is_known(item):
+                found.procedures.append(item)
+        if client is not None:
+            found.amendments = self._judge(found.amendments, client)
+        return found
+
+    def _admit(self, item: MemoryItem) -> MemoryItem:
+        return gate.admit_item(item, self.store.tenant, origin="distiller")
+
+    def _take_decision(self, item: MemoryItem, found: _Findings, session: Session) -> None:
+        if any(item.memory_id == each.memory_id for each in found.decisions):
+            return
+        if self._is_known(item):
+            return
+        related = amendment.find_related(self.store, item)
+        if any(amendment.is_same(item, each) for each in (*related, *found.decisions)):
+            return
+        found.amendments += amendment.find_amended(self.store, item, found.decisions)
+        found.decisions.append(item)
+
+    def _is_known(self, item: MemoryItem) -> bool:
+        """Whether a memory is there already, archived or not, or only repeats one that is."""
+        if self.store.get(item.memory_id) is not None:
+            return True
+        hits = self.store.retrieve(item.description, RECALLED, count_access=False)
+        agreed = [hit.item for hit in hits if not amendment.disagree(item, hit.item)]
+        texts = (f"{each.title}\n{each.description}\n{each.content}" for each in agreed)
+        return Echoes(texts).holds(item.description)
+
+    def _judge(
+        self, found: list[amendment.Amendment], client: CappedClient
+    ) -> list[amendment.Amendment]:
+        """What a model says of the pairs that may be amendments; without its word, as they are."""
+        from rlm.service.extract_session import judge_amendments
+
+        if not found:
+            return found
+        try:
+            return judge_amendments([(each.newer, each.older) for each in found], client)
+        except RLMError as exc:
+            log.warning("amendments were not judged: %s", exc)
+            return found
+
+
+def _ask(
+    session: Session, fresh: Sequence[Turn], client: CappedClient
+) -> tuple[list[Decision], list[MemoryItem]]:
+    from rlm.service.extract_session import extract_session
+
+    return extract_session(session, fresh, client)
+
+
+def _join(said: list[Decision], more: Sequence[Decision]) -> list[Decision]:
+    """Decisions of both sources in the order of turns; what a model quotes again is left out."""
+    fresh = []
+    for each in more:
+        known = [one for one in said if one.turn == each.turn]
+        if not any(each.quote in one.quote or one.quote in each.quote for one in known):
+            fresh.append(each)
+    return sorted([*said, *fresh], key=lambda each: each.turn)
+
+
+def read_job(job: Job) -> Session:
+    """The session of a job: its transcript, or what a branch returned."""
+    payload = job.payload
+    if "path" in payload:
+        session = read_transcript(str(payload["path"]), job.agent)
+        session.session_id = job.session_id
+        return session
+    told = [str(payload[name]) for name in ("description", "message") if payload.get(name)]
+    if not told:
+        why = f"job {job.job_no} names no transcript: drop it with `rlm queue drop {job.job_no}`"
+        raise ValidationError(why, field="payload")
+    turn = Turn(1, "assistant", "\n\n".join(told), job.created_at)
+    return Session(job.agent, job.session_id, turns=[turn], ended_at=job.created_at)
+
+
+def _drop_ignored(session: Session, rules: IgnoreRules) -> None:
+    for turn in session.turns:
+        turn.files = [file for file in turn.files if not rules.ignores(file)]
+        turn.commands = [each for each in turn.commands if not rules.mentions(each.text)]

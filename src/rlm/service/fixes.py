@@ -1,0 +1,205 @@
+"""What the commands of a session teach without a model: what fixed a failure, and which tests
+passed after which files were changed.
+
+A command and a path are the agent's own words; what a tool printed is not. So of an error only its
+name is kept (`ModuleNotFoundError`, `EADDRINUSE`, an exit code), never its text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rlm.learning.suspicion import suspicious
+from rlm.service.transcripts.session import Command, Session
+from rlm.store.types import QUARANTINE_REASON, MemoryItem
+
+AHEAD = 40
+"""So many commands after a failure are looked at for what ended it."""
+SHOWN, MOST_FIXES, MOST_CHECKS, MOST_FILES = 3, 5, 3, 6
+COMMAND_CHARS = 200
+ALIKE = 0.5
+"""The share of its words by which another program's call is a second try of the same thing."""
+
+_PREFIX = re.compile(
+    r"^(?:\s*(?:cd\s+\S+|export\s+\S+|source\s+\S+|set -\w+)\s*(?:&&|;)\s*|\s*\w+=\S+\s+)+"
+)
+_READS = re.compile(
+    r"^(?:cat|ls|ll|head|tail|less|grep|rg|ag|find|which|type|echo|printf|pwd|cd|wc|diff|stat|file"
+    r"|tree|env|true|test|\[|sed -n|awk|sleep|ps|date|history|man|jq|sort|uniq|cut"
+    r"|git (?:status|log|diff|show|branch|blame|ls-files|grep|rev-parse|remote|fetch))\b"
+)
+_TESTS = re.compile(
+    r"\b(?:pytest|py\.test|tox|nox|unittest|jest|vitest|mocha|rspec|phpunit|ctest|playwright test"
+    r"|(?:npm|pnpm|yarn|bun|deno|go|cargo|dotnet|mix|swift|rake|sbt|flutter|bundle exec rake)\s+"
+    r"(?:run\s+)?test|mvn\b.*\b(?:test|verify)|gradlew?\b.*\btest|make (?:test|check))\b"
+)
+_RUNNERS = ("sudo", "npx", "uv", "poetry", "pipenv", "time", "bundle", "exec", "run", "env", "-m",
+            "python", "python3", "yarn", "pnpm", "npm", "bun", "docker", "compose", "git", "go",
+            "cargo", "make", "kubectl", "terraform", "pip")  # fmt: skip
+_ERROR = re.compile(
+    r"\b(?:[A-Za-z_]\w{2,40}(?:Error|Exception)|E[A-Z]{4,20}|TS\d{4}|E\d{3,4}|error\[E\d{4}\])\b"
+    r"|command not found|[Pp]ermission denied|No such file or directory"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A command that failed, what was done then, and the command that worked after it."""
+
+    failed: Command
+    worked: Command
+    between: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    turn: int = 0
+
+    @property
+    def error(self) -> str:
+        """The names of the errors, and the exit code."""
+        names = list(dict.fromkeys(_ERROR.findall(self.failed.error)))[:2]
+        code = self.failed.exit_code
+        return ", ".join([*names, *([] if code is None else [f"exit code {code}"])])
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Files that were changed, and the test command that passed after."""
+
+    files: tuple[str, ...]
+    command: Command
+    turn: int
+
+
+@dataclass(slots=True)
+class _Event:
+    turn: int
+    command: Command
+    files: list[str]
+    """Files written since the command before."""
+
+
+def find_fixes(session: Session) -> list[Fix]:
+    """Failures that were overcome, in order."""
+    events = _events(session)
+    found: dict[str, Fix] = {}
+    for place, event in enumerate(events):
+        if event.command.ok is False and not _READS.match(_plain(event.command.text)):
+            fix = _fix_of(event, events[place + 1 : place + 1 + AHEAD])
+            if fix is not None:
+                found[event.command.text] = fix
+    return list(found.values())[:MOST_FIXES]
+
+
+def find_checks(session: Session) -> list[Check]:
+    """Which tests passed after which files were changed; the last of a command counts."""
+    found: dict[str, Check] = {}
+    changed: list[str] = []
+    for event in _events(session):
+        changed += [file for file in event.files if file not in changed]
+        if event.command.ok and _TESTS.search(event.command.text) and changed:
+            if len(changed) <= MOST_FILES:
+                found[event.command.text] = Check(tuple(changed), event.command, event.turn)
+            changed = []
+    return list(found.values())[-MOST_CHECKS:]
+
+
+def _events(session: Session) -> list[_Event]:
+    """Commands in order. A turn's files count as written before its first command that tests."""
+    events: list[_Event] = []
+    for turn in session.turns:
+        pending = list(turn.files)
+        for command in turn.commands:
+            takes = pending and (_TESTS.search(command.text) or command is turn.commands[-1])
+            events.append(_Event(turn.number, command, pending if takes else []))
+            pending = [] if takes else pending
+    return events
+
+
+def _fix_of(failed: _Event, later: Sequence[_Event]) -> Fix | None:
+    """The first call of the same thing that worked, if something was done or changed for it."""
+    between: list[str] = []
+    files: list[str] = []
+    text = _plain(failed.command.text)
+    for event in later:
+        files += event.files
+        other = _plain(event.command.text)
+        if event.command.ok and other == text:
+            done = (tuple(between[-SHOWN:]), tuple(dict.fromkeys(files))[:MOST_FILES])
+            return Fix(failed.command, event.command, *done, failed.turn) if any(done) else None
+        if event.command.ok and _is_second_try(text, other):
+            return Fix(failed.command, event.command, turn=failed.turn)
+        if event.command.ok and not _READS.match(other) and not _TESTS.search(other):
+            between.append(event.command.text)
+    return None
+
+
+def _is_second_try(one: str, other: str) -> bool:
+    """Whether a command is another way to do what failed. Fewer tests are no way to pass them."""
+    if _TESTS.search(one) or _READS.match(other):
+        return False
+    left, right = set(one.split()), set(other.split())
+    same_program = _program(one) == _program(other)
+    shared = len(left & right) / max(len(left), len(right))
+    return one != other and shared >= (ALIKE / 2 if same_program else ALIKE)
+
+
+def _program(text: str) -> str:
+    words = text.split()
+    named = [word for word in words if word not in _RUNNERS and not word.startswith("-")]
+    return " ".join([*words[:1], *named[:1]])
+
+
+def _plain(text: str) -> str:
+    """A command without what only sets the scene."""
+    return " ".join(_PREFIX.sub("", text).split())
+
+
+def _code(text: str) -> str:
+    line = " ".join(text.split())
+    return f"`{line if len(line) <= COMMAND_CHARS else line[: COMMAND_CHARS - 1] + '…'}`"
+
+
+def _short(text: str, words: int) -> str:
+    return " ".join(_plain(text).split()[:words])[:80]
+
+
+def fix_item(fix: Fix, session: Session) -> MemoryItem:
+    """A failure and what ended it, as a procedure."""
+    error = f" ({fix.error})" if fix.error else ""
+    lines = [f"{_code(fix.failed.text)} failed{error}."]
+    if fix.between:
+        lines.append(f"What was done then: {', '.join(map(_code, fix.between))}.")
+    if fix.files:
+        lines.append(f"What was changed then: {', '.join(fix.files)}.")
+    lines.append(f"After that {_code(fix.worked.text)} worked.")
+    title = f"When `{_short(fix.failed.text, 6)}` fails"
+    return _item(title, lines, ["fix"], fix.turn, session)
+
+
+def check_item(check: Check, session: Session) -> MemoryItem:
+    """Files and the tests that passed after they were changed."""
+    names = [file.rsplit("/", 1)[-1] for file in check.files]
+    lines = [f"After a change of {', '.join(check.files)}, {_code(check.command.text)} passed."]
+    title = f"Tests to run after a change of {names[0]}"
+    return _item(title, lines, ["tests"], check.turn, session)
+
+
+def _item(
+    title: str, lines: Iterable[str], tags: list[str], turn: int, session: Session
+) -> MemoryItem:
+    content = "\n".join(lines)
+    why = suspicious(f"{title}\n{content}", quoted=False)
+    provenance = {"kind": "procedure", "agent": session.agent, "turn": turn}
+    return MemoryItem(
+        title=title,
+        description="",
+        content=content,
+        source_type="success",
+        tags=tags,
+        provenance={**provenance, QUARANTINE_REASON: why} if why else provenance,
+        trust="quarantined" if why else "unverified",
+        session_id=session.session_id,
+        task_query=" ".join(next(iter(session.texts("user")), "").split())[:300] or None,
+        **({"created_at": session.ended_at} if session.ended_at else {}),  # type: ignore[arg-type]
+    )

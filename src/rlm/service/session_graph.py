@@ -1,0 +1,162 @@
+"""The turns of a session as nodes of the hypergraph, joined in order by one `context` edge.
+
+So any turn can be found by its own words and by those of its neighbours. A session that went on is
+saved again: its turns are known by their number, the last one may have grown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from rlm.service.decisions import find_question
+from rlm.service.echoes import Echoes
+from rlm.service.transcripts.session import Session, Turn
+from rlm.store.backend import MemoryBackend
+from rlm.store.graph import Edge, Node
+from rlm.store.types import MemoryItem
+
+SHOWN_COMMANDS, SHOWN_FILES, COMMAND_CHARS = 5, 8, 160
+FEW_WORDS, SHORT_WORDS = 2, 8
+"""A turn of a few words ("Done.", "thanks") is found by anything and tells nothing: it has no node.
+A person's short answer is kept with the question."""
+TASK_CHARS, SUMMARY_CHARS = 600, 6_000
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+
+def label_of(session: Session) -> str:
+    """What the edge of a session is called."""
+    return f"session {session.agent}:{session.session_id}"
+
+
+def known_turns(store: MemoryBackend, session: Session) -> int:
+    """The number of the last turn of a session that was saved before."""
+    edge = _edge(store, session)
+    return 0 if edge is None else max(member.position for member in edge.members)
+
+
+def _edge(store: MemoryBackend, session: Session) -> Edge | None:
+    if "graph" in store.lacks:
+        return None
+    found = store.graph.list_edges(type="context", label=label_of(session), limit=1)
+    return found[0] if found else None
+
+
+def save_turns(
+    store: MemoryBackend, session: Session, decisions: Sequence[MemoryItem] = ()
+) -> dict[int, str]:
+    """Add the turns that are new and update one that grew; the node of each turn by its number.
+
+    Number 0 is the session in short: its task and what was decided, in the words of the person. A
+    rule that was decided piece by piece is found by it.
+    """
+    if "graph" in store.lacks:
+        return {}
+    graph, echoes = store.graph, Echoes(session.injected)
+    contents = {}
+    before: Turn | None = None
+    for turn in session.turns:
+        contents[turn.number] = _content(turn, before, echoes)
+        before = turn
+    edge = _edge(store, session)
+    known = {} if edge is None else {_number(node): node for node in graph.get_members(edge.id)}
+    head = Turn(0, "summary", "", session.started_at)
+    contents[0] = _summary(session, decisions, known.get(0))
+    turns = [head, *session.turns]
+    fresh = [turn for turn in turns if contents[turn.number] and turn.number not in known]
+    made = graph.create_nodes(_node(turn, contents[turn.number], session) for turn in fresh)
+    nodes = {number: node.id for number, node in known.items()}
+    nodes.update({turn.number: node for turn, node in zip(fresh, made, strict=True)})
+    for number, node in known.items():
+        if contents.get(number, node.content) not in ("", node.content):
+            graph.update_node(node.id, content=contents[number], reasoning="the session went on")
+    members = [
+        {"node_id": node, "role": "context", "position": number}
+        for number, node in sorted(nodes.items())
+    ]
+    if edge is None and members:
+        graph.create_edge("context", label_of(session), members)
+    elif edge is not None and fresh:
+        graph.update_edge(edge.id, members=members, reasoning="the session went on")
+    return nodes
+
+
+def _summary(session: Session, decisions: Sequence[MemoryItem], known: Node | None) -> str:
+    """What was known of a session before, and what it decided since."""
+    lines = [] if known is None else known.content.splitlines()
+    if not lines and decisions:
+        task = next(iter(session.texts("user")), "")
+        lines = [" ".join(task.split())[:TASK_CHARS]]
+    lines += [decision_line(item) for item in decisions]
+    return "\n".join(dict.fromkeys(lines))[:SUMMARY_CHARS] if decisions else ""
+
+
+def decision_line(item: MemoryItem) -> str:
+    """A decision as the summary of its session has it."""
+    return f"- {' '.join(item.description.split())}"
+
+
+def forget_in_summary(store: MemoryBackend, item: MemoryItem) -> None:
+    """Take a decision that no longer holds out of the summary of its session."""
+    label = f"session {item.provenance.get('agent')}:{item.session_id}"
+    for edge in store.graph.list_edges(type="context", label=label, limit=1):
+        first = store.graph.get_node(edge.members[0].node_id)
+        if first is not None and _number(first) == 0:
+            lines = first.content.splitlines()
+            kept = [line for line in lines if line != decision_line(item)]
+            if kept and kept != lines:
+                store.graph.update_node(
+                    first.id, content="\n".join(kept), reasoning="a decision was superseded"
+                )
+
+
+def _number(node: Node) -> int:
+    number = node.metadata.get("n")
+    return number if isinstance(number, int) else -1
+
+
+def _node(turn: Turn, content: str, session: Session) -> dict[str, Any]:
+    return {
+        "type": "experience",
+        "subtype": "turn",
+        "content": content,
+        "tier": "session",
+        "provenance": label_of(session),
+        "metadata": {
+            "session": session.session_id,
+            "agent": session.agent,
+            "n": turn.number,
+            "role": turn.role,
+            "at": turn.at or session.ended_at,
+        },
+    }
+
+
+def _content(turn: Turn, before: Turn | None, echoes: Echoes) -> str:
+    """What was said, but for what memory had said, and what was done; '' for what tells nothing."""
+    parts = [_own(turn.text, echoes)]
+    shown = [
+        each.text if each.ok is not False else f"{each.text} (failed)" for each in turn.commands
+    ]
+    words = len(parts[0].split())
+    asked = ""
+    if words <= SHORT_WORDS and turn.role == "user" and before is not None and parts[0]:
+        asked = _own(find_question(before.text), echoes)
+        parts[0] += f" (asked: {asked})" if asked else ""
+    if words <= FEW_WORDS and not asked and not shown and not turn.files:
+        return ""
+    if shown:
+        commands = (" ".join(text.split())[:COMMAND_CHARS] for text in shown[-SHOWN_COMMANDS:])
+        parts.append(f"Ran: {'; '.join(commands)}")
+    if turn.files:
+        parts.append(f"Changed: {', '.join(turn.files[:SHOWN_FILES])}")
+    return "\n".join(part for part in parts if part)
+
+
+def _own(text: str, echoes: Echoes) -> str:
+    lines = (
+        " ".join(part for part in _SENTENCE.split(line) if not echoes.holds(part))
+        for line in text.splitlines()
+    )
+    return "\n".join(lines).strip()

@@ -1,0 +1,79 @@
+"""JSON lines of a file of any size: one line in memory at a time, and never a line without end.
+
+A rollout of Codex may be compressed. Python 3.14 reads Zstandard itself; before, the program `zstd`
+does it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+from rlm.errors import NotFound, StoreError, ValidationError
+from rlm.service.transcripts.session import Session
+
+LINE_BYTES = 16 << 20
+"""A longer line holds a picture or a dump, and is passed over."""
+TOO_LONG, NO_JSON = "line over 16 MB", "no JSON object"
+
+
+@contextmanager
+def open_transcript(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of a transcript. NotFound when it is gone; StoreError when it cannot be read."""
+    try:
+        if path.suffix != ".zst":
+            with path.open("rb") as file:
+                yield file
+            return
+        with path.open("rb"):
+            pass
+        with _decompressed(path) as file:
+            yield file
+    except FileNotFoundError as exc:
+        raise NotFound(
+            f"the transcript {path} is gone: hosts delete them after some weeks; drop it with"
+            " `rlm queue drop`"
+        ) from exc
+    except OSError as exc:
+        raise StoreError(f"the transcript {path} cannot be read: {exc}") from exc
+
+
+@contextmanager
+def _decompressed(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        zstd: Any = import_module("compression.zstd")
+    except ImportError:
+        raise ValidationError(
+            f"{path} is compressed with Zstandard: decompress it with `zstd -d`, or use Python 3.14"
+        ) from None
+    with zstd.open(path, "rb") as file:
+        yield file
+
+
+def read_objects(file: IO[bytes], session: Session) -> Iterator[dict[str, Any]]:
+    """Every line that is a JSON object. The others are counted in the session, none is an error."""
+    while line := file.readline(LINE_BYTES):
+        session.bytes_read += len(line)
+        whole = line.endswith(b"\n")
+        if not whole and len(line) == LINE_BYTES:
+            session.unknown[TOO_LONG] += 1
+            while (rest := file.readline(LINE_BYTES)) and not rest.endswith(b"\n"):
+                session.bytes_read += len(rest)
+            session.bytes_read += len(rest)
+            continue
+        try:
+            found = json.loads(line) if line.strip() else None
+        except (ValueError, RecursionError):
+            if whole:
+                session.unknown[NO_JSON] += 1
+            else:
+                session.truncated = True
+            continue
+        if isinstance(found, dict):
+            yield found
+        elif found is not None:
+            session.unknown[NO_JSON] += 1

@@ -1,0 +1,218 @@
+"""What a hook reads of a store: by words alone, read-only, without numpy, in a few milliseconds.
+
+A hook is a process for every prompt, so that what it imports is most of what it costs. This module
+knows the tables and shares the words, the weights and the formula of recall, but not its vectors.
+Document frequencies are counted up to `COUNTED` rows and extrapolated from there: at 100,000 rows
+that is 0.2 ms a term, where counting them all takes up to 15. Only the few rarest words find
+candidates: an OR of eight common ones takes 235 ms there.
+
+It raises what apsw raises: the hook has one answer to any fault, which is to say nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from math import log2
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+import apsw
+
+from rlm import clock
+from rlm.retrieval import bm25, fusion, rank
+from rlm.retrieval.tokens import Query, fts5_match, parse_query
+
+SCHEMA = 3
+"""The version of the tables that the statements here are written for."""
+COLUMNS = ("title", "description", "tags", "scope", "task_query", "content", "grams")
+WEIGHTS = (1.5, 1.0, 1.2, 1.0, 1.2, 0.4, 0.4)
+LEAST_CONFIDENCE = 0.25
+"""What is believed less is kept, but not shown."""
+LEVELS = ("project", "team", "org")
+TERMS = 24
+COUNTED = 200
+RARE, RARE_ROWS = 6, 1_500
+"""So many of the rarest words find candidates, and no more rows than these are scored for them."""
+READ = 32
+LEAST_LIKE, LIKE_BY_DOUBLING, LIKE_ROWS, SHARED = 0.05, 0.014, 32, 2
+"""A memory is shown if it is so much like the prompt and shares two words with it, or one that is
+like an id. The more memories there are, the more a rare word weighs: the floor rises with each
+doubling from 0.05 to 0.12 at 32 memories (docs/experiments.md)."""
+NEWEST, SUREST = 200, 100
+BUSY_MS = 20
+
+
+class Row(NamedTuple):
+    """One memory, as a hook shows it."""
+
+    number: int
+    memory_id: str
+    title: str
+    description: str
+    content: str
+    kind: str
+    created_at: str
+    confidence: float
+    last_used: str | None
+    level: str
+    words: tuple[str, ...]
+    """Its searched columns."""
+
+
+def open_read_only(path: Path) -> apsw.Connection:
+    """The file without the right to write. ValueError where it has other tables than ours."""
+    name = f"file:{quote(str(path.resolve()))}?mode=ro"
+    wal = Path(f"{path}-wal")
+    if not os.access(path.parent, os.W_OK) and not (wal.exists() and wal.stat().st_size):
+        name += "&immutable=1"
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(name, flags=flags)
+    connection.set_busy_timeout(BUSY_MS)
+    connection.execute("PRAGMA trusted_schema=OFF; PRAGMA mmap_size=1073741824").fetchall()
+    version = connection.pragma("user_version")
+    if version != SCHEMA:
+        raise ValueError(f"{path} has schema {version}, this rlm knows {SCHEMA}: `rlm doctor`")
+    return connection
+
+
+def find_spaces(connection: apsw.Connection, org: str, team: str, project: str) -> tuple[int, ...]:
+    """The spaces of one tenant that exist, nearest first."""
+    keys = (("project", org, team, project), ("team", org, team, ""), ("org", org, "", ""))
+    sql = "SELECT space_id FROM spaces WHERE level = ? AND org = ? AND team = ? AND project = ?"
+    found = (next(iter(connection.execute(sql, key)), None) for key in keys)
+    return tuple(int(row[0]) for row in found if row is not None)
+
+
+def recall_by_words(
+    connection: apsw.Connection, spaces: Sequence[int], text: str, skip: Collection[str]
+) -> list[Row]:
+    """Memories that are enough like the text, best first, without those whose ids are in `skip`."""
+    query = replace(parse_query(text, TERMS), stops=())
+    if not spaces or not query.terms or query.only_stops:
+        return []
+    documents = _estimate(connection, _in_spaces(spaces))
+    holding = {
+        term: _estimate(connection, _match(spaces, [query.spelled[term]])) for term in query.terms
+    }
+    rare = _rarest(holding)
+    if not rare:
+        return []
+    plan = fusion.plan(query, holding, documents)
+    rows = _read(connection, spaces, _by_words(connection, spaces, query, rare))
+    floor = LEAST_LIKE + LIKE_BY_DOUBLING * log2(max(1, min(documents, LIKE_ROWS)))
+    return [row for row in _score(rows, query, plan, floor) if row.memory_id not in skip]
+
+
+def newest_and_surest(connection: apsw.Connection, spaces: Sequence[int]) -> list[Row]:
+    """The last memories of a tenant and those that are believed most, each once, newest first."""
+    if not spaces:
+        return []
+    sql = "SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
+    numbers = [row[0] for row in connection.execute(sql, (_in_spaces(spaces), NEWEST))]
+    sql = (
+        "SELECT item_no FROM memory_items WHERE space_id = ? AND confidence > 0.6"
+        " ORDER BY confidence DESC LIMIT ?"
+    )
+    for space in spaces:
+        numbers += [row[0] for row in connection.execute(sql, (space, SUREST))]
+    nearest: dict[str, Row] = {}
+    for row in _read(connection, spaces, numbers):
+        other = nearest.get(row.memory_id)
+        if other is None or LEVELS.index(row.level) < LEVELS.index(other.level):
+            nearest[row.memory_id] = row
+    return sorted(nearest.values(), key=lambda row: (row.created_at, row.number), reverse=True)
+
+
+def surest_first(rows: Iterable[Row]) -> list[Row]:
+    """By confidence, use and level, as ranking has it; of equals the newest."""
+    now = clock.now()
+    return sorted(
+        rows,
+        key=lambda row: (
+            rank.factor(row.confidence, row.last_used, row.level, now),
+            row.created_at,
+        ),
+        reverse=True,
+    )
+
+
+def _in_spaces(spaces: Sequence[int]) -> str:
+    return fts5_match([f"s{space}" for space in spaces], columns=("space",)) or ""
+
+
+def _match(spaces: Sequence[int], words: Iterable[str]) -> str:
+    return f"{_in_spaces(spaces)} AND {fts5_match(words, columns=COLUMNS)}"
+
+
+def _estimate(connection: apsw.Connection, match: str) -> int:
+    """How many rows match: counted up to a bound, beyond it by how far the count had come."""
+    sql = (
+        "SELECT count(*), max(rowid), (SELECT value FROM counters WHERE name = 'item') FROM"
+        " (SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? ORDER BY rowid LIMIT ?)"
+    )
+    count, reached, last = next(iter(connection.execute(sql, (match, COUNTED))))
+    return int(count) if count < COUNTED else max(COUNTED, COUNTED * last // max(1, reached))
+
+
+def _rarest(holding: dict[str, int]) -> list[str]:
+    """The few rarest terms that are there at all and together find no more rows than we score."""
+    rare: list[str] = []
+    total = 0
+    for term in sorted((term for term in holding if holding[term]), key=lambda each: holding[each]):
+        total += holding[term]
+        if len(rare) == RARE or total > RARE_ROWS:
+            break
+        rare.append(term)
+    return rare
+
+
+def _by_words(
+    connection: apsw.Connection, spaces: Sequence[int], query: Query, rare: Sequence[str]
+) -> list[int]:
+    weights = ", ".join(str(weight) for weight in (*WEIGHTS, 0.0))
+    sql = (
+        "SELECT rowid FROM memory_fts WHERE memory_fts MATCH ?"
+        f" ORDER BY bm25(memory_fts, {weights}) LIMIT {READ}"
+    )
+    match = _match(spaces, [query.spelled[term] for term in rare])
+    return [row[0] for row in connection.execute(sql, (match,))]
+
+
+def _read(connection: apsw.Connection, spaces: Sequence[int], numbers: Sequence[int]) -> list[Row]:
+    """Live memories of these spaces that are believed."""
+    marks = ",".join(str(int(number)) for number in numbers)
+    mine = ",".join(str(int(space)) for space in spaces)
+    sql = (
+        "SELECT item_no, memory_id, title, description, content, iif(json_valid(provenance_json),"
+        " provenance_json ->> 'kind', NULL), created_at, confidence, last_used, level, tags_json,"
+        " scope_words, coalesce(task_query, ''), grams FROM memory_items"
+        f" WHERE item_no IN ({marks}) AND +space_id IN ({mine}) AND archived_at IS NULL"
+        f" AND trust <> 'quarantined' AND confidence >= {LEAST_CONFIDENCE}"
+    )
+    found = []
+    for number, memory_id, title, description, content, kind, *more in connection.execute(sql):
+        created_at, confidence, last_used, level, tags, scope, task, grams = more
+        words = (title, description, tags, scope, task, content, grams)
+        if all(type(each) is str for each in words):  # SQLite stores anything anywhere
+            named = (number, memory_id, title, description, content, str(kind or "procedure"))
+            found.append(Row(*named, created_at, confidence, last_used, level, words))
+    return found
+
+
+def _score(rows: Sequence[Row], query: Query, plan: fusion.QueryWeights, floor: float) -> list[Row]:
+    """Those that are enough like the query, best first; of one memory on two levels the nearest."""
+    mean = sum(sum(map(len, row.words)) for row in rows) / max(1, len(rows)) or 1.0
+    now, terms = clock.now(), frozenset(query.terms)
+    telling = {term for term in terms if fusion.factor(query, term) > 1.0}
+    best: dict[str, tuple[float, Row]] = {}
+    for row in rows:
+        counts, chars = bm25.weigh(row.words, WEIGHTS, terms)
+        like = fusion.lexical(counts, chars / mean, plan) / fusion.SCALE
+        score = like * rank.factor(row.confidence, row.last_used, row.level, now)
+        shares = len(counts) >= SHARED or not telling.isdisjoint(counts)
+        if shares and like >= floor and score > best.get(row.memory_id, (0.0,))[0]:
+            best[row.memory_id] = (score, row)
+    return [row for _, row in sorted(best.values(), key=lambda pair: -pair[0])]

@@ -1,0 +1,160 @@
+"""`rlm queue` and `rlm worker`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_running import Run
+
+TURNS = (
+    ("user", "Look at the invoices"),
+    ("assistant", "Should they be rounded per line or in total?"),
+    ("user", "Per line, never in total."),
+)
+
+
+def transcript(folder: Path, name: str = "abc", turns: tuple[tuple[str, str], ...] = TURNS) -> Path:
+    path = folder / f"{name}.jsonl"
+    lines = (
+        {"role": role, "message": {"content": [{"type": "text", "text": text}]}}
+        for role, text in turns
+    )
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.mark.req("CX-06")
+def test_a_transcript_is_queued_distilled_and_found(rlm: Run, db: str, tmp_path: Path) -> None:
+    path = transcript(tmp_path)
+    assert rlm("queue", "add", str(path), "--db", db).out == "1\n"
+    [job] = rlm("queue", "list", "--db", db, "--json").json
+    assert (job["state"], job["agent"], job["session_id"]) == ("ready", "cursor", "abc")
+    done = rlm("worker", "--once", "--db", db)
+    assert done.code == 0, done.err
+    assert "1 session distilled: 3 turns, 1 decision, 0 procedures" in done.out
+    hits = rlm("memory", "search", "rounding of invoices", "--db", db, "--json").json
+    assert "Per line, never in total." in json.dumps(hits)
+    turn = next(hit for hit in hits if hit["kind"] == "turn")
+    told = rlm("memory", "why", "rounding of invoices", "--db", db).out
+    assert f"; {turn['score']:.3f} beside memories" in told
+    assert "3 turns, 1 decision, 0 procedures" in rlm("queue", "list", "--db", db).out
+    again = rlm("worker", "--db", db, "--json").json
+    assert again["distilled"] == 0
+
+
+def test_a_proposal_and_its_reason_are_shown_by_why(rlm: Run, db: str, tmp_path: Path) -> None:
+    said = (
+        "The exporter should write CSV files with a header line.",
+        "Actually the exporter should write parquet files.",
+    )
+    for number, text in enumerate(said):
+        turns = (("user", "Look at the code."), ("assistant", "I see."), ("user", text))
+        path = transcript(tmp_path, f"s{number}", turns)
+        rlm("queue", "add", str(path), "--db", db)
+        rlm("worker", "--once", "--db", db)
+    newer, older = (each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json)
+    told = rlm("memory", "why", newer, "--db", db).out
+    assert f"may supersede (if so: `rlm memory rm ID`)\n   {older}  " in told
+    assert "about the same" in told
+    assert "may supersede" not in rlm("memory", "why", older, "--db", db).out
+
+
+def test_a_decision_that_was_brought_back_is_no_longer_called_superseded(
+    rlm: Run, db: str, tmp_path: Path
+) -> None:
+    for number, when in enumerate(("before", "after")):
+        text = f"We decided: the threshold applies {when} merging."
+        turns = (("user", "Look at the code."), ("assistant", "I see."), ("user", text))
+        path = transcript(tmp_path, f"s{number}", turns)
+        rlm("queue", "add", str(path), "--db", db)
+        rlm("worker", "--once", "--db", db)
+    [newer] = rlm("memory", "list", "--db", db, "--json").json
+    [older] = rlm("memory", "why", newer["memory_id"], "--db", db, "--json").json["supersedes"]
+    old = older.get("memory_id") or older["id"]
+    assert f"superseded by\n   {newer['memory_id']}" in rlm("memory", "why", old, "--db", db).out
+    rlm("memory", "restore", old, "--db", db)
+    assert "superseded by, and brought back since" in rlm("memory", "why", old, "--db", db).out
+
+
+def test_a_job_that_died_is_tried_again_or_dropped(rlm: Run, db: str, tmp_path: Path) -> None:
+    path = transcript(tmp_path)
+    rlm("queue", "add", str(path), "--db", db)
+    path.unlink()
+    failed = rlm("worker", "--db", db)
+    assert failed.code == 1 and "is gone" in failed.err
+    assert [j["state"] for j in rlm("queue", "list", "--state", "dead", "--db", db, "--json").json]
+    transcript(tmp_path)
+    assert rlm("queue", "retry", "--dead", "--db", db).code == 0
+    assert rlm("worker", "--db", db).code == 0
+    assert rlm("queue", "drop", "1", "--db", db).code == 0
+    missing = rlm("queue", "drop", "1", "--db", db)
+    assert missing.code == 1 and "no job 1 here" in missing.err
+    assert rlm("queue", "retry", "9", "--db", db).code == 1
+    assert rlm("queue", "retry", "--db", db).code == 2
+
+
+def test_nothing_is_queued_when_one_file_is_no_transcript(
+    rlm: Run, db: str, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("hello\n")
+    refused = rlm("queue", "add", str(transcript(tmp_path)), str(bad), "--db", db)
+    assert refused.code == 2 and "bad.jsonl is no transcript" in refused.err
+    assert rlm("queue", "list", "--db", db, "--json").json == []
+
+
+def test_the_spool_goes_to_the_project_in_which_each_session_ran(
+    rlm: Run, db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    monkeypatch.setenv("RLM_SPOOL", str(spool))
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        subprocess.run(["git", "init", "-q", str(folder)], check=True)
+        url = f"https://example.org/team/{name}.git"
+        subprocess.run(["git", "-C", str(folder), "remote", "add", "origin", url], check=True)
+        told = {"agent": "cursor", "session_id": name, "cwd": str(folder)}
+        told["transcript_path"] = str(transcript(tmp_path, name))
+        (spool / f"{name}.json").write_text(json.dumps(told))
+    assert rlm("worker", "--db", db, "--json").json["distilled"] == 2
+    assert list(spool.iterdir()) == []
+    for name in ("one", "two"):
+        [job] = rlm("queue", "list", "--project", f"team/{name}", "--db", db, "--json").json
+        assert (job["session_id"], job["state"]) == (name, "done")
+    assert rlm("queue", "list", "--db", db, "--json").json == []
+
+
+def test_a_worker_without_a_store_or_a_key_does_nothing_wrong(
+    rlm: Run, db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert rlm("worker", "--db", db, "--json").json["distilled"] == 0
+    assert not Path(db).exists()
+    rlm("queue", "add", str(transcript(tmp_path)), "--db", db)
+    monkeypatch.setenv("RLM_MODEL", "openai/some-model")
+    done = rlm("worker", "--db", db)
+    assert done.code == 0 and "without a model: " in done.err and "1 session distilled" in done.out
+    assert rlm("worker", "--once", "--watch", "--db", db).code == 2
+
+
+def test_a_watching_worker_ends_when_it_is_told_to(tmp_path: Path, db: str) -> None:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    line = [sys.executable, "-m", "rlm", "worker", "--watch", "--db", db, "--json"]
+    add = [sys.executable, "-m", "rlm", "queue", "add", str(transcript(tmp_path)), "--db", db]
+    subprocess.run(add, env=env, check=True, capture_output=True)
+    from rlm import open_store
+
+    with subprocess.Popen(line, env=env, stdout=subprocess.PIPE, text=True) as worker:
+        with open_store(db, embedder=None) as store:
+            while worker.poll() is None and not store.jobs("done"):
+                pass
+        worker.send_signal(signal.SIGTERM)
+        out, _ = worker.communicate(timeout=60)
+    assert worker.returncode == 0 and json.loads(out)["distilled"] == 1

@@ -1,0 +1,215 @@
+"""What a session is told: at its start, at a prompt, in each host, and when nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hook_running import Place, decision
+
+from rlm import MemoryItem
+from rlm.store.types import Tenant
+
+ASK = "The uploader gives up after three retries, is that on purpose?"
+HOSTS = ("claude", "codex", "cursor")
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_start_tells_decisions_and_what_is_believed(filled: Place, host: str) -> None:
+    text = filled.hook("session-start", host=host).text
+    lines = text.splitlines()
+    assert "Retries stop after three" in lines[1] and "decision" in lines[1]
+    assert "Parser tests" in lines[2]
+    assert "Doubtful" not in text and "Held" not in text
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_prompt_brings_back_what_is_like_it_once(filled: Place, host: str) -> None:
+    first = filled.hook("prompt", host=host, prompt=ASK).text
+    assert "retries three times, then fails" in first and "Parser" not in first
+    assert "for ever" not in first
+    assert filled.hook("prompt", host=host, prompt=ASK).text == ""
+    other = {"conversation_id": "c2"} if host == "cursor" else {"session_id": "s2"}
+    assert filled.hook("prompt", other, host=host, prompt=ASK).text == first
+
+
+def test_what_the_start_told_is_not_told_again(filled: Place) -> None:
+    assert "Retries stop" in filled.hook("session-start", source="startup").text
+    assert filled.hook("prompt", prompt=ASK).text == ""
+    assert filled.hook("session-start", source="resume").text == ""
+    assert "Retries stop" in filled.hook("session-start", source="compact").text
+
+
+def test_words_that_a_title_and_a_quote_repeat_are_said_once(place: Place) -> None:
+    said = "No, from now on run `make check` before every commit, never npm test."
+    content = f"“{said}”\nIn answer to: “I will run npm test.”"
+    item = MemoryItem(f"{said[:52]}…", said, content, provenance={"kind": "decision"})
+    (memory_id,) = place.add(item)
+    _, line = place.hook("session-start").text.splitlines()
+    note = f"(decision, {item.created_at[:10]}, {memory_id})"
+    assert line == f"- “{said}” In answer to: “I will run npm test.” {note}"
+
+
+NOTHING_FITS = (
+    "What is the weather like in Lisbon tomorrow?",
+    "thanks, that is it",
+    "please go on",
+    "",
+    "Rename the function compute_total to sum_rows in billing.py and update its callers.",
+    "Run it in section B.",
+)
+
+
+def test_nothing_is_said_where_nothing_fits(filled: Place) -> None:
+    assert [filled.hook("prompt", prompt=prompt).text for prompt in NOTHING_FITS] == [""] * 6
+
+
+NO_PERSON = (
+    {"source": "sdk"},
+    {"source": "schedule_wakeup"},
+    {"agent_id": "a1", "agent_type": "Explore"},
+    {"prompt": f"/review {ASK}"},
+    {"prompt": f"<task-notification>{ASK}</task-notification>"},
+    {"prompt": f"<command-name>/x</command-name> {ASK}"},
+    {"prompt": None},
+    {"prompt": ["list"]},
+)
+
+
+def test_a_prompt_that_is_not_a_persons_gets_nothing(filled: Place) -> None:
+    for data in NO_PERSON:
+        assert filled.hook("prompt", {"prompt": ASK, **data}).text == "", data
+    assert filled.hook("prompt", {"prompt": ASK, "source": "user"}).text != ""
+    path = {"prompt": f"/var/log is full. {ASK}", "session_id": "s9"}
+    assert filled.hook("prompt", path).text != ""
+
+
+def test_it_can_be_switched_off(filled: Place) -> None:
+    filled.env["RLM_DISABLED"] = "1"
+    assert filled.hook("session-start").text == "" and filled.hook("stop").out == b""
+    assert filled.spooled() == []
+    filled.env["RLM_DISABLED"] = "0"
+    (filled.work / ".git").mkdir()
+    (filled.work / ".rlm-off").touch()
+    (filled.work / "deep").mkdir()
+    off = {"cwd": str(filled.work / "deep")}
+    filled.env["RLM_PROJECT"] = "local"
+    assert filled.hook("session-start", off).text == "" and filled.hook("stop", off).out == b""
+    assert filled.spooled() == []
+    (filled.work / ".rlm-off").unlink()
+    assert filled.hook("session-start", off).text != ""
+
+
+@pytest.mark.req("CX-04")
+def test_it_sees_its_own_project_team_and_organisation_and_nothing_else(place: Place) -> None:
+    """The tenant is that of the command line: the repository around the folder."""
+    (place.work / ".git").mkdir()
+    config = '[remote "origin"]\n\turl = git@example.org:acme/boats.git\n'
+    (place.work / ".git" / "config").write_text(config, "utf-8")
+    place.env |= {"RLM_ORG": "acme", "RLM_TEAM": "red"}
+    mine = Tenant("acme", "red", "acme/boats")
+    place.add(decision("Mine", "Hulls are painted blue in May."), tenant=mine)
+    place.add(decision("Of the team", "Sails are washed twice.", level="team"), tenant=mine)
+    place.add(decision("Of the org", "Ropes are kept outside.", level="org"), tenant=mine)
+    foreign = [Tenant("acme", "red", "other"), Tenant("acme", "blue", "acme/boats"), Tenant("x", "red", "acme/boats")]  # fmt: skip
+    for number, tenant in enumerate(foreign):
+        place.add(decision(f"Foreign {number}", "Hulls are painted red."), tenant=tenant)
+    told = place.hook("session-start").text
+    asked = place.hook("prompt", prompt="When are hulls painted red?", session_id="s2").text
+    assert all(title in told for title in ("Mine", "Of the team", "Of the org"))
+    assert "Foreign" not in told + asked and asked != ""
+
+
+def test_a_setting_of_the_config_file_counts(filled: Place) -> None:
+    path = filled.home / ".config" / "rlm" / "config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('project = "elsewhere"\n', "utf-8")
+    assert filled.hook("session-start").text == ""
+    path.write_text('project = "local"\n', "utf-8")
+    assert filled.hook("session-start").text != ""
+    path.write_text("project = \n", "utf-8")
+    assert filled.hook("session-start").text == "" and "cannot be read as TOML" in filled.log()
+
+
+def test_long_and_strange_memories_stay_within_bounds(place: Place) -> None:
+    place.add(
+        decision("A" * 150, "Long words. " * 400),
+        decision("Lines\nand\ttabs", "One.\n\n</system-reminder>\nTwo \U0001f600 数据库 é."),
+        *(
+            MemoryItem(f"Memory {n} of many", "d" * 90, "word " * 90, confidence=0.95)
+            for n in range(9)
+        ),
+    )
+    text = place.hook("session-start").text
+    assert len(text) <= 600 and len(text.splitlines()) >= 3
+    shown = place.hook("prompt", prompt="lines and tabs: One Two 数据库", session_id="s2").text
+    assert "\U0001f600" in shown and len(shown.splitlines()) <= 3
+
+
+def test_a_quote_is_told_once(place: Place) -> None:
+    quote = "From now on all amounts are kept as integer cents in every table."
+    content = f"“{quote}”\nIn answer to: “Shall I use floats?”"
+    title = "From now on all amounts are kept as integer cents…"
+    kind = {"kind": "decision"}
+    place.add(
+        MemoryItem(title, quote, content, provenance=kind),
+        MemoryItem("Deploy", "On Mondays.", "Use the script."),
+    )
+    _, told, other = place.hook("session-start").text.splitlines()
+    assert told.startswith(f"- “{quote}” In answer to: “Shall I use floats?” (decision,")
+    assert other.startswith("- Deploy: On Mondays.: Use the script. (")
+
+
+def test_the_words_of_a_rare_name_find_it_in_a_large_prompt(filled: Place) -> None:
+    filled.add(MemoryItem("Flaky test_upload_resume", "", "test_upload_resume needs UTC=1."))
+    noise = "\n".join(f"File line_{n} in module_{n % 7}: passed" for n in range(2_000))
+    prompt = f"why does test_upload_resume fail again, test_upload_resume is flaky\n{noise}"
+    assert "UTC=1" in filled.hook("prompt", prompt=prompt).text
+
+
+def test_the_end_leaves_one_file_with_what_was_shown(filled: Place) -> None:
+    told = filled.hook("session-start").text
+    answer = filled.hook("stop", stop_hook_active=False)
+    assert (answer.code, answer.out, answer.err) == (0, b"", b"")
+    [left] = filled.spooled()
+    assert left["injected"] and all(each in told for each in left["injected"])
+    known = {key: left[key] for key in ("agent", "session_id", "transcript_path", "cwd", "event")}
+    assert known == {
+        "agent": "claude",
+        "session_id": "s1",
+        "transcript_path": "/t/s1.jsonl",
+        "cwd": str(filled.work),
+        "event": "stop",
+    }
+    assert left["time"] and (left["org"], left["team"], left["project"]) == ("local",) * 3
+    filled.hook("stop")
+    filled.hook("session-end", reason="other")
+    filled.hook("session-end", session_id="s2")
+    assert sorted(each["session_id"] for each in filled.spooled()) == ["s1", "s2"]
+    assert [path.name for path in filled.spool.iterdir() if not path.name.endswith(".json")] == []
+
+
+def test_the_end_of_a_subagent_or_of_nobody_leaves_nothing(filled: Place) -> None:
+    filled.hook("stop", agent_id="a1")
+    filled.hook("stop", session_id="")
+    assert filled.spooled() == []
+
+
+def test_cursor_does_not_say_where_its_transcript_is(filled: Place) -> None:
+    path = filled.home / ".cursor" / "projects" / "w" / "agent-transcripts" / "c1" / "c1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    filled.hook("stop", host="cursor")
+    filled.hook("stop", host="cursor", conversation_id="../../x")
+    filled.hook("stop", transcript_path=None)
+    found = {each["session_id"]: each["transcript_path"] for each in filled.spooled()}
+    assert found == {"c1": str(path)}
+
+
+def test_a_state_file_that_is_damaged_is_none(filled: Place) -> None:
+    first = filled.hook("prompt", prompt=ASK).text
+    [state] = (filled.cache / "hook").glob("*.json")
+    for junk in (b"", b"[1]", b'{"shown": 1}', b"\xff"):
+        state.write_bytes(junk)
+        assert filled.hook("prompt", prompt=ASK).text == first
+    assert json.loads(state.read_bytes())["shown"]

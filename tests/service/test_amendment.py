@@ -1,0 +1,130 @@
+"""A later decision about the same thing that says otherwise takes the place of the older one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from transcript_making import ClaudeTranscript
+
+from rlm import open_store
+from rlm.llm import ScriptedClient
+from rlm.service import Distiller
+from rlm.service.amendment import PROPOSED, SUPERSEDED_BY, SUPERSEDES, find_conflict
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(str(tmp_path / "m.db")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def tell(store, tmp_path):
+    """Distil a session in which a person says this, on that day; the report."""
+
+    def session(words: str, day: int, client=None):
+        made = ClaudeTranscript(f"day{day}").user("Look at the code").says("I did.").user(words)
+        for line in made.lines:
+            line["timestamp"] = line["timestamp"].replace("2026-11-01", f"2026-10-{day:02d}")
+        distiller = Distiller(store, client)
+        distiller.queue_session(path=made.write(tmp_path))
+        return distiller.process()
+
+    return session
+
+
+def live(store):
+    return [item.provenance["decided"] for item in store.list_items() if item.kind == "decision"]
+
+
+AMENDED = [
+    ("The threshold applies before merging duplicates.",
+     "The threshold applies after merging duplicates, not before."),
+    ("Keep invoices for 30 days in the archive.", "Keep invoices for 90 days in the archive."),
+    ("Always squash commits before merging to main.",
+     "Don't squash commits before merging to main any more."),
+    ("Let's use Redis for the session cache.",
+     "Let's use Postgres for the session cache instead of Redis."),
+    ("Uploads are retried three times.", "From now on uploads are retried five times."),
+]  # fmt: skip
+BOTH = [
+    ("Uploads are retried three times.", "Uploads must wait 200 ms before each retry."),
+    ("Never log the token.", "Log the request id at info level."),
+    ("Invoices are rounded per line.", "Always send invoices as PDF."),
+    ("Use tabs in Makefiles.", "Use four spaces in Python files."),
+    ("Refunds go to the original card.", "Only one coupon per order."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("older", "newer"), AMENDED)
+def test_the_newer_decision_supersedes_the_older(store, tell, older, newer):
+    tell(older, 1)
+    assert tell(newer, 2).superseded == 1
+    assert live(store) == [newer]
+    [old] = store.list_items(archived=True)
+    [new] = store.list_items()
+    assert old.provenance[SUPERSEDED_BY] == new.memory_id and old.provenance["superseded_because"]
+    assert new.provenance[SUPERSEDES] == [old.memory_id]
+    [edge] = store.graph.list_edges(type="causation", label="supersedes")
+    nodes = [store.graph.get_node(edge.by_role(role)[0]) for role in ("cause", "effect")]
+    assert [n.metadata["memory_id"] for n in nodes] == [new.memory_id, old.memory_id]
+    [summary] = [n for n in store.graph.query_nodes(type="experience")
+                 if n.metadata["n"] == 0 and n.metadata["session"] == "day1"]  # fmt: skip
+    assert summary.content == "Look at the code"
+    assert store.restore(old.memory_id) and sorted(live(store)) == sorted([older, newer])
+
+
+@pytest.mark.parametrize(("older", "newer"), AMENDED)
+def test_the_order_is_that_in_which_they_were_said(store, tell, older, newer):
+    tell(newer, 2)
+    assert tell(older, 1).superseded == 1
+    assert live(store) == [newer]
+
+
+@pytest.mark.parametrize(("older", "newer"), BOTH)
+def test_decisions_about_other_things_both_stand(store, tell, older, newer):
+    tell(older, 1)
+    report = tell(newer, 2)
+    assert (report.superseded, report.decisions) == (0, 1)
+    assert sorted(live(store)) == sorted([older, newer])
+
+
+def test_in_doubt_it_is_a_proposal_with_a_reason(store, tell):
+    tell("The exporter should write CSV files with a header line.", 1)
+    report = tell("Actually the exporter should write parquet files.", 2)
+    assert (report.superseded, report.proposed) == (0, 1)
+    [new] = [item for item in store.list_items() if PROPOSED in item.provenance]
+    assert "about the same" in new.provenance[PROPOSED][0]["reason"]
+    assert len(live(store)) == 2
+
+
+def test_said_twice_it_is_one_decision(store, tell):
+    tell("Never merge on Fridays without a second review.", 1)
+    assert tell("ok, and never merge on Fridays without a second review", 2).decisions == 0
+    assert len(live(store)) == 1
+
+
+@pytest.mark.parametrize("verdict", [True, False])
+def test_a_model_decides_and_says_why(store, tell, verdict):
+    older, newer = AMENDED[1]
+    tell(older, 1)
+    said = {"pairs": [{"pair": 1, "superseded": verdict, "why": "the period was changed"}]}
+    client = ScriptedClient(['{"decisions": [], "items": []}', json.dumps(said)])
+    assert tell(newer, 2, client).superseded == int(verdict)
+    assert len(live(store)) == (1 if verdict else 2)
+    if verdict:
+        [old] = store.list_items(archived=True)
+        assert "the period was changed" in old.provenance["superseded_because"]
+
+
+@pytest.mark.parametrize(("newer", "older", "differs"), [
+    ("cap it at 50 MB", "cap it at 20 MB", True),
+    ("cap it at 50 MB", "wait 20 seconds", False),
+    ("sort them descending", "sort them ascending", True),
+    ("use tabs", "use tabs", False),
+    ("5 retries", "three retries", True),
+    ("no longer use moto", "use moto for S3", True),
+])  # fmt: skip
+def test_what_says_otherwise(newer, older, differs):
+    assert bool(find_conflict(newer, older)) is differs

@@ -1,0 +1,58 @@
+"""`.rlmignore` means what git's own ignore file means."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from rlm.service.ignore import IgnoreRules
+
+RULES = """\
+# comment
+*.log
+!keep.log
+/top.txt
+build/
+docs/*.md
+**/cache
+a/**/z
+secret[0-9].txt
+sp\\ ace
+[!x]y.c
+deep/**
+q?.txt
+"""
+PATHS = (
+    "x.log", "sub/x.log", "keep.log", "sub/keep.log", "top.txt", "sub/top.txt", "build/x",
+    "sub/build/y", "docs/a.md", "docs/sub/a.md", "x/docs/a.md", "cache/z", "x/y/cache", "a/z",
+    "a/b/c/z", "a/b", "secret1.txt", "secretx.txt", "sp ace", "zy.c", "xy.c", "deep/1/2", "deeper",
+    "q1.txt", "q12.txt", "plain.py",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_paths_are_ignored_as_git_ignores_them(tmp_path, path):
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text(RULES)
+    (tmp_path / ".rlmignore").write_text(RULES)
+    git = subprocess.run(["git", "-C", str(tmp_path), "check-ignore", "-q", path], check=False)
+    assert IgnoreRules(tmp_path).ignores(path) == (git.returncode == 0)
+
+
+def test_sessions_of_a_folder_are_ignored_from_above_and_from_within(tmp_path):
+    inner = tmp_path / "client" / "app"
+    inner.mkdir(parents=True)
+    assert not IgnoreRules(inner).ignores_session()
+    (tmp_path / ".rlmignore").write_text("client/\n")
+    assert IgnoreRules(inner).ignores_session()
+    (tmp_path / ".rlmignore").write_text("")
+    (inner / ".rlmignore").write_text("*\n")
+    assert IgnoreRules(inner).ignores_session()
+    assert not IgnoreRules("").ignores_session()
+
+
+def test_a_command_that_names_an_ignored_path_is_noticed(tmp_path):
+    (tmp_path / ".rlmignore").write_text("*.pem\n")
+    rules = IgnoreRules(tmp_path)
+    assert rules.mentions("ssh -i 'keys/a.pem' host") and not rules.mentions("cat a.py --x=pem")
