@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rlm.service.transcripts import Session, Turn
+from rlm.service.transcripts import CodingSession, SessionTurn
 
 GOLD = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
 
 
-def read_set(path: Path) -> list[tuple[Session, list[tuple[int, str]]]]:
+def read_set(path: Path) -> list[tuple[CodingSession, list[tuple[int, str]]]]:
     """Each session with the (turn, words) of its decisions."""
     found = []
     for block in re.split(r"^=== ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
         name, _, body = block.partition("\n")
-        session, gold = Session("claude", name.strip()), []
+        session, gold = CodingSession("claude", name.strip()), []
         for part in re.split(r"^(?=[UA] )", body.strip() + "\n", flags=re.MULTILINE):
             if not part.strip():
                 continue
@@ -23,7 +23,7 @@ def read_set(path: Path) -> list[tuple[Session, list[tuple[int, str]]]]:
             number, text = len(session.turns) + 1, part[2:].strip()
             gold += [(number, words) for words in GOLD.findall(text)]
             at = f"2026-10-{len(found) + 1:02d}T10:{number:02d}:00.000000Z"
-            session.turns.append(Turn(number, role, GOLD.sub(r"\1", text), at))
+            session.turns.append(SessionTurn(number, role, GOLD.sub(r"\1", text), at))
         found.append((session, gold))
     return found
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from dev_set import measure, read_set
 
-from rlm.service import Session, Turn, find_decisions, find_fixes
+from rlm.service import CodingSession, SessionTurn, find_decisions, find_fixes
 from rlm.service.decisions import decision_item, sentences
 from rlm.service.fixes import check_item, find_checks, fix_item
-from rlm.service.transcripts import Command
+from rlm.service.transcripts import ShellCommand
 
 HERE = Path(__file__).parent
 
@@ -21,15 +21,15 @@ def test_of_what_is_found_nine_in_ten_are_decisions_and_eight_in_ten_are_found(n
     assert precision >= 0.9 and recall >= 0.8, "\n".join(faults)
 
 
-def talk(*turns: str, injected: tuple[str, ...] = ()) -> Session:
+def talk(*turns: str, injected: tuple[str, ...] = ()) -> CodingSession:
     """A session that begins with a task; then the agent and the person by turns."""
-    made = Session("claude", "s", injected=list(injected))
+    made = CodingSession("claude", "s", injected=list(injected))
     for number, text in enumerate(("Look at the importer", *turns), 1):
-        made.turns.append(Turn(number, "user" if number % 2 else "assistant", text))
+        made.turns.append(SessionTurn(number, "user" if number % 2 else "assistant", text))
     return made
 
 
-def quotes(session: Session) -> list[str]:
+def quotes(session: CodingSession) -> list[str]:
     return [each.quote for each in find_decisions(session)]
 
 
@@ -133,10 +133,10 @@ def test_sentences_leave_out_what_was_pasted():
 # -- commands
 
 
-def run(*commands: tuple[str, bool], files: tuple[str, ...] = (), error: str = "") -> Session:
-    made = [Command(text, ok, None if ok else 1, "" if ok else error) for text, ok in commands]
-    turn = Turn(2, "assistant", "", commands=made, files=list(files))
-    return Session("claude", "s", turns=[Turn(1, "user", "Fix it"), turn])
+def run(*commands: tuple[str, bool], files: tuple[str, ...] = (), error: str = "") -> CodingSession:
+    made = [ShellCommand(text, ok, None if ok else 1, "" if ok else error) for text, ok in commands]
+    turn = SessionTurn(2, "assistant", "", commands=made, files=list(files))
+    return CodingSession("claude", "s", turns=[SessionTurn(1, "user", "Fix it"), turn])
 
 
 def test_a_failure_is_stored_with_what_ended_it():

@@ -15,7 +15,7 @@ from rlm.cli.session import Session
 from rlm.errors import ValidationError
 from rlm.service.hosts.check import check_host
 from rlm.service.hosts.entries import HOSTS, SCOPES
-from rlm.service.hosts.install import Change, apply, plan
+from rlm.service.hosts.install import FileChange, apply, plan
 
 BESIDE = {
     "claude": "Claude Code's own memory (CLAUDE.md, MEMORY.md) stays as it is: it holds what you"
@@ -65,7 +65,7 @@ def _check(session: Session, host: str, scope: str, folder: Path) -> int:
 
 def _report(
     session: Session,
-    changes: list[Change],
+    changes: list[FileChange],
     host: str,
     scope: str,
     *,
@@ -90,7 +90,7 @@ def _report(
             session.notify(note)
 
 
-def _diff(change: Change) -> str:
+def _diff(change: FileChange) -> str:
     old, new = ((each or b"").decode("utf-8") for each in (change.before, change.after))
     name = str(change.file.path)
     pieces = difflib.unified_diff(

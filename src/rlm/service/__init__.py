@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rlm.service.spool import take_in as take_in
     from rlm.service.stability import Stability as Stability
     from rlm.service.stability import check_stability as check_stability
-    from rlm.service.transcripts import Session as Session
-    from rlm.service.transcripts import Turn as Turn
+    from rlm.service.transcripts import CodingSession as CodingSession
+    from rlm.service.transcripts import SessionTurn as SessionTurn
     from rlm.service.transcripts import read_transcript as read_transcript
 
 __getattr__, __dir__, __all__ = lazy_names(
@@ -44,6 +44,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "distiller": ("Distiller",),
         "fixes": ("find_fixes",),
         "spool": ("take_in",),
-        "transcripts": ("Session", "Turn", "read_transcript"),
+        "transcripts": ("CodingSession", "SessionTurn", "read_transcript"),
     },
 )

@@ -17,7 +17,7 @@ from rlm.retrieval.tokens import tokens
 from rlm.service import cues
 from rlm.service.cues import Strength, find_cue
 from rlm.service.echoes import Echoes
-from rlm.service.transcripts.session import Session, Turn
+from rlm.service.transcripts.session import CodingSession, SessionTurn
 from rlm.store.types import MemoryItem
 
 QUOTE_CHARS, CONTEXT_CHARS, TASK_CHARS, DESCRIPTION_CHARS = 600, 400, 300, 400
@@ -69,12 +69,12 @@ class Decision:
     """Files that the agent changed right after."""
 
 
-def find_decisions(session: Session, known: Echoes | None = None) -> list[Decision]:
+def find_decisions(session: CodingSession, known: Echoes | None = None) -> list[Decision]:
     """The decisions of a session, in order. What only repeats `known` texts, or what memory told
     the agent in this very session, is none."""
     echoes = Echoes(session.injected) if known is None else known
     found: list[Decision] = []
-    before: Turn | None = None
+    before: SessionTurn | None = None
     for place, turn in enumerate(session.turns):
         if turn.role == "user":
             first = not any(each.role == "user" for each in session.turns[:place])
@@ -86,7 +86,7 @@ def find_decisions(session: Session, known: Echoes | None = None) -> list[Decisi
     return found
 
 
-def _read_turn(turn: Turn, before: Turn | None, *, first: bool) -> list[Decision]:
+def _read_turn(turn: SessionTurn, before: SessionTurn | None, *, first: bool) -> list[Decision]:
     asked = before.text if before is not None and before.role == "assistant" else ""
     question, context = find_question(asked), find_context(asked)
     parts = list(sentences(turn.text))
@@ -192,7 +192,7 @@ def _only_accepts(parts: Sequence[str]) -> bool:
     return short and bool(cues.ACCEPTANCE.match(plain) and cues.YES.search(plain))
 
 
-def _accepted(turn: Turn, asked: str, question: str) -> list[Decision]:
+def _accepted(turn: SessionTurn, asked: str, question: str) -> list[Decision]:
     """What a short yes agrees to: a proposal of how something is to be; a chore is none."""
     parts = list(sentences(asked))[-4:]
     if question and not _is_design(question):
@@ -237,7 +237,7 @@ def make_title(text: str) -> str:
     return title if len(words) <= TITLE_WORDS else f"{title}…"
 
 
-def decision_item(decision: Decision, session: Session) -> MemoryItem:
+def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
     """A decision as it is stored: the quote, what it answered, and where it was said."""
     said = decision.context if decision.context and not suspicious(decision.context) else ""
     told = said if decision.accepts and said else decision.quote

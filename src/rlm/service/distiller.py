@@ -26,7 +26,7 @@ from rlm.service.echoes import Echoes
 from rlm.service.fixes import check_item, find_checks, find_fixes, fix_item
 from rlm.service.ignore import IgnoreRules
 from rlm.service.session_graph import known_turns, save_turns
-from rlm.service.transcripts import Session, Turn, identify, read_transcript
+from rlm.service.transcripts import CodingSession, SessionTurn, identify, read_transcript
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Job, MemoryItem
@@ -162,7 +162,7 @@ class Distiller:
         except StoreError as exc:  # somebody else has it by now
             log.info("job %s: %s", job.job_no, exc)
 
-    def _distil(self, job: Job, session: Session, report: Report) -> dict[str, int]:
+    def _distil(self, job: Job, session: CodingSession, report: Report) -> dict[str, int]:
         rules = IgnoreRules(session.cwd or str(job.payload.get("cwd") or ""))
         if rules.ignores_session():
             self.store.finish_job(job, result={"ignored": True})
@@ -217,7 +217,9 @@ class Distiller:
 
     # -- what it taught ----------------------------------------------------------------------------
 
-    def _find(self, session: Session, fresh: Sequence[Turn], job: Job, report: Report) -> _Findings:
+    def _find(
+        self, session: CodingSession, fresh: Sequence[SessionTurn], job: Job, report: Report
+    ) -> _Findings:
         """Everything that is new in a session; nothing is written."""
         said = find_decisions(session)
         lessons: list[MemoryItem] = []
@@ -247,7 +249,7 @@ class Distiller:
     def _admit(self, item: MemoryItem) -> MemoryItem:
         return gate.admit_item(item, self.store.tenant, origin="distiller")
 
-    def _take_decision(self, item: MemoryItem, found: _Findings, session: Session) -> None:
+    def _take_decision(self, item: MemoryItem, found: _Findings, session: CodingSession) -> None:
         if any(item.memory_id == each.memory_id for each in found.decisions):
             return
         if self._is_known(item):
@@ -283,7 +285,7 @@ class Distiller:
 
 
 def _ask(
-    session: Session, fresh: Sequence[Turn], client: CappedClient
+    session: CodingSession, fresh: Sequence[SessionTurn], client: CappedClient
 ) -> tuple[list[Decision], list[MemoryItem]]:
     from rlm.service.extract_session import extract_session
 
@@ -300,7 +302,7 @@ def _join(said: list[Decision], more: Sequence[Decision]) -> list[Decision]:
     return sorted([*said, *fresh], key=lambda each: each.turn)
 
 
-def read_job(job: Job) -> Session:
+def read_job(job: Job) -> CodingSession:
     """The session of a job: its transcript, or what a branch returned."""
     payload = job.payload
     if "path" in payload:
@@ -311,11 +313,11 @@ def read_job(job: Job) -> Session:
     if not told:
         why = f"job {job.job_no} names no transcript: drop it with `rlm queue drop {job.job_no}`"
         raise ValidationError(why, field="payload")
-    turn = Turn(1, "assistant", "\n\n".join(told), job.created_at)
-    return Session(job.agent, job.session_id, turns=[turn], ended_at=job.created_at)
+    turn = SessionTurn(1, "assistant", "\n\n".join(told), job.created_at)
+    return CodingSession(job.agent, job.session_id, turns=[turn], ended_at=job.created_at)
 
 
-def _drop_ignored(session: Session, rules: IgnoreRules) -> None:
+def _drop_ignored(session: CodingSession, rules: IgnoreRules) -> None:
     for turn in session.turns:
         turn.files = [file for file in turn.files if not rules.ignores(file)]
         turn.commands = [each for each in turn.commands if not rules.mentions(each.text)]

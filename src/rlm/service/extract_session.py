@@ -24,7 +24,7 @@ from rlm.learning.suspicion import REPEATS_DATA, ForeignText
 from rlm.llm import Client, Message, Usage
 from rlm.service.amendment import Amendment, is_later
 from rlm.service.decisions import Decision
-from rlm.service.transcripts.session import Session, Turn
+from rlm.service.transcripts.session import CodingSession, SessionTurn
 from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
 log = logging.getLogger("rlm.service")
@@ -100,7 +100,7 @@ AMENDED_SCHEMA = object_schema(
 
 
 def extract_session(
-    session: Session, turns: Sequence[Turn], client: Client, usage: Usage | None = None
+    session: CodingSession, turns: Sequence[SessionTurn], client: Client, usage: Usage | None = None
 ) -> tuple[list[Decision], list[MemoryItem]]:
     """Decisions and lessons that a model finds in some turns of a session. Raises RLMError when it
     cannot be asked; a reply that cannot be read twice teaches nothing."""
@@ -122,7 +122,7 @@ def extract_session(
     return decisions, _lessons(found["items"], session)
 
 
-def show_turns(turns: Sequence[Turn], room: int) -> list[dict[str, Any]]:
+def show_turns(turns: Sequence[SessionTurn], room: int) -> list[dict[str, Any]]:
     """Turns for a prompt. Where there is not room for all, the agent's are cut before a person's,
     and the middle is left out."""
     shown = [_show(turn, TURN_SHOWN if turn.role == "user" else TURN_SHOWN // 2) for turn in turns]
@@ -131,7 +131,7 @@ def show_turns(turns: Sequence[Turn], room: int) -> list[dict[str, Any]]:
     return shown
 
 
-def _show(turn: Turn, chars: int) -> dict[str, Any]:
+def _show(turn: SessionTurn, chars: int) -> dict[str, Any]:
     made: dict[str, Any] = {"turn": turn.number, "role": turn.role}
     made["text"] = clip_ends(turn.text, chars, 0.4)
     if turn.commands:
@@ -152,7 +152,7 @@ def _read(text: str) -> dict[str, Any]:
     return {"decisions": found["decisions"][:MOST_DECISIONS], "items": items[:MOST_LESSONS]}
 
 
-def _decision(found: Any, session: Session) -> Decision | None:
+def _decision(found: Any, session: CodingSession) -> Decision | None:
     """A decision whose quotation stands in that turn of a person, word for word."""
     if not isinstance(found, dict) or not isinstance(found.get("quote"), str):
         return None
@@ -174,7 +174,7 @@ def _fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _lessons(found: Iterable[dict[str, Any]], session: Session) -> list[MemoryItem]:
+def _lessons(found: Iterable[dict[str, Any]], session: CodingSession) -> list[MemoryItem]:
     printed = ForeignText(
         [each.error for turn in session.turns for each in turn.commands if each.error]
     )

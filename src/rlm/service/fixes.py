@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rlm.learning.suspicion import suspicious
-from rlm.service.transcripts.session import Command, Session
+from rlm.service.transcripts.session import CodingSession, ShellCommand
 from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
 AHEAD = 40
@@ -48,8 +48,8 @@ _ERROR = re.compile(
 class Fix:
     """A command that failed, what was done then, and the command that worked after it."""
 
-    failed: Command
-    worked: Command
+    failed: ShellCommand
+    worked: ShellCommand
     between: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     turn: int = 0
@@ -63,23 +63,23 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class TestRun:
     """Files that were changed, and the test command that passed after."""
 
     files: tuple[str, ...]
-    command: Command
+    command: ShellCommand
     turn: int
 
 
 @dataclass(slots=True)
 class _Event:
     turn: int
-    command: Command
+    command: ShellCommand
     files: list[str]
     """Files written since the command before."""
 
 
-def find_fixes(session: Session) -> list[Fix]:
+def find_fixes(session: CodingSession) -> list[Fix]:
     """Failures that were overcome, in order."""
     events = _events(session)
     found: dict[str, Fix] = {}
@@ -91,20 +91,20 @@ def find_fixes(session: Session) -> list[Fix]:
     return list(found.values())[:MOST_FIXES]
 
 
-def find_checks(session: Session) -> list[Check]:
+def find_checks(session: CodingSession) -> list[TestRun]:
     """Which tests passed after which files were changed; the last of a command counts."""
-    found: dict[str, Check] = {}
+    found: dict[str, TestRun] = {}
     changed: list[str] = []
     for event in _events(session):
         changed += [file for file in event.files if file not in changed]
         if event.command.ok and _TESTS.search(event.command.text) and changed:
             if len(changed) <= MOST_FILES:
-                found[event.command.text] = Check(tuple(changed), event.command, event.turn)
+                found[event.command.text] = TestRun(tuple(changed), event.command, event.turn)
             changed = []
     return list(found.values())[-MOST_CHECKS:]
 
 
-def _events(session: Session) -> list[_Event]:
+def _events(session: CodingSession) -> list[_Event]:
     """Commands in order. A turn's files count as written before its first command that tests."""
     events: list[_Event] = []
     for turn in session.turns:
@@ -164,7 +164,7 @@ def _short(text: str, words: int) -> str:
     return " ".join(_plain(text).split()[:words])[:80]
 
 
-def fix_item(fix: Fix, session: Session) -> MemoryItem:
+def fix_item(fix: Fix, session: CodingSession) -> MemoryItem:
     """A failure and what ended it, as a procedure."""
     error = f" ({fix.error})" if fix.error else ""
     lines = [f"{_code(fix.failed.text)} failed{error}."]
@@ -177,7 +177,7 @@ def fix_item(fix: Fix, session: Session) -> MemoryItem:
     return _item(title, lines, ["fix"], fix.turn, session)
 
 
-def check_item(check: Check, session: Session) -> MemoryItem:
+def check_item(check: TestRun, session: CodingSession) -> MemoryItem:
     """Files and the tests that passed after they were changed."""
     names = [file.rsplit("/", 1)[-1] for file in check.files]
     lines = [f"After a change of {', '.join(check.files)}, {_code(check.command.text)} passed."]
@@ -186,7 +186,7 @@ def check_item(check: Check, session: Session) -> MemoryItem:
 
 
 def _item(
-    title: str, lines: Iterable[str], tags: list[str], turn: int, session: Session
+    title: str, lines: Iterable[str], tags: list[str], turn: int, session: CodingSession
 ) -> MemoryItem:
     content = "\n".join(lines)
     why = suspicious(f"{title}\n{content}", quoted=False)

@@ -12,7 +12,7 @@ from typing import Any
 
 from rlm.service.decisions import find_question
 from rlm.service.echoes import Echoes
-from rlm.service.transcripts.session import Session, Turn
+from rlm.service.transcripts.session import CodingSession, SessionTurn
 from rlm.store.backend import MemoryBackend
 from rlm.store.graph import Edge, Node
 from rlm.store.types import MemoryItem
@@ -25,18 +25,18 @@ TASK_CHARS, SUMMARY_CHARS = 600, 6_000
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
-def label_of(session: Session) -> str:
+def label_of(session: CodingSession) -> str:
     """What the edge of a session is called."""
     return f"session {session.agent}:{session.session_id}"
 
 
-def known_turns(store: MemoryBackend, session: Session) -> int:
+def known_turns(store: MemoryBackend, session: CodingSession) -> int:
     """The number of the last turn of a session that was saved before."""
     edge = _edge(store, session)
     return 0 if edge is None else max(member.position for member in edge.members)
 
 
-def _edge(store: MemoryBackend, session: Session) -> Edge | None:
+def _edge(store: MemoryBackend, session: CodingSession) -> Edge | None:
     if "graph" in store.lacks:
         return None
     found = store.graph.list_edges(type="context", label=label_of(session), limit=1)
@@ -44,7 +44,7 @@ def _edge(store: MemoryBackend, session: Session) -> Edge | None:
 
 
 def save_turns(
-    store: MemoryBackend, session: Session, decisions: Sequence[MemoryItem] = ()
+    store: MemoryBackend, session: CodingSession, decisions: Sequence[MemoryItem] = ()
 ) -> dict[int, str]:
     """Add the turns that are new and update one that grew; the node of each turn by its number.
 
@@ -55,13 +55,13 @@ def save_turns(
         return {}
     graph, echoes = store.graph, Echoes(session.injected)
     contents = {}
-    before: Turn | None = None
+    before: SessionTurn | None = None
     for turn in session.turns:
         contents[turn.number] = _content(turn, before, echoes)
         before = turn
     edge = _edge(store, session)
     known = {} if edge is None else {_number(node): node for node in graph.get_members(edge.id)}
-    head = Turn(0, "summary", "", session.started_at)
+    head = SessionTurn(0, "summary", "", session.started_at)
     contents[0] = _summary(session, decisions, known.get(0))
     turns = [head, *session.turns]
     fresh = [turn for turn in turns if contents[turn.number] and turn.number not in known]
@@ -82,7 +82,7 @@ def save_turns(
     return nodes
 
 
-def _summary(session: Session, decisions: Sequence[MemoryItem], known: Node | None) -> str:
+def _summary(session: CodingSession, decisions: Sequence[MemoryItem], known: Node | None) -> str:
     """What was known of a session before, and what it decided since."""
     lines = [] if known is None else known.content.splitlines()
     if not lines and decisions:
@@ -116,7 +116,7 @@ def _number(node: Node) -> int:
     return number if isinstance(number, int) else -1
 
 
-def _node(turn: Turn, content: str, session: Session) -> dict[str, Any]:
+def _node(turn: SessionTurn, content: str, session: CodingSession) -> dict[str, Any]:
     return {
         "type": "experience",
         "subtype": "turn",
@@ -133,7 +133,7 @@ def _node(turn: Turn, content: str, session: Session) -> dict[str, Any]:
     }
 
 
-def _content(turn: Turn, before: Turn | None, echoes: Echoes) -> str:
+def _content(turn: SessionTurn, before: SessionTurn | None, echoes: Echoes) -> str:
     """What was said, but for what memory had said, and what was done; '' for what tells nothing."""
     parts = [_own(turn.text, echoes)]
     shown = [

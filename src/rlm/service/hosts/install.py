@@ -32,7 +32,7 @@ from rlm.store.lock import part_file
 
 
 @dataclass(frozen=True)
-class Change:
+class FileChange:
     """What is to become of one file; None is no file."""
 
     file: SettingsFile
@@ -47,12 +47,12 @@ class Change:
         return self.before != self.after
 
 
-def plan(host: str, scope: str, folder: Path, *, remove: bool = False) -> list[Change]:
+def plan(host: str, scope: str, folder: Path, *, remove: bool = False) -> list[FileChange]:
     """What `apply` would do. ConfigError names a file that cannot be edited."""
     return [_plan_file(file, remove=remove) for file in settings_files(host, scope, folder)]
 
 
-def apply(changes: list[Change], *, remove: bool = False) -> None:
+def apply(changes: list[FileChange], *, remove: bool = False) -> None:
     """Write the files that change, each whole, with a copy of what was there before."""
     for change in changes:
         if change.changes:
@@ -82,7 +82,7 @@ def our_entries(file: SettingsFile) -> dict[str, Any]:
 # -- planning
 
 
-def _plan_file(file: SettingsFile, *, remove: bool) -> Change:
+def _plan_file(file: SettingsFile, *, remove: bool) -> FileChange:
     before = _read(file.path)
     text = _decode(file.path, before)
     with _naming(file.path):
@@ -90,13 +90,13 @@ def _plan_file(file: SettingsFile, *, remove: bool) -> Change:
             _require_object(file, text)
         original = _original(file, before, text)
         if remove:
-            return Change(file, before, original, original)
+            return FileChange(file, before, original, original)
         if _is_installed(file, text):
-            return Change(file, before, before, original)
+            return FileChange(file, before, before, original)
         bare = "" if original is None else original.decode("utf-8")
         note = _foreign_server(file, bare)
         after = original if note else _add(file, bare).encode()
-    return Change(file, before, after, original, note)
+    return FileChange(file, before, after, original, note)
 
 
 def _original(file: SettingsFile, before: bytes | None, text: str) -> bytes | None:
@@ -135,7 +135,7 @@ def _without_ours(file: SettingsFile, text: str, backup: _Backup) -> str:
     return text
 
 
-def _our_hooks(root: jsonc.Node) -> Iterator[jsonc.Path]:
+def _our_hooks(root: jsonc.JsonNode) -> Iterator[jsonc.Path]:
     """Where our handlers stand: `hooks.EVENT[n]`, or `hooks.EVENT[n].hooks[m]`."""
     for event in _events(root):
         for place, group in enumerate(event.node.items):
@@ -147,7 +147,7 @@ def _our_hooks(root: jsonc.Node) -> Iterator[jsonc.Path]:
                     yield ("hooks", event.key, place, "hooks", number)
 
 
-def _events(root: jsonc.Node) -> list[jsonc.Item]:
+def _events(root: jsonc.JsonNode) -> list[jsonc.Item]:
     hooks = jsonc.find(root, ("hooks",))
     return hooks.items if hooks and hooks.kind == "object" else []
 
@@ -199,7 +199,7 @@ def _find_server(file: SettingsFile, text: str) -> Any:
     return _value(jsonc.parse(text), file.server_path)
 
 
-def _value(root: jsonc.Node, path: jsonc.Path) -> Any:
+def _value(root: jsonc.JsonNode, path: jsonc.Path) -> Any:
     found = jsonc.find(root, path)
     return None if found is None else found.value
 
@@ -299,7 +299,7 @@ class _Backup:
         return self._note.exists()
 
     @property
-    def root(self) -> jsonc.Node | None:
+    def root(self) -> jsonc.JsonNode | None:
         """The copy, read; None where there is none or it says nothing."""
         try:
             return jsonc.parse((self.content or b"").decode("utf-8"))

@@ -38,13 +38,13 @@ class Item:
     key: str | int
     start: int
     end: int
-    node: Node
+    node: JsonNode
     comma: int | None = None
     """Where the comma behind it stands."""
 
 
 @dataclass(slots=True)
-class Node:
+class JsonNode:
     """A value and where it stands. `scalar` is the text of one that holds nothing."""
 
     start: int
@@ -67,7 +67,7 @@ class Node:
 
 
 @lru_cache(maxsize=2)
-def parse(text: str) -> Node:
+def parse(text: str) -> JsonNode:
     """The one value of a text, to be read only. NotJSON for anything else."""
     try:
         node, end = _value(text, _skip(text, 0))
@@ -78,9 +78,9 @@ def parse(text: str) -> Node:
     return node
 
 
-def find(root: Node, path: Sequence[str | int]) -> Node | None:
+def find(root: JsonNode, path: Sequence[str | int]) -> JsonNode | None:
     """The value at a path; None where there is none."""
-    node: Node | None = root
+    node: JsonNode | None = root
     for key in path:
         item = node.get(key) if node else None
         node = item.node if item else None
@@ -131,19 +131,19 @@ def _wrong(text: str, at: int, what: str) -> NotJSON:
     return NotJSON(f"line {text.count(chr(10), 0, at) + 1}: {what}")
 
 
-def _value(text: str, at: int) -> tuple[Node, int]:
+def _value(text: str, at: int) -> tuple[JsonNode, int]:
     opening = text[at : at + 1]
     if opening in ("{", "["):
-        node = Node(at, at, "object" if opening == "{" else "array")
+        node = JsonNode(at, at, "object" if opening == "{" else "array")
         node.end = _items(text, node)
         return node, node.end
     found = (_STRING if opening == '"' else _SCALAR).match(text, at)
     if not found:
         raise _wrong(text, at, "a value is missing" if opening else "it ends too soon")
-    return Node(at, found.end(), "scalar", scalar=found[0]), found.end()
+    return JsonNode(at, found.end(), "scalar", scalar=found[0]), found.end()
 
 
-def _items(text: str, node: Node) -> int:
+def _items(text: str, node: JsonNode) -> int:
     """Read what a container holds; where it ends."""
     closing = "}" if node.kind == "object" else "]"
     at = _skip(text, node.start + 1)
@@ -170,7 +170,7 @@ def _items(text: str, node: Node) -> int:
 # -- changing
 
 
-def _append(text: str, node: Node, value: Any, key: str | None) -> str:
+def _append(text: str, node: JsonNode, value: Any, key: str | None) -> str:
     last = node.items[-1] if node.items else None
     trailing = last is not None and last.comma is not None
     after = node.start + 1 if last is None else last.end if last.comma is None else last.comma + 1
@@ -188,7 +188,7 @@ def _append(text: str, node: Node, value: Any, key: str | None) -> str:
     return text
 
 
-def _remove(text: str, parent: Node, item: Item) -> str:
+def _remove(text: str, parent: JsonNode, item: Item) -> str:
     place = next(n for n, each in enumerate(parent.items) if each is item)
     before = parent.items[place - 1] if place else None
     start = len(text[: item.start].rstrip(" \t\r\n"))
@@ -210,7 +210,7 @@ def unit_of(text: str) -> str:
     return min(re.findall(r'(?m)^([ \t]+)(?=["{}\[\]])', text), key=len, default=INDENT)
 
 
-def _indent(text: str, node: Node) -> str:
+def _indent(text: str, node: JsonNode) -> str:
     """The indentation of a container's items."""
     own = _line_indent(text, node.start)
     for item in node.items:

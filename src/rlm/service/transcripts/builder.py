@@ -12,7 +12,13 @@ from datetime import timedelta
 from typing import Any
 
 from rlm import clock
-from rlm.service.transcripts.session import ERROR_CHARS, TURN_CHARS, Command, Session, Turn
+from rlm.service.transcripts.session import (
+    ERROR_CHARS,
+    TURN_CHARS,
+    CodingSession,
+    SessionTurn,
+    ShellCommand,
+)
 from rlm.store.sanitize import clean_text
 from rlm.store.secrets import scrub
 from rlm.store.values import admit_time
@@ -39,10 +45,10 @@ class SessionBuilder:
     """A session in the making. Readers call it in the order of the transcript."""
 
     def __init__(self, agent: str, session_id: str) -> None:
-        self.session = Session(agent, session_id)
+        self.session = CodingSession(agent, session_id)
         self.of_agent = False
         """Whether the prompts are those of another agent, and no person's."""
-        self._open: dict[str, Command] = {}
+        self._open: dict[str, ShellCommand] = {}
         self._own: set[str] = set()
 
     # -- what was said -----------------------------------------------------------------------------
@@ -86,7 +92,7 @@ class SessionBuilder:
         turn = self._agent_turn(at)
         if len(turn.commands) >= COMMANDS:
             del turn.commands[COMMANDS // 2]
-        made = Command(text, at=_time(at))
+        made = ShellCommand(text, at=_time(at))
         turn.commands.append(made)
         if key:
             self._open[key] = made
@@ -126,7 +132,7 @@ class SessionBuilder:
             session.started_at = session.started_at or when
             session.ended_at = max(session.ended_at, when)
 
-    def finish(self) -> Session:
+    def finish(self) -> CodingSession:
         """The session; turns in which nothing was said or done are left out."""
         kept = [turn for turn in self.session.turns if turn.text or turn.commands or turn.files]
         for number, turn in enumerate(kept, 1):
@@ -135,19 +141,19 @@ class SessionBuilder:
         return self.session
 
     @property
-    def _last(self) -> Turn | None:
+    def _last(self) -> SessionTurn | None:
         turns = self.session.turns
         return turns[-1] if turns else None
 
-    def _begin(self, role: str, text: str, at: str) -> Turn:
-        turn = Turn(len(self.session.turns) + 1, role, text, _time(at))
+    def _begin(self, role: str, text: str, at: str) -> SessionTurn:
+        turn = SessionTurn(len(self.session.turns) + 1, role, text, _time(at))
         if len(self.session.turns) < TURNS:
             self.session.turns.append(turn)
         else:
             self.session.unknown[OVERFLOW] += 1
         return turn
 
-    def _agent_turn(self, at: str) -> Turn:
+    def _agent_turn(self, at: str) -> SessionTurn:
         last = self._last
         return last if last and last.role == "assistant" else self._begin("assistant", "", at)
 

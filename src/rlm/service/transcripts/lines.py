@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from rlm.errors import NotFound, StoreError, ValidationError
-from rlm.service.transcripts.session import Session
+from rlm.service.transcripts.session import CodingSession
 
 LINE_BYTES = 16 << 20
 """A longer line holds a picture or a dump, and is passed over."""
@@ -54,7 +54,7 @@ def _decompressed(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def read_objects(file: IO[bytes], session: Session) -> Iterator[dict[str, Any]]:
+def read_objects(file: IO[bytes], session: CodingSession) -> Iterator[dict[str, Any]]:
     """Every line that is a JSON object. The others are counted in the session, none is an error."""
     while line := file.readline(LINE_BYTES):
         session.bytes_read += len(line)

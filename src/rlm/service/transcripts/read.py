@@ -14,7 +14,7 @@ from rlm.service.transcripts.claude import read_claude
 from rlm.service.transcripts.codex import read_codex
 from rlm.service.transcripts.cursor import read_cursor
 from rlm.service.transcripts.lines import open_transcript, read_objects
-from rlm.service.transcripts.session import Session
+from rlm.service.transcripts.session import CodingSession
 from rlm.store.values import choice
 
 READERS: Mapping[str, Callable[[Iterable[Mapping[str, Any]], SessionBuilder], None]] = {
@@ -26,7 +26,7 @@ AGENTS = tuple(READERS)
 HEAD_LINES = 50
 
 
-def read_transcript(path: str | Path, agent: str | None = None) -> Session:
+def read_transcript(path: str | Path, agent: str | None = None) -> CodingSession:
     """The session of a transcript, streamed. NotFound when the file is gone, ValidationError when
     no reader knows it; lines that no reader knows are counted."""
     path = Path(path).expanduser()
@@ -44,7 +44,7 @@ def read_transcript(path: str | Path, agent: str | None = None) -> Session:
 def identify(path: str | Path, agent: str | None = None) -> tuple[str, str]:
     """The host that wrote a transcript, and the session's id: by structure, from its head."""
     path = Path(path).expanduser()
-    head = Session("", "")
+    head = CodingSession("", "")
     with open_transcript(path) as file:
         lines = list(islice(read_objects(file, head), HEAD_LINES))
     if agent is not None:

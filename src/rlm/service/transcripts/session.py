@@ -11,7 +11,7 @@ ERROR_CHARS = 400
 
 
 @dataclass(slots=True)
-class Command:
+class ShellCommand:
     """A command that the agent ran. `ok` is None where nobody says how it ended."""
 
     text: str
@@ -23,7 +23,7 @@ class Command:
 
 
 @dataclass(slots=True)
-class Turn:
+class SessionTurn:
     """What one side said, and what the agent did with it. Numbered from 1 through a session."""
 
     number: int
@@ -31,13 +31,13 @@ class Turn:
     """`user` for a person's own words, `assistant` for the agent."""
     text: str
     at: str = ""
-    commands: list[Command] = field(default_factory=list)
+    commands: list[ShellCommand] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     """Files that were written in this turn."""
 
 
 @dataclass(slots=True)
-class Session:
+class CodingSession:
     """All that is kept of one transcript."""
 
     agent: str
@@ -46,7 +46,7 @@ class Session:
     branch: str = ""
     started_at: str = ""
     ended_at: str = ""
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[SessionTurn] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
     """Hashes of commits that the agent made."""
     unknown: Counter[str] = field(default_factory=Counter)
