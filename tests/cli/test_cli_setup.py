@@ -57,7 +57,7 @@ def test_codex_is_told_to_trust_and_a_project_not_to_commit(rlm: Run) -> None:
 def test_without_the_extra_it_says_what_to_install(
     rlm: Run, claude: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line = "pip install '.[mcp]'"
+    line = "pip install 'mcp>="
     assert line not in rlm("setup", "claude").err
     monkeypatch.setitem(sys.modules, "mcp", None)  # as where it is not installed
     assert line in rlm("setup", "claude").err
