@@ -176,13 +176,10 @@ def recall(
 ) -> Recalled:
     """The best `k` documents for any text, best first; fewer when fewer fit."""
     query = parse_query(text)
-    vector = None if embedder is None else embedder.embed([query.text])[0]
-    if vector is not None and not vector.any():
-        vector = None
-    if k <= 0 or (not query.terms and vector is None):
-        return Recalled()
-    corpus = source.corpus(query)
-    if not corpus.rows:
+    vector = _embed(embedder, query.text)
+    askable = k > 0 and (query.terms or vector is not None)
+    corpus = source.corpus(query) if askable else None
+    if corpus is None or not corpus.rows:
         return Recalled()
     k = min(k, corpus.rows)
     plan = fusion.plan(query, corpus.holding, corpus.rows)
@@ -191,25 +188,29 @@ def recall(
     count, read = max(CANDIDATES, 8 * k), max(READ, 4 * k)
     if corpus.rows <= ALL_ROWS and corpus.rows * corpus.mean_chars <= ALL_CHARS:
         count = read = ALL_ROWS + 1
-    while True:
+    hits, bound = list[Found](), 1.0
+    while bound:
         numbers, bound = _candidates(source, query, plan, vector, count, read)
         found = judge.score(numbers)
         hits = _rank(found, now, admits, confidence_share)[:k]
-        if len(hits) == k and bound:
-            bound = max(bound, min(hit.similarity for hit in found))
-        if not bound or (
-            len(hits) == k and (read > FAR or not _may_be_beaten(hits[-1], bound, lift))
-        ):
-            chars = judge.mean_chars
-            return Recalled(hits, query, plan, chars, now, confidence_share, corpus.rows)
+        if len(hits) == k and (read > FAR or not _may_be_beaten(hits, found, bound, lift)):
+            break
         count, read = count * WIDEN, read * WIDEN
+    return Recalled(hits, query, plan, judge.mean_chars, now, confidence_share, corpus.rows)
 
 
-def _may_be_beaten(last: Found, bound: float, lift: float) -> bool:
+def _embed(embedder: Embedder | None, text: str) -> Floats | None:
+    """The vector of a text; None where no model says anything of it."""
+    vector = None if embedder is None else embedder.embed([text])[0]
+    return vector if vector is not None and vector.any() else None
+
+
+def _may_be_beaten(hits: list[Found], found: list[Found], bound: float, lift: float) -> bool:
     """Whether an unread one could win by its confidence, which is at most `lift`.
 
     Among equals the estimates decide: they are too rough to tell recency apart.
     """
+    last, bound = hits[-1], max(bound, min(hit.similarity for hit in found))
     factor = last.score / last.similarity
     return lift > factor * (1.0 + 2.0 * rank.RECENCY_GAIN) and last.score < bound * lift
 

@@ -79,21 +79,24 @@ def looks_secret(value: str, kind: str, *, quoted: bool, tight: bool = False) ->
     is no prose.
     """
     digit = bool(_DIGIT.search(value))
-    password = kind == "password"
     if kind == "env-key":
         return is_plain_key(value)
     if kind == "azure-sas":
         return len(value) >= 40 and digit and bool(_SIGNATURE.match(value))
-    if len(value) < (6 if password and digit else 8) or is_placeholder(value):
+    if is_placeholder(value):
         return False
-    if quoted and password:
-        return True
-    if WORDY.match(value) and not (tight and password and not ("_" in value or "." in value)):
+    if kind == "password":
+        return _looks_password(value, quoted=quoted, tight=tight, digit=digit)
+    if len(value) < 8 or WORDY.match(value):
         return False
-    if password:
-        return digit or not value.isascii()
-    lettered = value.lower() != value.upper()
-    return lettered and (digit or (quoted and not value.islower() and not value.isupper()))
+    cases = {letter.islower() for letter in value if letter.lower() != letter.upper()}
+    return bool(cases) and (digit or (quoted and len(cases) > 1))
+
+
+def _looks_password(value: str, *, quoted: bool, tight: bool, digit: bool) -> bool:
+    joined = WORDY.match(value) and (not tight or "_" in value or "." in value)
+    telling = quoted or (not joined and (digit or not value.isascii()))
+    return telling and len(value) >= (6 if digit else 8)
 
 
 def is_placeholder(value: str) -> bool:

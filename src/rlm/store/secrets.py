@@ -183,13 +183,11 @@ def _scrub_once(text: str, kinds: set[str]) -> str:
     if (short := short_id()).pattern.search(text):
         text = short.pattern.sub(partial(_redact_token, rule=short, kinds=kinds), text)
     text = _scrub_runs(text, kinds)
-    if b"<" in data and b"</" in data:
-        text = _scrub_named(text, _ELEMENT.finditer(text), kinds)
-    if b"curl " in data:
-        text = _scrub_named(text, _CURL_USER.finditer(text), kinds)
-    if b"ookie" in data or b"OOKIE" in data:
-        for header in _COOKIES:
-            text = header.sub(partial(_redact_cookies, kinds=kinds), text)
+    for sign, named in ((b"</", _ELEMENT), (b"curl ", _CURL_USER)):
+        if sign in data:
+            text = _scrub_named(text, named.finditer(text), kinds)
+    for header in _COOKIES if b"ookie" in data or b"OOKIE" in data else ():
+        text = header.sub(partial(_redact_cookies, kinds=kinds), text)
     for word, flag in _SHORT_FLAGS:
         if word in data:
             text = flag.sub(partial(_redact_short_flag, kinds=kinds), text)
@@ -288,22 +286,27 @@ def _scrub_runs(text: str, kinds: set[str]) -> str:
         end = len(text) if end < 0 else end
         if start and text[start - 1] in "\\%" and (escape := _ESCAPE.match(text, start - 1)):
             start = escape.end()
-        before = text[start - 1 : start] if start else ""
-        if before == "/" and _WEBHOOK.search(text[max(0, start - 80) : start]):
-            spans.append((start, end, _mark("webhook-url", kinds)))
-        elif before == " " and _is_bearer(text, start, end):
-            more = _BEARER.match(text, end)
-            end = more.end() if more else end
-            spans.append((start, end, _mark("authorization", kinds)))
-        else:
-            run = text[start:end]
-            if run not in _PLAIN_RUNS and (new := _scrub_run(run, kinds)) != run:
-                if new.endswith(_BASE64_KEY) and (more := _BASE64.match(text, end)):
-                    end = more.end()
-                spans.append((start, end, new))
+        if (found := _scrub_span(text, start, end, kinds)) is not None:
+            end, new = found
+            spans.append((start, end, new))
         start = mask.find(_RUN, end)
     text = _splice(text, spans)
     return _scrub_putty(text, kinds) if "Private-Lines:" in text else text
+
+
+def _scrub_span(text: str, start: int, end: int, kinds: set[str]) -> tuple[int, str] | None:
+    """Where a secret that begins here ends, and what stands in its place; None if it is none."""
+    before = text[start - 1 : start] if start else ""
+    if before == "/" and _WEBHOOK.search(text[max(0, start - 80) : start]):
+        return end, _mark("webhook-url", kinds)
+    if before == " " and _is_bearer(text, start, end):
+        more = _BEARER.match(text, end)
+        return more.end() if more else end, _mark("authorization", kinds)
+    run = text[start:end]
+    if run in _PLAIN_RUNS or (new := _scrub_run(run, kinds)) == run:
+        return None
+    more = _BASE64.match(text, end) if new.endswith(_BASE64_KEY) else None
+    return more.end() if more else end, new
 
 
 _PLAIN_RUNS: set[str] = set()
@@ -401,20 +404,17 @@ def _secret_span(text: str, match: re.Match[str], kind: str, head: str) -> tuple
     start, quote = match.end(), match[2]
     if kind == "authorization" and (scheme := _SCHEME.match(text, start)):
         return scheme.span(2) if _is_authorization(scheme[1].lower(), scheme[2]) else None
-    end = text.find(quote, start, start + 512) if quote else -1
-    if end >= 0:
+    if quote and (end := text.find(quote, start, start + 512)) >= 0:
         value = text[start:end]
-        secret = not any(map(str.isspace, value)) and looks_secret(value, kind, quoted=True)
+        secret = value.split() == [value] and looks_secret(value, kind, quoted=True)
         return (start, end) if secret else None
     bare = _BARE.match(text, start)
     if bare is None:
         return None
     value = bare[0].rstrip(".:)]}*|")
-    tight = match[1] == "=" and start == match.start(1) + 1
-    env_style = tight and head[-1:].isupper() and value.isalpha() and kind == "password"
-    if not (env_style and looks_secret(value, kind, quoted=True)) and not looks_secret(
-        value, kind, quoted=False, tight=tight
-    ):
+    tight = text[match.start(1) : start] == "="
+    env_style = tight and kind == "password" and head[-1:].isupper() and value.isalpha()
+    if not looks_secret(value, kind, quoted=env_style, tight=tight):
         return None
     rest = _BARE_REST.match(text, bare.end()) if len(bare[0]) == 128 else None
     return start, rest.end() if rest else start + len(value)

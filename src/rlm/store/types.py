@@ -60,6 +60,11 @@ class Tenant:
                 why = f"tenant {name} is {_quote(value)}: use 1 to 200 printable characters"
                 raise ValidationError(why, field=name)
 
+    def at_level(self, level: str) -> tuple[str, str, str]:
+        """Org, team and project of what is shared at a level: those below it are ''."""
+        team = self.team if level != "org" else ""
+        return self.org, team, self.project if level == "project" else ""
+
 
 def _quote(value: Any) -> str:
     """A refused value without its secrets. Loaded here: most programs refuse nothing."""
