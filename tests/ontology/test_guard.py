@@ -311,7 +311,7 @@ _CALLS = [hostile.text.removeprefix(PREFIXES) for hostile in CALLS]
     st.lists(st.tuples(st.floats(0, 1), st.sampled_from(_PIECES), st.integers(0, 3)), max_size=4),
 )
 @example(_CALLS[0], [])
-@settings(max_examples=400)
+@settings(max_examples=150)
 def test_nothing_that_passes_calls_out(
     engine: Store, call: str, edits: list[tuple[float, str, int]]
 ) -> None:

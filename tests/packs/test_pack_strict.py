@@ -126,7 +126,7 @@ _SPELLINGS = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(("a", 'b":', 'c, "')), _VALUES), max_size=3),
     _SPELLINGS,
@@ -310,7 +310,7 @@ def test_a_manifest_that_is_none(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.req("RB-12", "RB-14")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_a_damaged_pack_never_imports_in_part(data: st.DataObject) -> None:
     good = pack_bytes(memories(3))

@@ -170,7 +170,7 @@ def test_without_fts5_the_same_is_found(tmp_path):
 
 @given(cuts=st.lists(st.integers(1, 59), max_size=4), data=st.data())
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_any_history_of_edits_and_deaths_gives_the_same_answers(
     tmp_path_factory, large, cuts, data
