@@ -737,17 +737,6 @@ def test_scrubbing_a_value_twice_changes_nothing_more(value: object) -> None:
     assert scrub_value(once) == (once, ())
 
 
-def test_a_name_that_was_plain_hides_no_secret_and_a_secret_is_not_remembered() -> None:
-    names = [f"probe_relationships_{number}" for number in range(3 * secrets._PLAIN_RUNS_KEPT)]
-    for name in names:
-        assert scrub(f"call {name} now") == (f"call {name} now", ())
-    assert 0 < len(secrets._PLAIN_RUNS) <= secrets._PLAIN_RUNS_KEPT
-    for secret in SECRET_LIST:
-        for text in (f"use {secret}", f"Bearer {names[-1]}9 and {secret}"):
-            assert secret not in scrub(text)[0] and secret not in scrub(text)[0]
-        assert not any(secret in run for run in secrets._PLAIN_RUNS)
-
-
 @pytest.mark.parametrize("name", ["private_\u212aey_id", "api_\u212aey", "to\u212aen"])
 def test_a_name_spelled_with_the_sign_of_kelvin_is_a_name(name: str) -> None:
     assert scrub(f'{name} = "Zx81kkQ0pLm2"')[1], "text that was not cleaned before, as of a log"

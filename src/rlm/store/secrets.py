@@ -303,37 +303,17 @@ def _scrub_span(text: str, start: int, end: int, kinds: set[str]) -> tuple[int, 
         more = _BEARER.match(text, end)
         return more.end() if more else end, _mark("authorization", kinds)
     run = text[start:end]
-    if run in _PLAIN_RUNS or (new := _scrub_run(run, kinds)) == run:
+    if (new := _scrub_run(run, kinds)) == run:
         return None
     more = _BASE64.match(text, end) if new.endswith(_BASE64_KEY) else None
     return more.end() if more else end, new
 
 
-_PLAIN_RUNS: set[str] = set()
-"""Long names recur in one project. Only what is no secret is remembered."""
-_PLAIN_RUNS_KEPT = 4_096
-
-
 def _scrub_run(run: str, kinds: set[str]) -> str:
-    rules: dict[VendorRule, None] = {}  # as an ordered set
-    without_mark, by_mark = vendor_rules()
-    for marker, plain in without_mark:
-        if marker in run:
-            rules |= dict.fromkeys(plain)
-    for mark, by_ending in by_mark.items():
-        if mark in run:
-            for piece in run.split(mark):
-                if piece[-2:] in by_ending:
-                    rules |= dict.fromkeys(by_ending[piece[-2:]])
-            if len(run) >= _SHAPE_CHARS:
-                rules |= dict.fromkeys(by_ending.get("", ()))
-    new = run
-    for rule in rules:
-        new = rule.pattern.sub(partial(_redact_token, rule=rule, kinds=kinds), new)
-    if new == run and len(run) <= _SHAPE_CHARS:
-        if len(_PLAIN_RUNS) >= _PLAIN_RUNS_KEPT:
-            _PLAIN_RUNS.clear()
-        _PLAIN_RUNS.add(run)
+    new, prefixed = run, len(run) < _SHAPE_CHARS
+    for rule in vendor_rules():
+        if rule.marker in run and not (prefixed and len(rule.marker) == 1):
+            new = rule.pattern.sub(partial(_redact_token, rule=rule, kinds=kinds), new)
     return new
 
 

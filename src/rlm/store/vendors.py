@@ -10,12 +10,11 @@ _LOWER = r"(?=[a-z]*[0-9])[a-z0-9]{32,}"
 
 class VendorRule(NamedTuple):
     kind: str
+    marker: str  # in every match
     pattern: re.Pattern[str]
     # "mixed": only a match with a digit and both cases counts; "random": only one that is no words
     looks: str
 
-
-RuleIndex = dict[str, dict[str, list[VendorRule]]]
 
 # kind, markers, what follows a marker. Where names begin like that too, the kind ends in "?"
 # (mixed) or "??" (random).
@@ -86,13 +85,10 @@ _SHAPES = {  # tokens that have no prefix of their own, or one that is soon foun
 }
 
 
-def _index_rules() -> RuleIndex:
-    """The rules by the first mark of their marker and the two characters in front of it.
-
-    A run is split at the mark, and a look at the ends of the pieces then rules out nearly every
-    rule. Markers without a mark are under "", and those are tried one by one.
-    """
-    index: RuleIndex = {"_": {}, "-": {}, ":": {}, ".": {}, "": {}}
+@cache
+def vendor_rules() -> list[VendorRule]:
+    """All rules, in the order in which they are tried; built on first use."""
+    rules = []
     for kind, markers, tail in _VENDORS:
         for marker in markers.split():
             # A short or plain marker also occurs inside words and base64; the others may follow
@@ -101,20 +97,8 @@ def _index_rules() -> RuleIndex:
             source = _SHAPES[marker] if tail is None else f"{edge}{re.escape(marker)}{tail}"
             looks = ("", "mixed", "random")[kind.count("?")]
             pattern = re.compile(f"{source}[A-Za-z0-9]*", re.ASCII)
-            rule = VendorRule(kind.rstrip("?"), pattern, looks)
-            mark = next((char for char in marker if char in index), "")
-            key = marker.partition(mark)[0][-2:] if mark else marker
-            index[mark].setdefault(key, []).append(rule)
-    return index
-
-
-@cache
-def vendor_rules() -> tuple[
-    tuple[tuple[str, list[VendorRule]], ...], dict[str, dict[str, list[VendorRule]]]
-]:
-    """Rules without a mark, and the others by mark; built on first use."""
-    index = _index_rules()
-    return tuple(index.pop("").items()), index
+            rules.append(VendorRule(kind.rstrip("?"), marker, pattern, looks))
+    return rules
 
 
 @cache
@@ -124,4 +108,4 @@ def short_id() -> VendorRule:
     edge = "|".join(("(?<![A-Za-z0-9]LTAI)", *(f"(?<={escape}LTAI)" for escape in escapes)))
     no_filler = "(?=[A-Za-z]{0,19}[0-9])(?![A-Za-z0-9]{0,16}xxxx)"
     pattern = f"LTAI(?:{edge}){no_filler}[A-Za-z0-9]{{12,20}}(?![A-Za-z0-9])"
-    return VendorRule("alibaba-key", re.compile(pattern), "")
+    return VendorRule("alibaba-key", "LTAI", re.compile(pattern), "")
