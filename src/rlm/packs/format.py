@@ -30,6 +30,7 @@ from typing import Any, NoReturn
 import orjson
 
 from rlm.errors import PackError, ValidationError
+from rlm.files import write_whole
 from rlm.store.types import SOURCE_TYPES, MemoryItem, Scope
 
 LINE_BYTES = 1 << 20
@@ -353,16 +354,9 @@ def encode_line(record: Mapping[str, Any]) -> bytes:
     return line
 
 
-def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Put a whole file in place: a reader sees the old one or the new one, never a part."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+def write_file(path: Path, data: bytes) -> None:
+    """Put a whole file in place."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        write_whole(path, data, mode=0o644)
     except OSError as exc:
-        part.unlink(missing_ok=True)
         raise PackError(f"cannot be written: {exc.strerror}", path=str(path)) from exc

@@ -16,7 +16,7 @@ from typing import Any
 
 from rlm._version import __version__
 from rlm.errors import PackError
-from rlm.packs.format import Refused, dumps, open_regular, parse_object, write_atomically
+from rlm.packs.format import Refused, dumps, open_regular, parse_object, write_file
 from rlm.store.secrets import scrub
 
 FORMAT = 1
@@ -96,7 +96,7 @@ def read_manifest(path: Path) -> Manifest:
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Write one in place of what is there."""
     refuse_secret(manifest.kind, "ontology")
-    write_atomically(path, manifest.encode())
+    write_file(path, manifest.encode())
 
 
 def _check(values: Mapping[str, Any]) -> None:
