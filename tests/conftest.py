@@ -22,10 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 settings.register_profile("rlm", deadline=None, max_examples=30)
 settings.register_profile("ci", deadline=None, max_examples=30, derandomize=True)
-settings.register_profile("thorough", deadline=None, max_examples=500)
-settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "rlm")
-)
+settings.register_profile("thorough", deadline=None, max_examples=500)  # --hypothesis-profile
+settings.load_profile("ci" if os.environ.get("CI") else "rlm")
 
 # Without bytecode every worker rewrites every test file, and every process of rlm that a test
 # starts compiles what it imports: half a minute of two cores. It goes into build/, which git ignores.
