@@ -46,11 +46,10 @@ def test_a_session_becomes_turns_and_decisions(store, tmp_path):
     assert item.trust == "trusted" and item.created_at.startswith("2026-11-01T10:02")
     [edge] = store.graph.list_edges(type="context", label="session claude:s1")
     turns = store.graph.get_members(edge.id)
-    assert [node.metadata["n"] for node in turns] == [0, 1, 2, 3]  # "Done." tells nothing
-    assert [node.metadata["role"] for node in turns][:3] == ["summary", "user", "assistant"]
-    assert turns[0].content == "Look at the invoices\n- Always round half up."
+    assert [node.metadata["n"] for node in turns] == [1, 2, 3]  # "Done." tells nothing
+    assert [node.metadata["role"] for node in turns] == ["user", "assistant", "user"]
     [link] = store.graph.list_edges(type="relation", label="decided in")
-    assert link.by_role("object") == (turns[3].id,)
+    assert link.by_role("object") == (turns[2].id,)
     assert store.graph.get_node(link.by_role("subject")[0]).metadata["memory_id"] == item.memory_id
     assert store.retrieve("how are invoices rounded")[0].item.memory_id == item.memory_id
     [job] = store.jobs()
@@ -71,8 +70,7 @@ def test_a_session_that_went_on_is_added_to_and_not_repeated(store, tmp_path):
     assert sorted(decisions(store)) == ["Always round half up.", "Never round twice."]
     [edge] = store.graph.list_edges(type="context")
     turns = {node.metadata["n"]: node.content for node in store.graph.get_members(edge.id)}
-    assert list(turns) == [0, 1, 2, 3, 4, 5] and turns[4] == "Done, I think.\n\nAnd tested."
-    assert turns[0].endswith("- Always round half up.\n- Never round twice.")
+    assert list(turns) == [1, 2, 3, 4, 5] and turns[4] == "Done, I think.\n\nAnd tested."
 
 
 def test_what_a_person_archived_stays_in_the_archive(store, tmp_path):

@@ -171,7 +171,7 @@ class Distiller:
         known = known_turns(self.store, session)
         found = self._find(session, [t for t in session.turns if t.number > known], job, report)
         with self.store.together():
-            turns = save_turns(self.store, session, found.decisions)
+            turns = save_turns(self.store, session)
             items = [*found.decisions, *found.procedures]
             self._add_nodes(found.decisions, turns)
             result = {
