@@ -7,8 +7,6 @@ server. It asks no model unless the settings name one: a key that happens to be 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,10 +16,10 @@ from pathlib import Path
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
 from rlm.llm.types import OFFLINE
+from rlm.worker import Aside, start_aside
 
 FIRST_S, EVERY_S = 2.0, 600.0
 """A client's first calls are answered before the first round."""
-NICE = 10
 PARENT_S = 1.0
 """How often it is looked whether the parent lives."""
 MODES = ("auto", "manual")
@@ -50,30 +48,20 @@ class _Worker(threading.Thread):
 
     def __init__(self, spool: Path, db: str, model: str) -> None:
         super().__init__(name="distil", daemon=True)
-        self._spool, self._ended = spool, threading.Event()
-        self._line = [sys.executable, "-m", "rlm", "worker", "--db", db]
-        self._line += ["--model", model or OFFLINE, "--beside", str(os.getpid())]
-        self._process: subprocess.Popen[bytes] | None = None
-        self._lock = threading.Lock()
+        self._spool, self._ended, self._lock = spool, threading.Event(), threading.Lock()
+        options = ("--db", db, "--model", model or OFFLINE, "--beside", str(os.getpid()))
+        self._args = ("-m", "rlm", "worker", *options)
+        self._process: Aside | None = None
 
     def run(self) -> None:
         wait = FIRST_S
         while not self._ended.wait(wait):
             wait = EVERY_S
-            if any(self._spool.glob("*.json")) and (process := self._begin()) is not None:
-                process.wait()
-
-    def _begin(self) -> subprocess.Popen[bytes] | None:
-        """What it says is in the queue: `rlm queue list` and `rlm doctor` show it."""
-        with self._lock, suppress(OSError):
-            if not self._ended.is_set():
-                nothing = subprocess.DEVNULL
-                self._process = subprocess.Popen(
-                    self._line, stdin=nothing, stdout=nothing, stderr=nothing
-                )
-                os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)
-                return self._process
-        return None
+            if any(self._spool.glob("*.json")):
+                with self._lock, suppress(OSError):
+                    self._process = None if self._ended.is_set() else start_aside(*self._args)
+                if self._process is not None:
+                    self._process.wait()
 
     def end(self) -> None:
         """Killed at any point, a worker loses nothing and repeats nothing."""
