@@ -185,7 +185,9 @@ def test_the_end_leaves_one_file_with_what_was_shown(filled: Place) -> None:
     filled.hook("stop")
     filled.hook("session-end", reason="other")
     filled.hook("session-end", session_id="s2")
-    assert sorted(each["session_id"] for each in filled.spooled()) == ["s1", "s2"]
+    filled.hook("session-end", session_id="s1-2")  # its name begins as that of another
+    filled.hook("stop", session_id="s1")
+    assert sorted(each["session_id"] for each in filled.spooled()) == ["s1", "s1-2", "s2"]
     assert [path.name for path in filled.spool.iterdir() if not path.name.endswith(".json")] == []
 
 
