@@ -1,6 +1,7 @@
 """What a person gets, with the real Claude Code and the real Codex: `make test-hosts`.
 
-One story for each: set up, a session in which a person corrects the agent, its end, the worker, a
+One story for each, for the user and for one project: set up, a session in which a person corrects the
+agent, its end, the worker, a
 session that starts with the lesson, search and record over MCP, and out again without a trace.
 """
 
@@ -26,14 +27,15 @@ def test_a_correction_in_one_session_is_known_in_the_next(host):
     host.prompt("Hello")  # a first run writes files of its own
     before = {path: path.read_bytes() if path.exists() else None for path in host.settings}
 
-    host.rlm("setup", host.name)
-    assert host.rlm("setup", host.name, "--check")["ok"]
+    setup = ("setup", host.name, "--scope", host.scope)
+    host.rlm(*setup)
+    assert host.rlm(*setup, "--check")["ok"]
     with host.patient_hooks():
         _correct_the_agent(host)
         _begin_with_the_lesson(host)
     _learn_nothing_twice(host)
 
-    host.rlm("setup", host.name, "--remove")
+    host.rlm(*setup, "--remove")
     after = {path: path.read_bytes() if path.exists() else None for path in host.settings}
     assert after == before
     assert _processes_left(host) == []
