@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm.errors import ConfigError
-from rlm.hook_settings import DEFAULT_CONFIG, HOOK_SETTINGS
+from rlm.hook_settings import DEFAULT_CONFIG, HOOK_SETTINGS, read_config_file
 
 COMPLETE_VARIABLE = "_RLM_COMPLETE"
 """How a shell's completion script asks for the words that may come next."""
@@ -250,18 +250,7 @@ _KINDS = {str: "text", float: "a number", int: "a whole number", bool: "true or 
 
 
 def _from_file(named: str | None) -> dict[str, Any]:
-    path = Path(named or DEFAULT_CONFIG).expanduser()
-    if not _readable(path):
-        if named:
-            why = f"RLM_CONFIG names {named}, which is not a file: create it or unset RLM_CONFIG"
-            raise ConfigError(why)
-        return {}
-    import tomllib  # only when there is a file: the command line starts faster without it
-
-    try:
-        raw = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
-        raise ConfigError(f"{path} cannot be read as TOML: {exc}") from exc
+    path, raw = Path(named or DEFAULT_CONFIG).expanduser(), read_config_file(named)
     known = {spec.name for spec in fields(Settings)}
     for key, value in raw.items():
         if key == "endpoints":
@@ -273,13 +262,6 @@ def _from_file(named: str | None) -> dict[str, Any]:
             raise ConfigError(f"{path}: unknown setting {key!r}; known: {', '.join(sorted(known))}")
         raw[key] = _parse_setting(key, value, f"{path}: {key}")
     return raw
-
-
-def _readable(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a home that is not ours: as good as no file
-        return False
 
 
 def _parse_setting(name: str, value: Any, where: str) -> Any:

@@ -61,13 +61,9 @@ def _load_settings() -> HookSettings:
     from rlm import hook_settings
     from rlm.service.hook_log import add_line
 
-    settings = hook_settings.from_environment()
-    _log_to[:] = add_line, settings.cache_dir
-    if hook_settings.names_config_file():
-        from rlm import config
-
-        settings = hook_settings.HookSettings(vars(config.load()))
-        _log_to[1] = settings.cache_dir
+    _log_to[:] = add_line, hook_settings.HookSettings({}).cache_dir  # before the file is read
+    settings = hook_settings.load()
+    _log_to[1] = settings.cache_dir
     return settings
 
 

@@ -127,6 +127,12 @@ def test_a_setting_of_the_config_file_counts(filled: Place) -> None:
     assert filled.hook("session-start").text == ""
     path.write_text('project = "local"\n', "utf-8")
     assert filled.hook("session-start").text != ""
+    path.write_text('project = "local"\nnovelty = 1\n', "utf-8")  # the command line says so
+    assert filled.hook("session-start", session_id="s2").text != ""
+    path.write_text("project = 3\n", "utf-8")
+    assert (
+        filled.hook("session-start").text == "" and "project in the config file: 3" in filled.log()
+    )
     path.write_text("project = \n", "utf-8")
     assert filled.hook("session-start").text == "" and "cannot be read as TOML" in filled.log()
 

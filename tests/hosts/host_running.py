@@ -79,6 +79,9 @@ class Host:
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
         self._run("git", "init", "-q", "-b", "main")
+        ours = self.home / ".config" / "rlm" / "config.toml"
+        ours.parent.mkdir(parents=True)
+        ours.write_text('distill = "manual"\n')  # the story starts its worker itself
         settings = self._settle()
         names = {"claude": (".claude/settings.json", ".mcp.json"),
                  "codex": (".codex/hooks.json", ".codex/config.toml")}  # fmt: skip
