@@ -10,6 +10,12 @@ from host_model import serving
 from host_running import Host
 
 
+@pytest.fixture
+def codex(tmp_path: Path) -> Iterator[Host]:
+    with serving() as model:
+        yield Host("codex", "user", tmp_path, model)
+
+
 @pytest.fixture(
     params=[("claude", "user"), ("claude", "project"), ("codex", "user"), ("codex", "project")],
     ids="-".join,

@@ -41,6 +41,16 @@ def test_a_correction_in_one_session_is_known_in_the_next(host):
     assert _processes_left(host) == []
 
 
+def test_codex_waits_for_the_server_where_it_is_told_to(codex):
+    """As docs/coding-agents.md says: without this line its first request may lack our tools."""
+    config = codex.home / ".codex" / "config.toml"
+    config.write_text(f"mcp_optional_startup_grace_ms = 60_000\n{config.read_text()}")
+    codex.rlm("setup", "codex")
+    codex.model.expect([say("Hello.")])
+    codex.prompt("Hello")
+    assert "memory_search" in json.dumps(codex.model.requests[0]["tools"])
+
+
 def _correct_the_agent(host):
     host.model.expect([shell("make check")], [say("I will run npm test after each change.")])
     host.prompt("How do you test a change here?")
