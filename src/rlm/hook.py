@@ -72,9 +72,7 @@ def _find_packages() -> None:
     ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if ours not in sys.path:
         sys.path.append(ours)  # last: nothing there hides a module of Python
-    try:
-        import apsw  # noqa: F401  # beside us, unless we run from a checkout
-    except ImportError:
+    if not os.path.isdir(os.path.join(ours, "apsw")):  # beside us, unless we are in a checkout
         import site
 
         site.main()

@@ -139,10 +139,10 @@ def test_only_the_command_line_prints_and_exits(modules, root):
 
 
 def test_only_the_sqlite_store_knows_the_driver(modules, root):
-    """And `retrieval.tokens`, which calls FTS5's own tokenizer, and `hook`, which looks where it is."""
+    """And `retrieval.tokens`, which calls FTS5's own tokenizer."""
     wrong = []
     for name, (path, source) in modules.items():
-        if name.startswith("rlm.store.sqlite") or name in ("rlm.retrieval.tokens", "rlm.hook"):
+        if name.startswith("rlm.store.sqlite") or name == "rlm.retrieval.tokens":
             continue
         for node in nodes(source):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
