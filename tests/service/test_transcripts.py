@@ -38,7 +38,7 @@ def test_a_session_has_turns_commands_files_and_commits(tmp_path):
     assert (first.ok, first.exit_code) == (False, 1) and "AssertionError" in first.error
     assert (second.ok, second.error, third.ok) == (True, "", True)
     assert session.turns[1].files == ["/work/shop/login.py"]
-    assert session.commits == ["1a2b3c4"]
+    assert session.commits_since(1) == ["1a2b3c4"]
     assert session.started_at.startswith("2026-11-01T10:00") and session.cwd == "/work/shop"
 
 

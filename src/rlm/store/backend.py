@@ -197,8 +197,16 @@ class SessionQueue(Protocol):
         """Store what a session taught and end its job; StoreError without the lease. The `result`
         is kept in the job's payload."""
 
-    def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
-        """Try a job again at that time, or never: then it is a dead letter."""
+    def fail_job(
+        self,
+        job: Job,
+        error: str,
+        *,
+        retry_at: str | None = None,
+        result: dict[str, Any] | None = None,
+    ) -> None:
+        """Try a job again at that time, or never: then it is a dead letter. StoreError without the
+        lease. The `result` is kept in the job's payload."""
 
     def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
         """Jobs, the oldest first: ready, leased, done or dead."""

@@ -48,7 +48,7 @@ class SessionBuilder:
         self.session = CodingSession(agent, session_id)
         self.of_agent = False
         """Whether the prompts are those of another agent, and no person's."""
-        self._open: dict[str, ShellCommand] = {}
+        self._open: dict[str, tuple[SessionTurn, ShellCommand]] = {}
         self._own: set[str] = set()
 
     # -- what was said -----------------------------------------------------------------------------
@@ -95,7 +95,7 @@ class SessionBuilder:
         made = ShellCommand(text, at=_time(at))
         turn.commands.append(made)
         if key:
-            self._open[key] = made
+            self._open[key] = turn, made
 
     def write(self, path: str) -> None:
         """A file that the agent wrote."""
@@ -110,8 +110,8 @@ class SessionBuilder:
             self._own.discard(key)
             self.inject(output)
             return
-        command = self._open.pop(key, None)
-        if command is None:
+        turn, command = self._open.pop(key, (None, None))
+        if turn is None or command is None:
             return
         command.ok, command.exit_code = ok, code
         if ok is False:
@@ -119,7 +119,7 @@ class SessionBuilder:
                 command.exit_code = int(found[1])
             command.error = _tidy(output, ERROR_CHARS, end=True)
         elif "git" in command.text and "commit" in command.text:
-            self.session.commits += _COMMIT.findall(output[:2_000])
+            turn.commits += _COMMIT.findall(output[:2_000])
 
     # -- turns -------------------------------------------------------------------------------------
 

@@ -34,6 +34,8 @@ class SessionTurn:
     commands: list[ShellCommand] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     """Files that were written in this turn."""
+    commits: list[str] = field(default_factory=list)
+    """Hashes of commits that the agent made in it."""
 
 
 @dataclass(slots=True)
@@ -47,8 +49,6 @@ class CodingSession:
     started_at: str = ""
     ended_at: str = ""
     turns: list[SessionTurn] = field(default_factory=list)
-    commits: list[str] = field(default_factory=list)
-    """Hashes of commits that the agent made."""
     unknown: Counter[str] = field(default_factory=Counter)
     """Types of lines that no reader knows, and how many there were."""
     bytes_read: int = 0
@@ -60,3 +60,7 @@ class CodingSession:
     def texts(self, role: str) -> list[str]:
         """What one side said, turn by turn."""
         return [turn.text for turn in self.turns if turn.role == role]
+
+    def commits_since(self, number: int) -> list[str]:
+        """The commits that were made in a turn or after it."""
+        return [each for turn in self.turns if turn.number >= number for each in turn.commits]

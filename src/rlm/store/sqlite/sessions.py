@@ -114,9 +114,7 @@ class Sessions(Part):
         result: dict[str, Any] | None = None,
     ) -> list[str]:
         with self.together():
-            self._end_job(job, "done")
-            if result is not None:
-                self._note_in_job(job.job_no, "result", admit_object(result, "result"))
+            self._end_job(job, "done", result=result)
             return self.add_many(memories)
 
     def _note_in_job(self, job_no: int, key: str, value: dict[str, Any]) -> None:
@@ -127,13 +125,27 @@ class Sessions(Part):
         values = (key, canonical_json(value), job_no, self.spaces.find("project"))
         self.db.run(sql, values)
 
-    def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
+    def fail_job(
+        self,
+        job: Job,
+        error: str,
+        *,
+        retry_at: str | None = None,
+        result: dict[str, Any] | None = None,
+    ) -> None:
         why = admit_text(error, "error", 2_000)
         at = None if retry_at is None else admit_time(retry_at, "retry_at")
-        self._end_job(job, "dead" if at is None else "ready", error=why, not_before=at)
+        state = "dead" if at is None else "ready"
+        self._end_job(job, state, error=why, not_before=at, result=result)
 
     def _end_job(
-        self, job: Job, state: str, *, error: str | None = None, not_before: str | None = None
+        self,
+        job: Job,
+        state: str,
+        *,
+        error: str | None = None,
+        not_before: str | None = None,
+        result: dict[str, Any] | None,
     ) -> None:
         ended = clock.now_iso() if state in ("done", "dead") else None
         sql = (
@@ -149,6 +161,8 @@ class Sessions(Part):
                     f"job {job.job_no} is no longer leased to this worker: its lease ran out, or"
                     " the session was queued again; nothing was stored"
                 )
+            if result is not None:
+                self._note_in_job(job.job_no, "result", admit_object(result, "result"))
 
     def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
         which = "" if state is None else f"AND state = '{choice(state, JOB_STATES, 'state')}'"
