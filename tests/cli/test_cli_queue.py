@@ -149,6 +149,7 @@ def test_a_key_without_a_network_loses_nothing_and_doctor_says_what_waits(
     rlm: Run, db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RLM_MODEL", "some-model")
+    monkeypatch.setenv("RLM_MODEL_TIMEOUT_S", "0.2")
     monkeypatch.setenv("RLM_BASE_URL", "http://127.0.0.1:9/v1")  # nobody listens there
     rlm("queue", "add", str(transcript(tmp_path)), "--db", db)
     done = rlm("worker", "--db", db)

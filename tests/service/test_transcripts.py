@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transcript_making import ClaudeTranscript, rollout, said, write_lines
 
-from rlm.errors import NotFound, ValidationError
+from rlm.errors import NotFound, StoreError, ValidationError
 from rlm.service import read_transcript
 from rlm.service.transcripts import identify
 from rlm.service.transcripts.builder import TURNS, SessionBuilder, drop_private
@@ -168,10 +168,27 @@ def test_prompts_of_another_agent_are_no_persons(tmp_path):
     assert texts(read_transcript(path)) == [("assistant", "ok")]
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python reads Zstandard itself")
-def test_without_a_decompressor_the_message_says_what_to_do(tmp_path):
+ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+
+
+def test_a_compressed_rollout_is_read(tmp_path):
+    zstd = pytest.importorskip(ZSTD)
+    path = rollout(tmp_path / "r.jsonl", said("user", "Fix it"), said("assistant", "ok"))
+    packed = path.with_suffix(".jsonl.zst")
+    packed.write_bytes(zstd.compress(path.read_bytes()))
+    read = read_transcript(packed)
+    assert texts(read) == texts(read_transcript(path)) and (read.session_id, read.agent) == (
+        "c1", "codex")  # fmt: skip
+    for damaged in (b"x", packed.read_bytes()[:-9]):
+        packed.write_bytes(damaged)
+        with pytest.raises(ValidationError, match=r"zst is damaged, or not compressed"):
+            read_transcript(packed)
+
+
+def test_without_a_decompressor_the_message_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, ZSTD, None)
     (tmp_path / "r.jsonl.zst").write_bytes(b"x")
-    with pytest.raises(ValidationError, match="decompress it with `zstd -d`"):
+    with pytest.raises(StoreError, match="`pip install backports.zstd`"):
         read_transcript(tmp_path / "r.jsonl.zst")
 
 
