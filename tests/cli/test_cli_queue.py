@@ -61,9 +61,43 @@ def test_a_proposal_and_its_reason_are_shown_by_why(rlm: Run, db: str, tmp_path:
         rlm("worker", "--once", "--db", db)
     newer, older = (each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json)
     told = rlm("memory", "why", newer, "--db", db).out
-    assert f"may supersede (if so: `rlm memory rm ID`)\n   {older}  " in told
+    assert f"may supersede (`rlm memory review --accept ID` if so, else --refuse ID)\n   {older}  " \
+        in told  # fmt: skip
     assert "about the same" in told
     assert "may supersede" not in rlm("memory", "why", older, "--db", db).out
+
+
+@pytest.mark.parametrize("verb", ["accept", "refuse"])
+def test_a_person_decides_whether_a_decision_is_superseded(
+    rlm: Run, db: str, tmp_path: Path, verb: str
+) -> None:
+    said = (
+        "The exporter should write CSV files with a header line.",
+        "Actually the exporter should write parquet files.",
+    )
+    for number, text in enumerate(said):
+        turns = (("user", "Look at the code."), ("assistant", "I see."), ("user", text))
+        rlm("queue", "add", str(transcript(tmp_path, f"s{number}", turns)), "--db", db)
+        rlm("worker", "--once", "--db", db)
+    newer, older = (each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json)
+    [waiting] = rlm("memory", "review", "--db", db, "--json").json
+    assert (waiting["memory_id"], waiting["superseded_by"]) == (older, newer)
+    listed = rlm("memory", "review", "--db", db)
+    assert f"superseded by {newer} (" in listed.out and "--accept ID" in listed.err
+    done = rlm("memory", "review", f"--{verb}", older[:6], "--db", db, "--json").json
+    assert done["accepted" if verb == "accept" else "refused"] == [older]
+    assert rlm("memory", "review", "--db", db, "--json").json == []
+    live = [each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json]
+    told = rlm("memory", "why", newer, "--db", db).out
+    assert "may supersede" not in told
+    if verb == "refuse":
+        assert live == [newer, older]
+        return
+    assert live == [newer] and f"supersedes\n   {older}" in told
+    assert "accepted by ada" in json.dumps(rlm("memory", "show", older, "--db", db, "--json").json)
+    assert rlm("memory", "restore", older, "--db", db).code == 0
+    again = rlm("memory", "review", "--accept", older, "--db", db)
+    assert again.code == 1 and "nothing is proposed about" in again.err
 
 
 def test_a_decision_that_was_brought_back_is_no_longer_called_superseded(

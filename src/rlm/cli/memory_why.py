@@ -88,7 +88,7 @@ def _print_memory(found: Mapping[str, Any]) -> None:
         lines = (f"{each['id']}  {each['title'] or '(gone)'}" for each in found[key])
         _print_list(heading, lines)
     _print_list(
-        "may supersede (if so: `rlm memory rm ID`)",
+        "may supersede (`rlm memory review --accept ID` if so, else --refuse ID)",
         (f"{each['id']}  {each['reason']}" for each in found["may_supersede"]),
     )
 
