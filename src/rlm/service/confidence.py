@@ -16,7 +16,6 @@ from rlm.errors import ValidationError
 from rlm.learning.confidence import (
     UNREVERTED_DAYS,
     decay,
-    decayed_months,
     feedback,
     replay,
     stability,
@@ -81,11 +80,16 @@ class ConfidenceEvaluator:
 
     def decay_all(self, now: datetime | None = None) -> list[Signal]:
         """-0.05 for each month without use. How often it is run makes no difference, nor by how
-        many processes: what was taken stands in the reason of the signal."""
+        many processes, nor whether the clock was wrong in between: what was taken stands in the
+        reason of the signal."""
         at = now or clock.now()
         applied = []
         for page in self._pages():
-            due = [item.memory_id for item in page if decay(item, at)]
+            due = [
+                item.memory_id
+                for item in page
+                if decay(item, at, self._store.signals(item.memory_id))
+            ]
             if not due:
                 continue
             with self._store.together():
@@ -96,8 +100,7 @@ class ConfidenceEvaluator:
         item = self._store.get(memory_id)
         if item is None:
             return None
-        reasons = (each["reason"] for each in self._store.signals(memory_id))
-        signal = decay(item, at, already=decayed_months(item, reasons))
+        signal = decay(item, at, self._store.signals(memory_id))
         if signal is not None:
             self._apply(signal)
         return signal

@@ -205,8 +205,8 @@ class SessionQueue(Protocol):
         retry_at: str | None = None,
         result: dict[str, Any] | None = None,
     ) -> None:
-        """Try a job again at that time, or never: then it is a dead letter. StoreError without the
-        lease. The `result` is kept in the job's payload."""
+        """Try a job again at that time, at most half a day ahead, or never: then it is a dead
+        letter. StoreError without the lease. The `result` is kept in the job's payload."""
 
     def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
         """Jobs, the oldest first: ready, leased, done or dead."""

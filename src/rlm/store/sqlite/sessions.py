@@ -2,7 +2,8 @@
 
 A job is unique by agent and session. A lease is a time and a fence: the fence grows with every
 lease, so a worker that comes back after its lease has run out cannot finish what another has taken
-over.
+over. No job waits for longer than `FARTHEST`: a time further ahead was set by a clock that was
+wrong, and is over.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from rlm.store.values import (
     natural,
 )
 
+FARTHEST = timedelta(hours=12)
 _JOB = (
     "job_no, agent, session_id, outcome, payload_json, state, attempts, fence, not_before,"
     " leased_until, last_error, created_at, finished_at"
@@ -96,13 +98,15 @@ class Sessions(Part):
         was tried before comes after those that were not: what kills its worker holds up nobody."""
         sql = (
             "UPDATE distill_queue SET state = 'leased', attempts = attempts + 1, fence = fence + 1,"
-            " leased_until = ? WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id = ?"
-            " AND ((state = 'ready' AND not_before <= ?) OR (state = 'leased' AND"
-            f" leased_until <= ?)) ORDER BY attempts, not_before, job_no LIMIT 1) RETURNING {_JOB}"
+            " leased_until = ?1 WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id ="
+            " ?2 AND ((state = 'ready' AND (not_before <= ?3 OR not_before > ?4)) OR (state ="
+            " 'leased' AND (leased_until <= ?3 OR leased_until > max(?1, ?4))))"
+            f" ORDER BY attempts, not_before, job_no LIMIT 1) RETURNING {_JOB}"
         )
         now, ends = clock.now_iso(), _time_after(lease_s, "lease_s")
+        far = _time_after(FARTHEST.total_seconds(), "FARTHEST")
         with self.db.write() as connection:
-            values = (ends, self.spaces.find("project"), now, now)
+            values = (ends, self.spaces.find("project"), now, far)
             row = next(iter(connection.execute(sql, values)), None)
         return None if row is None else _job(row)
 
@@ -135,6 +139,7 @@ class Sessions(Part):
     ) -> None:
         why = admit_text(error, "error", 2_000)
         at = None if retry_at is None else admit_time(retry_at, "retry_at")
+        at = at and min(at, _time_after(FARTHEST.total_seconds(), "retry_at"))
         state = "dead" if at is None else "ready"
         self._end_job(job, state, error=why, not_before=at, result=result)
 
