@@ -264,7 +264,7 @@ RULE = {"title": "Round invoices half up, drafts excepted",
     ("rule", "kept"),
     [
         ({**RULE, "turns": [3]}, "unverified"),
-        ({**RULE, "turns": [2]}, None),
+        ({**RULE, "turns": [2], "rule": "Drafts keep their digits."}, None),
         ({**RULE, "turns": [99, "3"]}, None),
         ({**RULE, "turns": [3], "rule": ""}, None),
         ({**RULE, "turns": [3], "rule": "x " * 400}, None),
