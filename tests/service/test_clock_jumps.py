@@ -22,9 +22,7 @@ def queue(store, folder, session="s1", rule="Always round half up."):
 
 
 @pytest.mark.parametrize("jump", [-DAY, -YEAR, DAY, YEAR])
-def test_a_lease_that_a_killed_worker_left_runs_out_whatever_the_clock_says(
-    shared, tmp_path, jump
-):
+def test_a_lease_that_a_killed_worker_left_runs_out_whatever_the_clock_says(shared, tmp_path, jump):
     with clock.frozen(NOW):
         queue(shared, tmp_path)
         assert shared.lease_job(900).attempts == 1
@@ -34,9 +32,7 @@ def test_a_lease_that_a_killed_worker_left_runs_out_whatever_the_clock_says(
 
 
 @pytest.mark.parametrize("jump", [DAY, YEAR])
-def test_what_was_queued_or_put_off_by_a_clock_that_was_ahead_is_still_due(
-    shared, tmp_path, jump
-):
+def test_what_was_queued_or_put_off_by_a_clock_that_was_ahead_is_still_due(shared, tmp_path, jump):
     with clock.frozen(NOW + jump):
         queue(shared, tmp_path, "queued")
         queue(shared, tmp_path, "failed")

@@ -188,7 +188,7 @@ def test_a_compressed_rollout_is_read(tmp_path):
 def test_without_a_decompressor_the_message_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, ZSTD, None)
     (tmp_path / "r.jsonl.zst").write_bytes(b"x")
-    with pytest.raises(StoreError, match="`pip install backports.zstd`"):
+    with pytest.raises(StoreError, match=r"`pip install backports\.zstd`"):
         read_transcript(tmp_path / "r.jsonl.zst")
 
 

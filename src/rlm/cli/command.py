@@ -128,7 +128,8 @@ class LazyGroup(click.Group):
         """Each command in a line, under the heading of its section."""
         found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         wide = max(map(len, found))
-        for heading, names in (self.sections or {"Commands": found}).items():
+        parts = {heading: list(names) for heading, names in self.sections.items()}
+        for heading, names in (parts or {"Commands": list(found)}).items():
             rows = [
                 (f"{name:<{wide}}", one.get_short_help_str(formatter.width - 6 - wide))
                 for name in names

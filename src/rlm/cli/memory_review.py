@@ -154,8 +154,8 @@ def _decide_proposals(
     _require_one_word(set(good) & set(bad), "accepted and refused")
     by = config.user_name()
     for memory_id in good:
-        if any([accept(store, each, by=by) for each in known[memory_id]]):
-            decided["accepted"].append(memory_id)
+        done = [accept(store, each, by=by) for each in known[memory_id]]
+        decided["accepted"] += [memory_id] if any(done) else []
     for memory_id in bad:
         for each in known[memory_id]:
             refuse(store, each, by=by)
@@ -181,13 +181,15 @@ def _find_proposed(
 
 
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do not.")
-def consolidate(session: Session, dry_run: bool) -> None:
+@click.option("--all", "everything", is_flag=True, help="Compare also what was compared before.")
+def consolidate(session: Session, dry_run: bool, everything: bool) -> None:
     """Merge lessons that say the same, archive weak ones, promote strong ones.
 
-    Of equal lessons the best stays and the others are archived. Archived as well is what is hardly
-    believed, never helped and is old. What is strong, or what other projects of the team hold too,
-    is proposed for the team or the organisation: see `rlm memory review`. Decisions and what a
-    person or a pack wrote are never archived. `rlm memory undo` takes everything back.
+    Of equal lessons the best stays and the others are archived; what is new since the last time is
+    compared. Archived as well is what is hardly believed, never helped and is old. What is strong,
+    or what other projects of the team hold too, is proposed for the team or the organisation: see
+    `rlm memory review`. Decisions and what a person or a pack wrote are never archived. `rlm memory
+    undo` takes everything back.
     """
     from rlm.service.consolidation import Consolidation
     from rlm.service.consolidation import consolidate as run
@@ -198,7 +200,7 @@ def consolidate(session: Session, dry_run: bool) -> None:
             session.reading() if dry_run else session.changing() as store,
             progress("comparing lessons", store.stats()["memories"]) as step,
         ):
-            report = run(store, dry_run=dry_run, on_progress=step)
+            report = run(store, dry_run=dry_run, everything=everything, on_progress=step)
     rows = [row for change in report.changes for row in _rows(change)]
     if not rows:
         session.show(report.to_dict(), "nothing to merge, prune or promote")

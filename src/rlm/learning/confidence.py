@@ -208,8 +208,8 @@ _DECAYED = re.compile(r"not used for (\d+) months? since (\S+)")
 def decay(
     item: MemoryItem, now: datetime | None = None, past: Iterable[Mapping[str, Any]] = ()
 ) -> Signal | None:
-    """What the months since the last use take. Of `past`, the signals of the memory, the reasons say
-    which months were taken before; what a clock that was ahead took too early is given back."""
+    """What the months since the last use take. `past` are the signals of the memory: their reasons
+    say which months were taken before, and what a clock that was ahead took is given back."""
     used = item.last_used or item.created_at
     months = max(0, ((now or clock.now()) - clock.parse_iso(used)).days // DAYS_A_MONTH)
     found = ((_DECAYED.fullmatch(row["reason"] or ""), row) for row in past)

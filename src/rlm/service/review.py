@@ -38,8 +38,8 @@ from rlm.store.values import natural
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What becomes of a memory if somebody agrees: it goes up to a level, or to the archive, because
-    a newer decision supersedes it."""
+    """What becomes of a memory if somebody agrees: it goes up to a level, or to the archive,
+    because a newer decision supersedes it."""
 
     item: MemoryItem
     why: str

@@ -71,6 +71,11 @@ class ItemStore(Protocol):
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
         """Ids of memories (`memory`), nodes (`node`) or edges (`edge`) that begin so, in order."""
 
+    def changed_since(self, mark: int) -> tuple[list[str], int]:
+        """The ids of memories, live and not in quarantine, that were added or changed after a mark,
+        in order; and the mark of now. 0 is the mark before all. A store that keeps no marks gives
+        all ids, and 0."""
+
     def list_items(
         self,
         *,
