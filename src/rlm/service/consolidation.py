@@ -35,11 +35,10 @@ from rlm.learning.same_lessons import (
     CONSOLIDATED_INTO,
     PRUNED_BECAUSE,
     BySearch,
-    all_items,
     find_same,
     was_brought_back,
 )
-from rlm.store.backend import MemoryBackend
+from rlm.store.backend import MemoryBackend, all_items
 from rlm.store.graph import Evolution
 from rlm.store.types import LEVELS, MemoryItem
 

@@ -50,7 +50,6 @@ LEASE_S = 900.0
 """Longer than the four calls of a model that one session may take, each with its time limit."""
 ATTEMPTS, CRASHES = 5, 100
 BACKOFF_S, LONGEST_BACKOFF_S = 60.0, 6 * 3600.0
-POLL_S = 5.0
 RECALLED = 5
 """Stored memories that a new one is compared with."""
 UNREAD = "unread_from"
@@ -140,18 +139,15 @@ class Distiller:
             payload["result"] = {UNREAD: unread}
         return self.store.queue_session(host, session_id or found, payload, outcome=outcome)
 
-    def process(self, once: bool = True, *, stop: threading.Event | None = None) -> Report:
-        """Distil every session that is due. Without `once`, go on until `stop` is set. A model that
-        cannot be reached is not asked again before the next call."""
-        report, stop, self._unreachable = Report(), stop or threading.Event(), ""
-        while not stop.is_set():
+    def process(self, *, stop: threading.Event | None = None) -> Report:
+        """Distil every session that is due, or until `stop` is set. A model that cannot be reached
+        is not asked again before the next call."""
+        report, self._unreachable = Report(), ""
+        while stop is None or not stop.is_set():
             job = self.store.lease_job(self._lease_s)
-            if job is not None:
-                self._work(job, report)
-            elif once:
+            if job is None:
                 break
-            else:
-                stop.wait(POLL_S)
+            self._work(job, report)
         return report
 
     # -- one job -----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from rlm.learning.json_request import ask_json, object_schema, parse_json
 from rlm.learning.lesson import whole_title
 from rlm.learning.prompts import clip_ends, mark_data
 from rlm.learning.suspicion import REPEATS_DATA, ForeignText
-from rlm.llm import Client, Message, Usage
+from rlm.llm import Client, Message
 from rlm.service.amendment import Amendment, is_later
 from rlm.service.decisions import Decision
 from rlm.service.transcripts.session import CodingSession, SessionTurn
@@ -100,7 +100,7 @@ AMENDED_SCHEMA = object_schema(
 
 
 def extract_session(
-    session: CodingSession, turns: Sequence[SessionTurn], client: Client, usage: Usage | None = None
+    session: CodingSession, turns: Sequence[SessionTurn], client: Client
 ) -> tuple[list[Decision], list[MemoryItem]]:
     """Decisions and lessons that a model finds in some turns of a session. Raises RLMError when it
     cannot be asked; a reply that cannot be read twice teaches nothing."""
@@ -113,7 +113,7 @@ def extract_session(
 
     try:
         found = ask_json(
-            client, build, _read, schema=SCHEMA, temperature=TEMPERATURE, repair=REPAIR, usage=usage
+            client, build, _read, schema=SCHEMA, temperature=TEMPERATURE, repair=REPAIR
         )
     except ValueError as exc:
         log.warning("two replies of %s could not be read: %s", client.model, exc)
@@ -201,7 +201,7 @@ def _lessons(found: Iterable[dict[str, Any]], session: CodingSession) -> list[Me
 
 
 def judge_amendments(
-    pairs: Sequence[tuple[MemoryItem, MemoryItem]], client: Client, usage: Usage | None = None
+    pairs: Sequence[tuple[MemoryItem, MemoryItem]], client: Client
 ) -> list[Amendment]:
     """Which of these pairs a model says are superseded, and why. RLMError when it cannot say."""
     ordered = [pair if is_later(*pair) else (pair[1], pair[0]) for pair in pairs]
@@ -224,7 +224,7 @@ def judge_amendments(
     try:
         said = ask_json(
             client, lambda share: messages, read, schema=AMENDED_SCHEMA, temperature=0.0,
-            repair=AMENDED_REPAIR, usage=usage,
+            repair=AMENDED_REPAIR,
         )  # fmt: skip
     except ValueError as exc:
         raise RLMError(f"two replies of {client.model} could not be read: {exc}") from exc

@@ -92,7 +92,7 @@ class SessionBuilder:
         turn = self._agent_turn(at)
         if len(turn.commands) >= COMMANDS:
             del turn.commands[COMMANDS // 2]
-        made = ShellCommand(text, at=_time(at))
+        made = ShellCommand(text)
         turn.commands.append(made)
         if key:
             self._open[key] = turn, made
@@ -123,11 +123,10 @@ class SessionBuilder:
 
     # -- turns -------------------------------------------------------------------------------------
 
-    def saw(self, *, cwd: Any = None, branch: Any = None, at: Any = None) -> None:
-        """Where and when a line was written; the first place and branch count."""
+    def saw(self, *, cwd: Any = None, at: Any = None) -> None:
+        """Where and when a line was written; the first place counts."""
         session = self.session
         session.cwd = session.cwd or (cwd if isinstance(cwd, str) else "")
-        session.branch = session.branch or (branch if isinstance(branch, str) else "")
         if (when := _time(at)) != "":
             session.started_at = session.started_at or when
             session.ended_at = max(session.ended_at, when)
