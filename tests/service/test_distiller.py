@@ -153,6 +153,19 @@ def test_what_a_model_owes_is_not_forgotten_when_the_session_goes_on(store, tmp_
     assert "half up" not in client.calls[0][1]["content"], "read once"
 
 
+def test_a_worker_without_a_model_leaves_what_waits_for_one(store, tmp_path):
+    Distiller(store).queue_session(path=decided().write(tmp_path))
+    Distiller(store, ScriptedClient([NO_NETWORK])).process()
+    now = clock.now()
+    for hours in range(7, 7 * (ATTEMPTS + 3), 7):
+        with clock.frozen(now + timedelta(hours=hours)):
+            assert Distiller(store).process().waiting == 1
+    client = ScriptedClient([FOUND])
+    with clock.frozen(now + timedelta(days=3)):
+        assert Distiller(store, client).process().procedures == 1
+    assert [job.state for job in store.jobs()] == ["done"]
+
+
 def test_a_session_that_a_model_cannot_answer_is_given_up_in_the_end(store, tmp_path):
     odd = ScriptedClient([ModelBadReply("no text")], repeat_last=True)
     distiller = Distiller(store, odd)

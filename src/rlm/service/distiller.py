@@ -207,7 +207,9 @@ class Distiller:
             "unknown": dict(session.unknown.most_common(20)),
             "truncated": session.truncated,
         }
-        if found.unread or (self.client is None and unread is not None):
+        if self.client is None and unread is not None:
+            found.unread = job.last_error or "it waits for a model, and this worker has none"
+        if found.unread:
             result[UNREAD] = first
         with self.store.together():
             turns = save_turns(self.store, session, found.decisions)
@@ -228,7 +230,7 @@ class Distiller:
         if not found.unread:
             self.store.finish_job(job, items, result=result)
             return {}
-        final = job.attempts >= ATTEMPTS and not self._unreachable
+        final = job.attempts >= ATTEMPTS and not (self._unreachable or self.client is None)
         at = None if final else _retry_at(job)
         self.store.fail_job(job, found.unread[:2_000], retry_at=at, result=result)
         self.store.add_many(items)
