@@ -131,11 +131,11 @@ def _round(session: Session, client: Client | None, stop: threading.Event) -> Re
 
 def _summary(report: Report) -> str:
     found = [number_of(getattr(report, f"{name}s"), name, f"{name}s") for name in FOUND]
-    told = f"{number_of(report.distilled, 'session', 'sessions')} distilled: {', '.join(found)}"
+    text = f"{number_of(report.distilled, 'session', 'sessions')} distilled: {', '.join(found)}"
     for name in ("superseded", "proposed", "ignored", "failed", "dead", "capped", "waiting"):
         value = getattr(report, name)
-        told += f", {value} {name}" if value else ""
-    return told
+        text += f", {value} {name}" if value else ""
+    return text
 
 
 @command(app, "add")

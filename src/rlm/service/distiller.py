@@ -330,8 +330,8 @@ class Distiller:
         """Whether a memory is there already, archived or not, or only repeats one that is."""
         stored = self.store.get(item.memory_id)
         if stored is not None:
-            told = {key: item.provenance[key] for key in COMMITS if key in item.provenance}
-            with_commits = {**stored.provenance, **told}
+            commits = {key: item.provenance[key] for key in COMMITS if key in item.provenance}
+            with_commits = {**stored.provenance, **commits}
             if stored.session_id == item.session_id and with_commits != stored.provenance:
                 found.committed.append(replace(stored, provenance=with_commits))
             return True
@@ -384,11 +384,11 @@ def read_job(job: Job) -> CodingSession:
         session = read_transcript(str(payload["path"]), job.agent)
         session.session_id = job.session_id
         return session
-    told = [str(payload[name]) for name in ("description", "message") if payload.get(name)]
-    if not told:
+    texts = [str(payload[name]) for name in ("description", "message") if payload.get(name)]
+    if not texts:
         why = f"job {job.job_no} names no transcript: drop it with `rlm queue drop {job.job_no}`"
         raise ValidationError(why, field="payload")
-    turn = SessionTurn(1, "assistant", "\n\n".join(told), job.created_at)
+    turn = SessionTurn(1, "assistant", "\n\n".join(texts), job.created_at)
     return CodingSession(job.agent, job.session_id, turns=[turn], ended_at=job.created_at)
 
 

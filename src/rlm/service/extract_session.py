@@ -118,7 +118,7 @@ def extract_session(
     except ValueError as exc:
         log.warning("two replies of %s could not be read: %s", client.model, exc)
         return [], []
-    decisions = [made for each in found["decisions"] if (made := _decision(each, session))]
+    decisions = [decision for each in found["decisions"] if (decision := _decision(each, session))]
     return decisions, _lessons(found["items"], session)
 
 
@@ -132,16 +132,16 @@ def show_turns(turns: Sequence[SessionTurn], room: int) -> list[dict[str, Any]]:
 
 
 def _show(turn: SessionTurn, chars: int) -> dict[str, Any]:
-    made: dict[str, Any] = {"turn": turn.number, "role": turn.role}
-    made["text"] = clip_ends(turn.text, chars, 0.4)
+    fields: dict[str, Any] = {"turn": turn.number, "role": turn.role}
+    fields["text"] = clip_ends(turn.text, chars, 0.4)
     if turn.commands:
-        made["commands"] = [
+        fields["commands"] = [
             clip_ends(each.text, 160) + {True: "", False: " [failed]", None: " [?]"}[each.ok]
             for each in turn.commands[-8:]
         ]
     if turn.files:
-        made["files"] = turn.files[:8]
-    return made
+        fields["files"] = turn.files[:8]
+    return fields
 
 
 def _read(text: str) -> dict[str, Any]:

@@ -92,10 +92,10 @@ class SessionBuilder:
         turn = self._agent_turn(at)
         if len(turn.commands) >= COMMANDS:
             del turn.commands[COMMANDS // 2]
-        made = ShellCommand(text)
-        turn.commands.append(made)
+        shell_command = ShellCommand(text)
+        turn.commands.append(shell_command)
         if key:
-            self._open[key] = turn, made
+            self._open[key] = turn, shell_command
 
     def write(self, path: str) -> None:
         """A file that the agent wrote."""
