@@ -86,6 +86,12 @@ class Settings:
         "RLM_MODEL_TIMEOUT_S",
         "How long one call of a model may take in all. Slow servers need more.",
     )
+    distill: str = _setting(
+        "auto",
+        "RLM_DISTILL",
+        "`auto`: `rlm mcp` distils ended sessions while a coding agent runs it, without a model"
+        " unless `RLM_MODEL` names one. `manual`: `rlm worker` alone does.",
+    )
     distill_calls: float = _setting(
         100.0, "RLM_DISTILL_CALLS", "How many calls of a model `rlm worker` may make in a day."
     )

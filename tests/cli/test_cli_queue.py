@@ -49,24 +49,6 @@ def test_a_transcript_is_queued_distilled_and_found(rlm: Run, db: str, tmp_path:
     assert again["distilled"] == 0
 
 
-def test_a_proposal_and_its_reason_are_shown_by_why(rlm: Run, db: str, tmp_path: Path) -> None:
-    said = (
-        "The exporter should write CSV files with a header line.",
-        "Actually the exporter should write parquet files.",
-    )
-    for number, text in enumerate(said):
-        turns = (("user", "Look at the code."), ("assistant", "I see."), ("user", text))
-        path = transcript(tmp_path, f"s{number}", turns)
-        rlm("queue", "add", str(path), "--db", db)
-        rlm("worker", "--once", "--db", db)
-    newer, older = (each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json)
-    told = rlm("memory", "why", newer, "--db", db).out
-    assert f"may supersede (`rlm memory review --accept ID` if so, else --refuse ID)\n   {older}  " \
-        in told  # fmt: skip
-    assert "about the same" in told
-    assert "may supersede" not in rlm("memory", "why", older, "--db", db).out
-
-
 @pytest.mark.parametrize("verb", ["accept", "refuse"])
 def test_a_person_decides_whether_a_decision_is_superseded(
     rlm: Run, db: str, tmp_path: Path, verb: str
@@ -80,6 +62,10 @@ def test_a_person_decides_whether_a_decision_is_superseded(
         rlm("queue", "add", str(transcript(tmp_path, f"s{number}", turns)), "--db", db)
         rlm("worker", "--once", "--db", db)
     newer, older = (each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json)
+    told = rlm("memory", "why", newer, "--db", db).out
+    hint = "(`rlm memory review --accept ID` if so, else --refuse ID)"
+    assert f"may supersede {hint}\n   {older}  about the same" in told
+    assert "may supersede" not in rlm("memory", "why", older, "--db", db).out
     [waiting] = rlm("memory", "review", "--db", db, "--json").json
     assert (waiting["memory_id"], waiting["superseded_by"]) == (older, newer)
     listed = rlm("memory", "review", "--db", db)

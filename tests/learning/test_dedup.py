@@ -22,6 +22,7 @@ from rlm.learning.dedup import (
 from rlm.learning.gates import REPEATS
 from rlm.learning.lesson_index import LessonIndex
 from rlm.retrieval.static import StaticEmbedder
+from rlm.store.backend import all_items
 from rlm.store.identity import normalize
 from rlm.store.open import open_store
 from rlm.store.types import LOCAL, Judgment, Lessons, MemoryItem, Run, Scope, Trajectory
@@ -359,7 +360,7 @@ def test_a_plan_does_not_count_as_a_use(store):
 
 
 def find_same(store, **more):
-    index = LessonIndex(store, same_lessons.all_items(store))
+    index = LessonIndex(store, all_items(store))
     return list(same_lessons.find_same(store, index, **more))
 
 

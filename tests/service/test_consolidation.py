@@ -17,6 +17,7 @@ from rlm.learning.lesson_index import LessonIndex
 from rlm.service import accept, consolidate, proposals, refuse, undo
 from rlm.service.consolidation import BATCH, plan
 from rlm.store import Tenant
+from rlm.store.backend import all_items
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 LONG_AGO = "2026-03-01T00:00:00.000000Z"
@@ -201,7 +202,7 @@ def test_the_index_finds_what_search_finds(tmp_path, embedder):
         store.add_many(lesson(title, content) for title, content in texts)
         ids = [*store.changed_since(0)[0], *many(store)]
         by_search = same_lessons.find_same(store, same_lessons.BySearch(store, ids))
-        by_index = same_lessons.find_same(store, LessonIndex(store, same_lessons.all_items(store)))
+        by_index = same_lessons.find_same(store, LessonIndex(store, all_items(store)))
         merged = [
             {group.kept.memory_id: {each.memory_id for each in group.others} for group in found}
             for found in (by_search, by_index)

@@ -66,9 +66,9 @@ def _print_hits(found: Mapping[str, Any]) -> None:
             source = f", session {hit['source_session']}" if hit["source_session"] else ""
             day = hit["created_at"][:10]
             print_text(f"{number}. {hit['id']}  {hit['title']} ({hit['kind']}, {day}{source})")
-            told = str(Explanation.from_dict(hit["why"]))
+            factors = str(Explanation.from_dict(hit["why"]))
             weighed = "" if hit["kind"] != "turn" else f"; {hit['score']:.3f} beside memories"
-            print_text(f"   {told}{weighed}")
+            print_text(f"   {factors}{weighed}")
 
 
 def _print_memory(found: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ that share a rare stem instead of a search.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +63,9 @@ class LessonIndex:
         rarest = [min(titled, key=frequency.__getitem__, default=-1) for *_, titled, _ in rows]
         self._rarest = np.array(rarest, np.int32)
         places = np.arange(len(rows), dtype=np.int32)
-        self._by_title = _Lists(self._rarest, places)
-        self._by_stem = _Lists(self._stems, np.repeat(places, self._counts))
+        most = len(self._vocabulary)
+        self._by_title = _Lists(self._rarest, places, most)
+        self._by_stem = _Lists(self._stems, np.repeat(places, self._counts), most)
         return self._ids
 
     def same_as(self, best: MemoryItem, is_same: Callable[[MemoryItem], bool]) -> list[MemoryItem]:
@@ -72,9 +73,10 @@ class LessonIndex:
         place = self._places[best.memory_id]
         start = self._starts[place]
         own = self._stems[start : start + self._counts[place]]
-        lists = [self._by_title.after(stem, place) for stem in own.tolist()]
-        lists.append(self._by_stem.after(int(self._rarest[place]), place))
-        near = np.concatenate(lists)
+        near = np.concatenate(
+            [*self._by_title.after(own, place), *self._by_stem.after(self._rarest[[place]], place)]
+            or [own[:0]]
+        )
         near = near[self._shares(own, near) >= SHARED_BESIDE_TITLE]
         same = [np.array(group, np.int32) for group in self._same.get(place, ())]
         same = [group[group > place][:LOOKED_AT] for group in same]
@@ -111,15 +113,18 @@ def _groups(keys: Sequence[Sequence[int]]) -> dict[int, list[list[int]]]:
 
 
 class _Lists:
-    """Lists of places, each under a number; a place is in order within its list."""
+    """Lists of places in order, each under a number; what has the number -1 is in none."""
 
-    def __init__(self, numbers: Numbers, places: Numbers) -> None:
+    def __init__(self, numbers: Numbers, places: Numbers, most: int) -> None:
         order = np.argsort(numbers, kind="stable")
-        self._numbers, self._places = numbers[order], places[order]
+        self._places = places[order]
+        self._ends = np.searchsorted(numbers[order], np.arange(-1, most), "right")
 
-    def after(self, number: int, place: int) -> Numbers:
-        """The first places under a number that come after one; none for -1."""
-        first, last = self._numbers.searchsorted([number, number + 1]) if number >= 0 else (0, 0)
-        found = self._places[first:last]
-        behind = int(found.searchsorted(place, "right"))
-        return found[behind : behind + LOOKED_AT]
+    def after(self, numbers: Numbers, place: int) -> Iterator[Numbers]:
+        """Of the list under each of these numbers, the first places that come after one."""
+        bounds = zip(self._ends[numbers].tolist(), self._ends[numbers + 1].tolist(), strict=True)
+        for first, last in bounds:
+            if first < last and self._places[last - 1] > place:
+                found = self._places[first:last]
+                behind = int(found.searchsorted(place, "right"))
+                yield found[behind : behind + LOOKED_AT]

@@ -101,14 +101,6 @@ def was_brought_back(item: MemoryItem) -> bool:
     return CONSOLIDATED_INTO in item.provenance or PRUNED_BECAUSE in item.provenance
 
 
-def all_items(store: MemoryBackend) -> Iterator[MemoryItem]:
-    """Every live memory that is not in quarantine, the nearest of equal ones, by id."""
-    for memory_id in store.changed_since(0)[0]:
-        item = store.get(memory_id)
-        if item is not None and not item.archived_at and item.trust != "quarantined":
-            yield item
-
-
 class BySearch:
     """What search finds for the lessons of these ids, and for those that say the same."""
 

@@ -7,8 +7,8 @@ twice. A memory that the tenant does not have is NotFound.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rlm import clock
@@ -21,6 +21,7 @@ from rlm.learning.confidence import (
     stability,
     usage,
 )
+from rlm.store.backend import all_items
 from rlm.store.gate import no_memory
 from rlm.store.types import Signal
 from rlm.store.values import show
@@ -83,8 +84,8 @@ class ConfidenceEvaluator:
         many processes, nor whether the clock was wrong in between: what was taken stands in the
         reason of the signal."""
         at = now or clock.now()
-        applied = []
-        for page in self._pages():
+        applied, items = [], all_items(self._store)
+        while page := list(islice(items, PAGE)):
             due = [
                 item.memory_id
                 for item in page
@@ -112,13 +113,6 @@ class ConfidenceEvaluator:
             return item.confidence or 0.0
         signals = (Signal(memory_id, row["delta"], row["kind"]) for row in rows)
         return replay(rows[0]["before"], signals)
-
-    def _pages(self) -> Iterator[list[MemoryItem]]:
-        """All memories that are not archived, some at a time."""
-        offset = 0
-        while page := self._store.list_items(limit=PAGE, offset=offset):
-            yield page
-            offset += PAGE
 
     def _get(self, memory_id: str) -> MemoryItem:
         item = self._store.get(memory_id)

@@ -35,11 +35,10 @@ from rlm.learning.same_lessons import (
     CONSOLIDATED_INTO,
     PRUNED_BECAUSE,
     BySearch,
-    all_items,
     find_same,
     was_brought_back,
 )
-from rlm.store.backend import MemoryBackend
+from rlm.store.backend import MemoryBackend, all_items
 from rlm.store.graph import Evolution
 from rlm.store.types import LEVELS, MemoryItem
 
@@ -134,8 +133,8 @@ def consolidate(
         with store.together():
             if report.log_id is None:
                 report.log_id = store.graph.log_event(RUN, [], reasoning=_summary(planned))
-            made = [_apply(store, change, report) for change in batch]
-        report.changes += [change for change in made if change is not None]
+            done = [_apply(store, change, report) for change in batch]
+        report.changes += [change for change in done if change is not None]
     if mark != before:
         store.graph.log_event(COMPARED, [], reasoning=f"up to {mark}")
     return report

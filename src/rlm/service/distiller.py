@@ -51,7 +51,6 @@ LEASE_S = 900.0
 """Longer than the four calls of a model that one session may take, each with its time limit."""
 ATTEMPTS, CRASHES = 5, 100
 BACKOFF_S, LONGEST_BACKOFF_S = 60.0, 6 * 3600.0
-POLL_S = 5.0
 RECALLED = 5
 """Stored memories that a new one is compared with."""
 RELATED = 3
@@ -143,18 +142,15 @@ class Distiller:
             payload["result"] = {UNREAD: unread}
         return self.store.queue_session(host, session_id or found, payload, outcome=outcome)
 
-    def process(self, once: bool = True, *, stop: threading.Event | None = None) -> Report:
-        """Distil every session that is due. Without `once`, go on until `stop` is set. A model that
-        cannot be reached is not asked again before the next call."""
-        report, stop, self._unreachable = Report(), stop or threading.Event(), ""
-        while not stop.is_set():
+    def process(self, *, stop: threading.Event | None = None) -> Report:
+        """Distil every session that is due, or until `stop` is set. A model that cannot be reached
+        is not asked again before the next call."""
+        report, self._unreachable = Report(), ""
+        while stop is None or not stop.is_set():
             job = self.store.lease_job(self._lease_s)
-            if job is not None:
-                self._work(job, report)
-            elif once:
+            if job is None:
                 break
-            else:
-                stop.wait(POLL_S)
+            self._work(job, report)
         return report
 
     # -- one job -----------------------------------------------------------------------------------
@@ -214,7 +210,9 @@ class Distiller:
             "unknown": dict(session.unknown.most_common(20)),
             "truncated": session.truncated,
         }
-        if found.unread or (self.client is None and unread is not None):
+        if self.client is None and unread is not None:
+            found.unread = job.last_error or "it waits for a model, and this worker has none"
+        if found.unread:
             result[UNREAD] = first
         with self.store.together():
             turns = save_turns(self.store, session, found.decisions)
@@ -235,7 +233,7 @@ class Distiller:
         if not found.unread:
             self.store.finish_job(job, items, result=result)
             return {}
-        final = job.attempts >= ATTEMPTS and not self._unreachable
+        final = job.attempts >= ATTEMPTS and not (self._unreachable or self.client is None)
         at = None if final else _retry_at(job)
         self.store.fail_job(job, found.unread[:2_000], retry_at=at, result=result)
         self.store.add_many(items)
@@ -333,8 +331,8 @@ class Distiller:
         """Whether a memory is there already, archived or not, or only repeats one that is."""
         stored = self.store.get(item.memory_id)
         if stored is not None:
-            told = {key: item.provenance[key] for key in COMMITS if key in item.provenance}
-            with_commits = {**stored.provenance, **told}
+            commits = {key: item.provenance[key] for key in COMMITS if key in item.provenance}
+            with_commits = {**stored.provenance, **commits}
             if stored.session_id == item.session_id and with_commits != stored.provenance:
                 found.committed.append(replace(stored, provenance=with_commits))
             return True
@@ -371,17 +369,11 @@ def unread_from(job: Job) -> int | None:
     return number if isinstance(number, int) else None
 
 
-def _join(said: list[Decision], learnt: SessionFindings) -> list[Decision]:
-    """Decisions of both sources in the order of turns; what a model quotes again, or has put into a
-    rule that quotes it, is left out."""
-    settled = {number for rule in learnt.rules for number in rule.provenance["turns"]}
-    said = [each for each in said if each.turn not in settled]
-    fresh = []
-    for each in learnt.decisions:
-        known = [one for one in said if one.turn == each.turn]
-        if not any(each.quote in one.quote or one.quote in each.quote for one in known):
-            fresh.append(each)
-    return sorted([*said, *fresh], key=lambda each: each.turn)
+def _join(said: Sequence[Decision], learnt: SessionFindings) -> list[Decision]:
+    """Decisions of both sources in the order of turns. Of a turn that a model has read, its word
+    counts: what only sounds like a decision it has left out."""
+    unread = [each for each in said if each.turn not in learnt.read]
+    return sorted([*unread, *learnt.decisions], key=lambda each: each.turn)
 
 
 def read_job(job: Job) -> CodingSession:
@@ -391,11 +383,11 @@ def read_job(job: Job) -> CodingSession:
         session = read_transcript(str(payload["path"]), job.agent)
         session.session_id = job.session_id
         return session
-    told = [str(payload[name]) for name in ("description", "message") if payload.get(name)]
-    if not told:
+    texts = [str(payload[name]) for name in ("description", "message") if payload.get(name)]
+    if not texts:
         why = f"job {job.job_no} names no transcript: drop it with `rlm queue drop {job.job_no}`"
         raise ValidationError(why, field="payload")
-    turn = SessionTurn(1, "assistant", "\n\n".join(told), job.created_at)
+    turn = SessionTurn(1, "assistant", "\n\n".join(texts), job.created_at)
     return CodingSession(job.agent, job.session_id, turns=[turn], ended_at=job.created_at)
 
 

@@ -23,7 +23,7 @@ from rlm.learning.json_request import ask_json, object_schema, parse_json
 from rlm.learning.lesson import whole_title
 from rlm.learning.prompts import clip_ends, mark_data
 from rlm.learning.suspicion import REPEATS_DATA, ForeignText
-from rlm.llm import Client, Message, Usage
+from rlm.llm import Client, Message
 from rlm.service.amendment import Amendment, is_later
 from rlm.service.decisions import Decision
 from rlm.service.transcripts.session import CodingSession, SessionTurn
@@ -125,23 +125,28 @@ class SessionFindings:
     rules: Sequence[MemoryItem] = ()
     decisions: Sequence[Decision] = ()
     lessons: Sequence[MemoryItem] = ()
+    read: frozenset[int] = frozenset()
+    """The turns that it was shown: of these its word counts, also where it says nothing."""
 
 
 def extract_session(
-    session: CodingSession, turns: Sequence[SessionTurn], client: Client, usage: Usage | None = None
+    session: CodingSession, turns: Sequence[SessionTurn], client: Client
 ) -> SessionFindings:
     """What a model finds in some turns of a session. Raises RLMError when it cannot be asked; a
     reply that cannot be read twice teaches nothing."""
 
+    shown: list[dict[str, Any]] = []
+
     def build(share: float) -> list[Message]:
-        opened, data, closed = mark_data(show_turns(turns, int(DATA_CHARS * share)))
+        shown[:] = show_turns(turns, int(DATA_CHARS * share))
+        opened, data, closed = mark_data(shown)
         ask = ASK.format(opened=opened, data=data, closed=closed)
         system = RULES.format(most=MOST_LESSONS, rules=MOST_RULES)
         return [{"role": "system", "content": system}, {"role": "user", "content": ask}]
 
     try:
         found = ask_json(
-            client, build, _read, schema=SCHEMA, temperature=TEMPERATURE, repair=REPAIR, usage=usage
+            client, build, _read, schema=SCHEMA, temperature=TEMPERATURE, repair=REPAIR
         )
     except ValueError as exc:
         log.warning("two replies of %s could not be read: %s", client.model, exc)
@@ -150,7 +155,8 @@ def extract_session(
     settled = {number for rule in rules for number in rule.provenance["turns"]}
     decisions = [made for each in found["decisions"] if (made := _decision(each, session))]
     decisions = [each for each in decisions if each.turn not in settled]
-    return SessionFindings(rules, decisions, _lessons(found["items"], session))
+    read = frozenset(each["turn"] for each in shown)
+    return SessionFindings(rules, decisions, _lessons(found["items"], session), read)
 
 
 def show_turns(turns: Sequence[SessionTurn], room: int) -> list[dict[str, Any]]:
@@ -163,16 +169,16 @@ def show_turns(turns: Sequence[SessionTurn], room: int) -> list[dict[str, Any]]:
 
 
 def _show(turn: SessionTurn, chars: int) -> dict[str, Any]:
-    made: dict[str, Any] = {"turn": turn.number, "role": turn.role}
-    made["text"] = clip_ends(turn.text, chars, 0.4)
+    fields: dict[str, Any] = {"turn": turn.number, "role": turn.role}
+    fields["text"] = clip_ends(turn.text, chars, 0.4)
     if turn.commands:
-        made["commands"] = [
+        fields["commands"] = [
             clip_ends(each.text, 160) + {True: "", False: " [failed]", None: " [?]"}[each.ok]
             for each in turn.commands[-8:]
         ]
     if turn.files:
-        made["files"] = turn.files[:8]
-    return made
+        fields["files"] = turn.files[:8]
+    return fields
 
 
 def _read(text: str) -> dict[str, Any]:
@@ -283,7 +289,7 @@ def _shown(item: MemoryItem) -> str:
 
 
 def judge_amendments(
-    pairs: Sequence[tuple[MemoryItem, MemoryItem]], client: Client, usage: Usage | None = None
+    pairs: Sequence[tuple[MemoryItem, MemoryItem]], client: Client
 ) -> list[Amendment]:
     """Which of these pairs a model says are superseded, and why. RLMError when it cannot say."""
     ordered = [pair if is_later(*pair) else (pair[1], pair[0]) for pair in pairs]
@@ -306,7 +312,7 @@ def judge_amendments(
     try:
         said = ask_json(
             client, lambda share: messages, read, schema=AMENDED_SCHEMA, temperature=0.0,
-            repair=AMENDED_REPAIR, usage=usage,
+            repair=AMENDED_REPAIR,
         )  # fmt: skip
     except ValueError as exc:
         raise RLMError(f"two replies of {client.model} could not be read: {exc}") from exc

@@ -348,3 +348,11 @@ class MemoryBackend(
     @property
     def graph(self) -> GraphStore:
         """The hypergraph. NotSupported where there is none."""
+
+
+def all_items(store: ItemStore) -> Iterator[MemoryItem]:
+    """Every live memory that is not in quarantine, the nearest of equal ones, by id."""
+    for memory_id in store.changed_since(0)[0]:
+        item = store.get(memory_id)
+        if item is not None and not item.archived_at and item.trust != "quarantined":
+            yield item

@@ -92,10 +92,10 @@ class SessionBuilder:
         turn = self._agent_turn(at)
         if len(turn.commands) >= COMMANDS:
             del turn.commands[COMMANDS // 2]
-        made = ShellCommand(text, at=_time(at))
-        turn.commands.append(made)
+        shell_command = ShellCommand(text)
+        turn.commands.append(shell_command)
         if key:
-            self._open[key] = turn, made
+            self._open[key] = turn, shell_command
 
     def write(self, path: str) -> None:
         """A file that the agent wrote."""
@@ -123,11 +123,10 @@ class SessionBuilder:
 
     # -- turns -------------------------------------------------------------------------------------
 
-    def saw(self, *, cwd: Any = None, branch: Any = None, at: Any = None) -> None:
-        """Where and when a line was written; the first place and branch count."""
+    def saw(self, *, cwd: Any = None, at: Any = None) -> None:
+        """Where and when a line was written; the first place counts."""
         session = self.session
         session.cwd = session.cwd or (cwd if isinstance(cwd, str) else "")
-        session.branch = session.branch or (branch if isinstance(branch, str) else "")
         if (when := _time(at)) != "":
             session.started_at = session.started_at or when
             session.ended_at = max(session.ended_at, when)

@@ -62,13 +62,11 @@ def _decompressed(path: Path) -> Iterator[IO[bytes]]:
 def read_objects(file: IO[bytes], session: CodingSession) -> Iterator[dict[str, Any]]:
     """Every line that is a JSON object. The others are counted in the session, none is an error."""
     while line := file.readline(LINE_BYTES):
-        session.bytes_read += len(line)
         whole = line.endswith(b"\n")
         if not whole and len(line) == LINE_BYTES:
             session.unknown[TOO_LONG] += 1
             while (rest := file.readline(LINE_BYTES)) and not rest.endswith(b"\n"):
-                session.bytes_read += len(rest)
-            session.bytes_read += len(rest)
+                pass
             continue
         try:
             found = json.loads(line) if line.strip() else None

@@ -19,7 +19,6 @@ class ShellCommand:
     exit_code: int | None = None
     error: str = ""
     """The last lines of what a failure printed, at most `ERROR_CHARS`."""
-    at: str = ""
 
 
 @dataclass(slots=True)
@@ -45,13 +44,11 @@ class CodingSession:
     agent: str
     session_id: str
     cwd: str = ""
-    branch: str = ""
     started_at: str = ""
     ended_at: str = ""
     turns: list[SessionTurn] = field(default_factory=list)
     unknown: Counter[str] = field(default_factory=Counter)
     """Types of lines that no reader knows, and how many there were."""
-    bytes_read: int = 0
     truncated: bool = False
     """Whether the file ended in the middle of a line."""
     injected: list[str] = field(default_factory=list)
