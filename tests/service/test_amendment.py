@@ -107,7 +107,8 @@ def test_a_model_decides_and_says_why(store, tell, verdict):
     older, newer = AMENDED[1]
     tell(older, 1)
     said = {"pairs": [{"pair": 1, "superseded": verdict, "why": "the period was changed"}]}
-    client = ScriptedClient(['{"decisions": [], "items": []}', json.dumps(said)])
+    found = {"decisions": [{"turn": 3, "quote": newer, "accepts": ""}], "items": []}
+    client = ScriptedClient([json.dumps(found), json.dumps(said)])
     assert tell(newer, 2, client).superseded == int(verdict)
     assert len(live(store)) == (1 if verdict else 2)
     if verdict:

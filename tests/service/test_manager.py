@@ -220,6 +220,18 @@ def test_update_changes_words_and_kind(agent, person):
     assert person.update(bad.id, content="Split the file. Retry twice.").id != bad.id
 
 
+def test_update_by_a_person_reaches_all_that_the_command_line_offers(agent, person):
+    made = person.record("Upload in parts", "Split the file.")
+    fields = {"task_query": "a big file", "scope": {"ontology": "pizza"}, "confidence": 0.3}
+    person.update(made.id, **fields)
+    stored = person.store.list_items()[0]
+    assert (stored.task_query, stored.scope.ontology, stored.confidence) == (
+        "a big file", "pizza", 0.3)  # fmt: skip
+    for name, value in fields.items():
+        with pytest.raises(ValidationError, match=name):
+            agent.update(stored.memory_id, **{name: value})
+
+
 @pytest.mark.parametrize("field", ["trust", "confidence", "memory_id", "org", "provenance"])
 def test_update_leaves_alone_what_is_not_its_business(agent, field):
     made = agent.record("Upload in parts", "Split the file.")

@@ -33,6 +33,7 @@ BESIDE = 2
 ASKED = 0.8
 """Who asks is shown what is a little less like the question than who does not."""
 CHANGEABLE = ("title", "description", "content", "tags", "outcome", "kind")
+CHANGEABLE_BY_PERSON = (*CHANGEABLE, "task_query", "scope", "confidence")
 MOST_OUTCOMES = 50
 
 
@@ -210,10 +211,10 @@ class MemoryManager:
         return next((old for old in alike if is_same_lesson(new, old, self.store.embedder)), None)
 
     def update(self, memory_id: str, /, **changes: Any) -> Memory:
-        """Change the words, tags, outcome or kind of a memory; new words give it a new id. What an
-        agent has changed is unverified again."""
+        """Change the words, tags, outcome or kind of a memory; a person also its task, scope and
+        confidence. New words give it a new id. What an agent has changed is unverified again."""
         for name in changes:
-            choice(name, CHANGEABLE, "field")
+            choice(name, CHANGEABLE_BY_PERSON if self.person else CHANGEABLE, "field")
         old = self._item(memory_id)
         if "kind" in changes:
             kind = choice(changes.pop("kind"), STORED_KINDS, "kind")

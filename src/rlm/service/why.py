@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from rlm.service.amendment import may_supersede
 from rlm.service.memory import Memory
 from rlm.store.identity import is_stable_id
 
@@ -67,7 +68,9 @@ def explain_memory(manager: MemoryManager, memory_id: str) -> dict[str, Any]:
         "recomputed_confidence": ConfidenceEvaluator(store).recompute(memory.id),
         "supersedes": _chain(manager, item, "supersedes"),
         "superseded_by": _chain(manager, item, "superseded_by"),
-        "may_supersede": _proposals(item),
+        "may_supersede": [
+            {"id": older, "reason": why} for older, why in may_supersede(item).items()
+        ],
         "provenance": dict(item.provenance),
     }
 
@@ -91,14 +94,6 @@ def _chain(manager: MemoryManager, item: MemoryItem, key: str) -> list[dict[str,
 def _ids(value: Any) -> Iterable[str]:
     listed = value if isinstance(value, list) else [value]
     return [each for each in listed if isinstance(each, str) and each]
-
-
-def _proposals(item: MemoryItem) -> list[dict[str, Any]]:
-    """Older decisions that it may amend: a person decides. What has another form is left out."""
-    listed = item.provenance.get("may_supersede")
-    given = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    named = ({name: each.get(name) for name in ("id", "reason")} for each in given)
-    return [each for each in named if all(isinstance(value, str) for value in each.values())]
 
 
 def _turn(manager: MemoryManager, item: MemoryItem) -> dict[str, Any] | None:

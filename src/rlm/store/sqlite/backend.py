@@ -44,7 +44,7 @@ from rlm.store.types import (
     Scope,
     Tenant,
 )
-from rlm.store.values import admit_id, choice
+from rlm.store.values import admit_id, choice, natural
 
 if TYPE_CHECKING:
     from rlm.store.sqlite.graph import HyperGraph
@@ -226,6 +226,14 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
         with self.db.read() as connection:
             return listing.ids_starting(connection, self.spaces.visible(), kind, prefix, limit)
+
+    def changed_since(self, mark: int) -> tuple[list[str], int]:
+        """A row gets a new number with every change; numbers in memory do not last."""
+        natural(mark, "mark")
+        with self.db.read() as connection:
+            mark = 0 if self.db.in_memory else mark
+            found = listing.changed_since(connection, self.spaces.visible(), mark)
+        return found if not self.db.in_memory else (found[0], 0)
 
     def list_items(self, **filters: Any) -> list[MemoryItem]:
         """Memories by what they are, newest first. See `listing.select` for the filters."""
