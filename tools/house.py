@@ -23,6 +23,8 @@ LEVELS = (
     (
         "errors",
         "config",
+        "hook_settings",
+        "project",
         "clock",
         "urls",
         "http",

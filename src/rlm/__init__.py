@@ -14,12 +14,11 @@ and the driver would otherwise cost every command a tenth of a second.
 # ruff: noqa: F405
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rlm._version import __version__
 from rlm.errors import *  # noqa: F403 - every error is public
 from rlm.lazy import lazy_names
 
+TYPE_CHECKING = False  # importing typing costs every hook 3 ms
 if TYPE_CHECKING:
     from rlm.handles import Ref
     from rlm.llm import ScriptedClient, open_client

@@ -10,16 +10,19 @@ The same names stand below `if TYPE_CHECKING:` for type checkers; a test compare
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import Any
 
-Getter = Callable[[str], Any]
+TYPE_CHECKING = False  # importing typing costs every hook 3 ms
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    Getter = Callable[[str], Any]
 
 
 def lazy_names(
     package: str, homes: Mapping[str, Iterable[str]]
-) -> tuple[Getter, Callable[[], list[str]], list[str]]:
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package whose modules `homes` hold the names."""
     home_of = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
 
