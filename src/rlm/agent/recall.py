@@ -10,8 +10,8 @@ from typing import Any
 
 from rlm.agent.parts import Graph
 from rlm.context import AT_MOST, MEMORY_CHARS, BuiltContext, build_context
+from rlm.learning.calls import learnt_terms
 from rlm.learning.confidence import RECALL_FLOOR
-from rlm.learning.schema import learnt_terms
 from rlm.retrieval.rank import likeness_floor
 from rlm.retrieval.tokens import STOPWORDS, tokens
 from rlm.store.backend import MemoryBackend

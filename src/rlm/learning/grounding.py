@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rlm.errors import RLMError
-from rlm.learning.values import values_in
+from rlm.learning.claims import values_in
 from rlm.learning.words import says_absent, says_none, truth_of
 from rlm.loop.trace import ToolCall, Trace
 from rlm.ontology.engine.protocol import Engine

@@ -28,6 +28,7 @@ from rlm.store.secret_values import (
     AROUND_NAME,
     SQUEEZE,
     WORDY,
+    VendorRule,
     is_jwt,
     is_mixed,
     is_placeholder,
@@ -36,8 +37,9 @@ from rlm.store.secret_values import (
     is_slashed_password,
     is_url_password,
     looks_secret,
+    short_id,
+    vendor_rules,
 )
-from rlm.store.vendors import VendorRule, short_id, vendor_rules
 
 _SHAPE_CHARS = 40  # nor has one without a prefix fewer than this
 _RUN_CHARS = 20  # no vendor token has fewer characters in a row; most words do
