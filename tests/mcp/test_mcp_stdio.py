@@ -65,7 +65,7 @@ def loud(call, **_):
     print("printed")
     os.system("echo from a child")
     sys.__stdout__.write("under the table")
-    return tools.Answer("ok", {})
+    return tools.ToolAnswer("ok", {})
 object.__setattr__(tools.MEMORY_TOOLS[1], "call", loud)
 sys.exit(main(sys.argv[1:]))
 """

@@ -50,6 +50,7 @@ from rlm.sandbox.engine import (
     to_plain,
 )
 from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, SLICE_CHARS, TEXT_TOOLS, TOOL, prepare_block
+from rlm.worker import CANCEL_CHECK_S, check_cancelled
 
 ASIDE_S = 20.0
 """How long a question outside of any block may take."""
@@ -161,7 +162,9 @@ class MontyRepl(Repl):
         """What the worker answers; Stopped when it is late or gone, else what the code raised."""
         future: Future[Any] = self._thread.submit(step)
         try:
-            wait([future], max(0.0, until - time.monotonic()))
+            while not future.done() and (left_s := until - time.monotonic()) > 0:
+                check_cancelled()
+                wait([future], min(left_s, CANCEL_CHECK_S))
             if not future.done():
                 raise Stopped("timeout", OVER)
             return future.result()

@@ -139,7 +139,9 @@ class SQLiteCandidates:
         if holding is None:
             self._upto, holding = 0, {}
         what = "rowid" if self._upto else "count(*)"
-        sql = f"SELECT {what} FROM {index.source.fts} WHERE {index.source.fts} MATCH ? AND rowid > ?"
+        sql = (
+            f"SELECT {what} FROM {index.source.fts} WHERE {index.source.fts} MATCH ? AND rowid > ?"
+        )
         for term in terms if self._has_tail() else ():
             match = self._match([query.spelled.get(term, term)])
             found = [row[0] for row in self._connection.execute(sql, (match, self._upto))]
