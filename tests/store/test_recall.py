@@ -408,6 +408,23 @@ def test_killed_while_the_word_index_catches_up_nothing_is_lost(tmp_path, large,
         assert sound(db)
 
 
+def test_a_word_index_that_another_one_builds_is_left_to_them(tmp_path, large, monkeypatch):
+    """Two that notice at once that there is none: the second must not throw away the first's."""
+    monkeypatch.setattr(wordindex, "LARGE", 10_000)
+    with open_store(tmp_path / "m.db") as db, open_store(tmp_path / "m.db") as other:
+        db.add_many(corpus(80))
+        monkeypatch.setattr(wordindex, "LARGE", 30)
+        pages = db.index.words._pages
+
+        def meanwhile(upto, last):
+            assert not other.index.catch_up()
+            yield from pages(upto, last)
+
+        monkeypatch.setattr(db.index.words, "_pages", meanwhile)
+        assert db.index.catch_up()
+        assert has_word_index(db) == ["ok: up to row 80"]
+
+
 def test_filters_reach_past_the_first_candidates(tmp_path):
     with open_store(tmp_path / "m.db") as db:
         many = [MemoryItem(title=f"Deploy step {n}", description="deploy", content="deploy it", source_type="success")

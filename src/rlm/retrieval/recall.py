@@ -191,20 +191,21 @@ def recall(
     if corpus.rows <= ALL_ROWS and corpus.rows * corpus.mean_chars <= ALL_CHARS:
         count = read = ALL_ROWS + 1
     while True:
-        numbers, rest, bound = _candidates(source, query, plan, vector, count, read)
+        numbers, rest, estimates = _candidates(source, query, plan, vector, count, read)
         found = judge.score(numbers)
         hits = _rank(found, now, admits, confidence_share)[:k]
-        if not bound or len(hits) == k:
+        if not len(estimates) or len(hits) == k:
             break
         count, read = count * WIDEN, read * WIDEN
-    if bound:
-        bound = max(bound, min(hit.similarity for hit in found))
+    if len(estimates):
+        # One of the rest may win by its confidence: only those are read that have it. Among equals
+        # the estimates decide: they are too rough to tell recency apart.
         wins_from = hits[-1].score / hits[-1].similarity * (1.0 + 2.0 * rank.RECENCY_GAIN)
-        if lift > wins_from and hits[-1].score < bound * lift:
-            # One of the rest may win by its confidence: only those are read that have it. Among
-            # equals the estimates decide: they are too rough to tell recency apart.
+        too_low = max(1.0, min(hit.similarity for hit in found) / max(1e-9, float(estimates[0])))
+        may_win = int(np.count_nonzero(estimates * too_low * lift > hits[-1].score))
+        if lift > wins_from and may_win:
             above = rank.confidence_for(wins_from / (1.0 + rank.RECENCY_GAIN), confidence_share)
-            found = judge.score([*numbers, *rest], above)
+            found = judge.score([*numbers, *rest[:may_win]], above)
             hits = _rank(found, now, admits, confidence_share)[:k]
     chars = judge.mean_chars
     return Recalled(hits, query, plan, chars, now, confidence_share, corpus.rows)
@@ -217,9 +218,8 @@ def _candidates(
     vector: Floats | None,
     count: int,
     read: int,
-) -> tuple[list[int], list[int], float]:
-    """Those that look best, the others, and the estimate of the best of these; 0 when there is
-    nobody else."""
+) -> tuple[list[int], list[int], Floats]:
+    """Those that look best; the others, and their estimates, none where there is nobody else."""
     by_words = source.by_words(query, plan.weights, count) if query.terms else {}
     near = {} if vector is None else source.by_meaning(vector, count, list(by_words))
     numbers = list(near.keys() | by_words.keys())
@@ -227,7 +227,7 @@ def _candidates(
         len(numbers) <= max(read, ALL_ROWS)
         and max(len(by_words), len(near.keys() - by_words)) < count
     ):
-        return numbers, [], 0.0
+        return numbers, [], np.empty(0, np.float32)
     lexical = np.array([by_words.get(number, 0.0) for number in numbers], np.float32)
     cosine = np.array([near.get(number, 0.0) for number in numbers], np.float32)
     estimate = fusion.fuse(lexical / plan.ceiling, cosine, plan.damp)
@@ -236,7 +236,8 @@ def _candidates(
     best = ordered[:read]
     if plan.common:  # FTS5 takes such a word for nothing, so its estimates say too little
         best = list(dict.fromkeys([*best, *list(by_words)[: read // 2]]))
-    return best, ordered[read:], float(estimate[order[min(read, len(order) - 1)]]) or 1e-9
+    rest = min(read, len(order) - 1)
+    return best, ordered[rest:], estimate[order[rest:]]
 
 
 class _Scorer:

@@ -82,7 +82,9 @@ class MemoryManager:
                 explain=detail,
                 count_access=count_access,
             )
-            found += [(Memory.of_item(hit.item, hit.score, hit.why), hit.why) for hit in hits]
+            for hit in hits:
+                why = hit.why if explain else None
+                found.append((Memory.of_item(hit.item, hit.score, why), hit.why))
         if (not wanted or TURN in wanted) and levels == LEVELS and not (outcome or ontology):
             found += self._turns(query, limit, [hit.item for hit in hits], explain=detail)
         if floor:

@@ -138,17 +138,25 @@ class SQLiteCandidates:
         holding = index.words.holding(live, terms) if self._upto else {}
         if holding is None:
             self._upto, holding = 0, {}
-        what = "rowid" if self._upto else "count(*)"
-        sql = (
-            f"SELECT {what} FROM {index.source.fts} WHERE {index.source.fts} MATCH ? AND rowid > ?"
-        )
         for term in terms if self._has_tail() else ():
-            match = self._match([query.spelled.get(term, term)])
-            found = [row[0] for row in self._connection.execute(sql, (match, self._upto))]
+            word, more = query.spelled.get(term, term), 0
             if self._upto:
-                self._tail[term] = found
-            holding[term] = holding.get(term, 0) + (len(found) if self._upto else found[0])
+                self._tail[term] = self._newer(word)
+                more = len(self._tail[term])
+            else:
+                sql = f"SELECT count(*) FROM {index.source.fts} WHERE {index.source.fts} MATCH ?"
+                more = next(iter(self._connection.execute(sql, (self._match([word]),))))[0]
+            holding[term] = holding.get(term, 0) + more
         return Corpus(rows, mean_chars, holding)
+
+    def _newer(self, word: str) -> list[int]:
+        """Rows behind the word index that hold this word. The blocks say whose they are: to ask
+        FTS5 for that too takes it three times as long."""
+        fts = self._index.source.fts
+        sql = f"SELECT rowid FROM {fts} WHERE {fts} MATCH ? AND rowid > ?"
+        match = fts5_match([word], columns=self._index.source.columns)
+        numbers = [row[0] for row in self._connection.execute(sql, (match, self._upto))]
+        return self._index.blocks.living(numbers, self._spaces)
 
     def by_words(
         self, query: Query, weights: Mapping[str, float], count: int
