@@ -1,8 +1,9 @@
 """Many clients of one `rlm mcp --http`: errors, lost records, latency, and the server's memory.
 
-Clients are processes that speak bare JSON-RPC, half of them of each protocol era, without a pause
-between calls. Every record that was acknowledged is looked for afterwards, by its id and by its
-title, in the file itself.
+Clients are processes that speak bare JSON-RPC, half of them of each protocol era. First each pauses
+for 0 to 0.2 s between calls, 60 to 80 calls a second in all, where a coding agent makes a few a
+minute; then, for a tenth of the time, nobody pauses. Every record that was acknowledged is looked
+for afterwards in the file itself, by its id and by its words.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -39,6 +39,8 @@ TENANT = Tenant(project="bench")
 MIX = {"memory_search": 70, "memory_record": 15, "memory_feedback": 15}
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 WARM_CALLS = 20
+PAUSE_S = 0.1
+"""Between two calls of one client, on average."""
 TIMEOUT_S = 30.0
 
 
@@ -49,7 +51,7 @@ class ClientReport:
     spent_ms: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     errors: list[str] = field(default_factory=list)
     recorded: dict[str, str] = field(default_factory=dict)
-    """Id of each acknowledged record, and its title."""
+    """Id of each acknowledged record, and its words."""
 
 
 class RawClient:
@@ -90,7 +92,9 @@ class RawClient:
         return dict(result["structuredContent"])
 
 
-def play(port: int, token: str, version: str, seed: int, seconds: float) -> ClientReport:
+def play(
+    port: int, token: str, version: str, seed: int, seconds: float, pause_s: float
+) -> ClientReport:
     """One client's calls, for so long."""
     client, draw, report = RawClient(port, token, version), Random(seed), ClientReport()
     corpus = Corpus(20_000, seed=1_000 + seed)
@@ -100,6 +104,7 @@ def play(port: int, token: str, version: str, seed: int, seconds: float) -> Clie
         known += [hit["id"] for hit in client.call("memory_search", query=query)["hits"]]
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
+        time.sleep(draw.uniform(0.0, 2 * pause_s))
         name = draw.choices(list(MIX), list(MIX.values()))[0]
         arguments: dict[str, Any] = {"query": draw.choice(queries)}
         if name == "memory_record":
@@ -116,7 +121,7 @@ def play(port: int, token: str, version: str, seed: int, seconds: float) -> Clie
             continue
         report.spent_ms[name].append((time.perf_counter() - started) * 1e3)
         if name == "memory_record":
-            report.recorded[answer["memories"][0]["id"]] = arguments["title"]
+            report.recorded[answer["memories"][0]["id"]] = f"{made.title} {made.content}"
         elif name == "memory_search":
             known = (known + [hit["id"] for hit in answer["hits"]])[-200:]
     return report
@@ -140,32 +145,39 @@ def serving(path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
             assert not said, said
 
 
-def run(folder: Path, size: int = 100_000, seconds: float = 300.0, clients: int = 8) -> str:
+def run(folder: Path, seconds: float, size: int = 100_000, clients: int = 8) -> str:
     """The section of docs/benchmarks.md."""
     folder.mkdir(parents=True)
     path = folder / "m.db"
     with open_store(path, tenant=TENANT) as store:
         for chunk in Corpus(size).draws():
             store.add_many(memory(words) for words in chunk)
-    return measure(path, size, seconds, clients)
-
-
-def measure(path: Path, size: int, seconds: float, clients: int) -> str:
-    with open_store(path, tenant=TENANT) as store:
         tokens = [issue_token(store, f"c{n}", read_only=False)[1] for n in range(clients)]
     with serving(path) as (server, port):
-        resident = []
-        with ProcessPoolExecutor(clients, mp_context=get_context("spawn")) as pool:
-            began = _cpu_s(server.pid)
-            jobs = [
-                pool.submit(play, port, token, (MODERN, LEGACY)[n % 2], n, seconds)
-                for n, token in enumerate(tokens)
-            ]
-            while _running(jobs, seconds / 10):
-                resident.append(_resident_mb(server.pid))
-            reports = [job.result() for job in jobs]
-        cpu_s = _cpu_s(server.pid) - began
-        alone = _cpu_of_searches(server.pid, port, tokens[0])
+        paced = _measure(path, server.pid, port, tokens, seconds, PAUSE_S)
+        alone_ms = _cpu_of_searches(server.pid, port, tokens[0])
+        at_once = _measure(path, server.pid, port, tokens, seconds / 10, 0.0)
+    return (
+        f"## {clients} clients over MCP HTTP, {size:,} memories, {seconds:,.0f} s\n\n"
+        f"{paced}\n\nA search with nobody else there takes {alone_ms:.1f} ms of the server's CPU"
+        f" time. Without pauses, for {seconds / 10:,.0f} s:\n\n{at_once}\n"
+    )
+
+
+def _measure(
+    path: Path, pid: int, port: int, tokens: list[str], seconds: float, pause_s: float
+) -> str:
+    resident, began = [_resident_mb(pid)], _cpu_s(pid)
+    seeds = range(int(1_000 * pause_s), int(1_000 * pause_s) + len(tokens))  # other words each time
+    with ProcessPoolExecutor(len(tokens), mp_context=get_context("spawn")) as pool:
+        jobs = [
+            pool.submit(play, port, token, (MODERN, LEGACY)[n % 2], seed, seconds, pause_s)
+            for n, (seed, token) in enumerate(zip(seeds, tokens, strict=True))
+        ]
+        while _running(jobs, seconds / 10):
+            resident.append(_resident_mb(pid))
+        reports = [job.result() for job in jobs]
+    cpu_s = _cpu_s(pid) - began
     spent: dict[str, list[float]] = defaultdict(list)
     for report in reports:
         for name, found in report.spent_ms.items():
@@ -175,18 +187,15 @@ def measure(path: Path, size: int, seconds: float, clients: int) -> str:
         for name, found in spent.items()
     ]
     errors = [error for report in reports for error in report.errors]
-    recorded = {id_: title for report in reports for id_, title in report.recorded.items()}
+    recorded = {id_: words for report in reports for id_, words in report.recorded.items()}
     calls = sum(map(len, spent.values()))
-    third = max(1, len(resident) // 3)
-    memory_mb = [resident[third - 1], resident[2 * third - 1], resident[-1]]
+    shown = (resident[0], resident[len(resident) // 2], resident[-1])
     return (
-        f"## {clients} clients over MCP HTTP, {size:,} memories, {seconds:,.0f} s\n\n"
         f"{table(('tool', 'calls', 'p50 ms', 'p99 ms'), rows)}\n\n"
         f"{len(errors)} errors, {_lost(path, recorded)} of {len(recorded):,} acknowledged records"
-        f" lost. {calls / seconds:,.0f} calls a second; CPU time of the server"
-        f" {cpu_s / calls * 1e3:.1f} ms a call, {alone:.1f} ms a search with nobody else there."
-        f" Resident after a third, two thirds and all of the time:"
-        f" {', '.join(f'{each:.0f}' for each in memory_mb)} MB.\n"
+        f" lost. {calls / seconds:,.0f} calls a second, {cpu_s / calls * 1e3:.1f} ms of the"
+        f" server's CPU time a call. Resident at the start, in the middle and at the end:"
+        f" {', '.join(f'{each:.0f}' for each in shown)} MB."
         + "".join(f"\n    {error}" for error in errors[:5])
     )
 
@@ -196,13 +205,13 @@ def _running(jobs: list[Future[ClientReport]], wait_s: float) -> bool:
 
 
 def _lost(path: Path, recorded: dict[str, str]) -> int:
-    """How many of these are not there under their id, or not found by their title."""
+    """How many of these are not there under their id, or not found by their words."""
     with open_store(path, tenant=TENANT, read_only=True) as store:
         manager = MemoryManager(store)
         return sum(
             store.get(id_) is None
-            or id_ not in {hit.id for hit in manager.search(title, count_access=False)}
-            for id_, title in recorded.items()
+            or id_ not in {hit.id for hit in manager.search(words, limit=20, count_access=False)}
+            for id_, words in recorded.items()
         )
 
 
@@ -221,9 +230,3 @@ def _cpu_s(pid: int) -> float:
 def _resident_mb(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
-
-
-if __name__ == "__main__":  # with a store that is there: `python -m bench.mcp_load STORE SECONDS`
-    source, copy = Path(sys.argv[1]), Path(sys.argv[1] + ".load")
-    shutil.copy(source, copy)
-    print(measure(copy, 100_000, float(sys.argv[2]), 8))

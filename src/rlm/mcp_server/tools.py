@@ -22,11 +22,8 @@ from rlm.worker import check_cancelled
 
 GET_CHARS = 20_000
 """The most of one memory that is shown, and of what a branch gets."""
-HIT_FIELDS = (
-    "id", "title", "description", "kind", "scope", "outcome", "confidence", "score", "trust",
-    "source_session", "created_at",
-)  # fmt: skip
-"""What a hit says of itself; `memory_get` has the rest."""
+HIT_CHARS = 200
+"""The most of a hit's text as data: hosts show a model that beside the line."""
 MOST_CHANGES = 50
 """The changes of a consolidation that an answer names."""
 NOTHING = "nothing relevant"
@@ -83,7 +80,7 @@ class ToolDefinition:
 
 def _search(call: ToolRequest, query: str, scope: str | None = None, limit: int = 5) -> ToolAnswer:
     hits = call.memory.search(query, scope=scope, limit=limit, floor=True)
-    return ToolAnswer(_lines(hits) or NOTHING, {"hits": [_brief(hit) for hit in hits]})
+    return ToolAnswer(_lines(hits) or NOTHING, {"hits": [_hit(hit) for hit in hits]})
 
 
 def _get(call: ToolRequest, id: str) -> ToolAnswer:
@@ -163,20 +160,31 @@ def _lines(memories: Sequence[Memory]) -> str:
     return "\n".join(memory.line() for memory in memories)
 
 
-def _brief(memory: Memory) -> dict[str, Any]:
-    whole = memory.to_dict()
-    return {name: whole[name] for name in HIT_FIELDS}
+def _hit(memory: Memory) -> dict[str, Any]:
+    """What is needed to choose among hits; `memory_get` has the rest."""
+    said = memory.content if memory.kind == "turn" else memory.description or memory.content
+    return {
+        "id": memory.id,
+        "kind": memory.kind,
+        "title": memory.title,
+        "text": _cut(" ".join(said.split()), HIT_CHARS),
+        "score": round(memory.score, 3),
+        "scope": memory.scope,
+        "source_session": memory.source_session,
+        "date": memory.created_at[:10],
+    }
 
 
 def _changed(word: str, memories: Sequence[Memory]) -> ToolAnswer:
-    lines = [
-        f"{each.id}  {word}: confidence {each.confidence:.2f}, {each.trust}" for each in memories
-    ]
-    return ToolAnswer("\n".join(lines), {"memories": [_brief(each) for each in memories]})
+    lines, data = [], []
+    for each in memories:
+        lines.append(f"{each.id}  {word}: confidence {each.confidence:.2f}, {each.trust}")
+        data.append({"id": each.id, "confidence": each.confidence, "trust": each.trust})
+    return ToolAnswer("\n".join(lines), {"memories": data})
 
 
-def _cut(content: str) -> str:
-    return content if len(content) <= GET_CHARS else content[: GET_CHARS - 1] + "…"
+def _cut(content: str, most: int = GET_CHARS) -> str:
+    return content if len(content) <= most else content[: most - 1] + "…"
 
 
 ID = text("As memory_search shows it.", most=200)
