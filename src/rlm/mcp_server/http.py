@@ -23,7 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rlm.errors import ConfigError
 from rlm.mcp_server.server import Access, Context
-from rlm.store.types import Token
+from rlm.store.types import AccessToken
 
 PATH = "/mcp"
 BODY_BYTES = 1_000_000
@@ -35,7 +35,7 @@ MOST_CONNECTIONS = 256
 ACCESS = "rlm.access"
 """Where a request keeps what its token admits to."""
 
-FindToken = Callable[[str], Token | None]
+FindToken = Callable[[str], AccessToken | None]
 
 
 class RefusedRequest(Exception):
@@ -77,7 +77,7 @@ class Guard:
         scope = {**scope, ACCESS: Access(token.tenant, token.read_only, remote=True)}
         await self._app(scope, _replay(body, receive), send)
 
-    async def _admit(self, scope: Scope) -> Token:
+    async def _admit(self, scope: Scope) -> AccessToken:
         if _header(scope, b"host") not in self._hosts:
             raise RefusedRequest(421, "unknown Host: start the server with --allow-host NAME")
         if _has(scope, b"origin") and _header(scope, b"origin") not in self._origins:
