@@ -12,7 +12,17 @@ import httpx
 import pytest
 import story
 from boats import BOATS
-from mcp_running import ALL, ERAS, HTTPServer, ask, new_token, over_http, refused, run_async
+from mcp_running import (
+    ALL,
+    ERAS,
+    BareTools,
+    HTTPServer,
+    ask,
+    new_token,
+    over_http,
+    refused,
+    run_async,
+)
 
 from rlm import open_store
 from rlm.cli import main
@@ -51,6 +61,23 @@ def test_every_tool_answers_in_both_eras(server: HTTPServer, capsys: Any, mode: 
             await story.tell(client)
 
     run_async(play)
+
+
+@pytest.mark.req("CX-03")
+@pytest.mark.parametrize("mode", ERAS)
+def test_every_tool_answers_a_client_without_sdk(
+    server: HTTPServer, capsys: Any, mode: str
+) -> None:
+    token = new_token(capsys, server.folder, "laptop", "--project", f"bare-{mode}")
+
+    def send(message: dict[str, Any], headers: dict[str, str]) -> list[dict[str, Any]]:
+        answer = post(server, token, message, **headers)
+        if answer.headers["content-type"].startswith("application/json"):
+            return [answer.json()]
+        lines = (line for line in answer.text.splitlines() if line.startswith("data: {"))
+        return [json.loads(line.removeprefix("data: ")) for line in lines]
+
+    run_async(story.tell, BareTools(mode, send))
 
 
 @pytest.mark.req("CX-04")
