@@ -35,6 +35,7 @@ SEND_S = 5.0
 CANCELLED: ContextVar[threading.Event | None] = ContextVar("CANCELLED", default=None)
 """Set when nobody wants the work of this context any more; waiting for a worker ends then."""
 CANCEL_CHECK_S = 0.1
+NICE = 10
 _SIGNALS = frozenset(map(int, signal.Signals))
 _NO_MEMORY = ("memory allocation", "MemoryError", "bad_alloc")
 _START = """
@@ -315,6 +316,20 @@ def run_program(name: str, *args: str, timeout_s: float) -> str | None:
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
     return done.stdout.decode("utf-8", "replace")
+
+
+Aside = subprocess.Popen[bytes]
+
+
+def start_aside(*args: str) -> Aside:
+    """Start this Python with our environment, at low priority, without a terminal. OSError."""
+    nothing = subprocess.DEVNULL
+    process = subprocess.Popen(
+        [sys.executable, *args], stdin=nothing, stdout=nothing, stderr=nothing
+    )
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
+    return process
 
 
 def _prologue() -> str:
