@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from rlm.store.open import open_store
 from rlm.store.sqlite import wordindex
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
+from rlm.store.sqlite.candidates import SQLiteCandidates
 from rlm.store.types import MemoryItem, Tenant
 
 WORDS = re.findall(
@@ -439,6 +441,24 @@ def test_filters_reach_past_the_first_candidates(tmp_path):
         assert [hit.item.title for hit in db.retrieve("deploy step", outcome="failure")] == [
             rare.title
         ]
+
+
+def test_one_confident_memory_does_not_make_a_search_read_all(tmp_path, monkeypatch):
+    """It was looked for among thousands, each read and scored: 200 ms of a search in 100,000."""
+    read = []
+    rows = SQLiteCandidates.rows
+
+    def counted(self, *given):
+        for document in rows(self, *given):
+            read.append(document.number)
+            yield document
+
+    monkeypatch.setattr(SQLiteCandidates, "rows", counted)
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        db.add_many(replace(item, confidence=0.5) for item in corpus(2_000))
+        db.add(MemoryItem(title="Tea", description="d", content="c", confidence=1.0))
+        assert len(db.retrieve("graph class search", k=5)) == 5
+    assert 64 <= len(read) <= 100, len(read)
 
 
 def test_confidence_can_lift_a_memory_past_closer_ones(tmp_path):
