@@ -26,7 +26,6 @@ HIT_CHARS = 200
 """The most of a hit's text as data: hosts show a model that beside the line."""
 MOST_CHANGES = 50
 """The changes of a consolidation that an answer names."""
-NOTHING = "nothing relevant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +72,11 @@ class ToolDefinition:
     open_world: bool = False
     """Whether it may reach a model or an endpoint outside of the store."""
 
-    @property
-    def title(self) -> str:
-        return self.name.replace("_", " ").capitalize()
-
 
 def _search(call: ToolRequest, query: str, scope: str | None = None, limit: int = 5) -> ToolAnswer:
     hits = call.memory.search(query, scope=scope, limit=limit, floor=True)
-    return ToolAnswer(_lines(hits) or NOTHING, {"hits": [_hit(hit) for hit in hits]})
+    lines = "\n".join(hit.line() for hit in hits) or "nothing relevant"
+    return ToolAnswer(lines, {"hits": [_hit(hit) for hit in hits]})
 
 
 def _get(call: ToolRequest, id: str) -> ToolAnswer:
@@ -154,10 +150,6 @@ def _branch_return(
     ended = ContextFolding(call.store, session).branch_return(message, outcome, branch)
     data = {"branch": ended.branch_id, "state": ended.state}
     return ToolAnswer(f"branch {ended.branch_id} {ended.state}", data)
-
-
-def _lines(memories: Sequence[Memory]) -> str:
-    return "\n".join(memory.line() for memory in memories)
 
 
 def _hit(memory: Memory) -> dict[str, Any]:

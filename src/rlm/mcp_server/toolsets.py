@@ -262,6 +262,7 @@ def _agent_run(
         client = clients.enter_context(closing(open_client(None)))
         helper = clients.enter_context(closing(open_client(sub_model))) if sub_model else None
         call.on_cancel.append(clients.close)  # which breaks off a question that waits
+        check_cancelled()
         result = run(
             question,
             None if ontology is None else library.locate(ontology),

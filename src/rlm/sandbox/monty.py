@@ -482,10 +482,8 @@ def _syntax_error(error: Any, code: str) -> str:
     if not at or at[0].filename == "main.py":  # monty gives the place only when it read that far
         return f"SyntaxError: {str(error.exception())[:500]}"
     if at[0].line > len(lines):
-        return (
-            f"SyntaxError: something is missing at the end (line {len(lines)})\n   "
-            f" {lines[-1][:200]}"
-        )
+        missing = f"something is missing at the end (line {len(lines)})"
+        return f"SyntaxError: {missing}\n    {lines[-1][:200]}"
     return (
         f"SyntaxError: {str(error.exception())[:500]} (line {at[0].line})\n   "
         f" {lines[at[0].line - 1][:200]}"
