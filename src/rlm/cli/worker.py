@@ -42,7 +42,8 @@ def worker(session: Session, once: bool, watch: bool, model: str | None, beside:
     """Distil the sessions that hooks left in the spool or that are queued.
 
     Works without a model. With one, RLM_DISTILL_CALLS, _TOKENS and _COST_USD are its limits of a
-    day. The exit code is 1 when a session could not be distilled.
+    day; while it cannot be reached, sessions are distilled without it and wait for it. The exit
+    code is 1 when a session could not be distilled.
     """
     from rlm.service.distiller import Report
 
@@ -132,11 +133,11 @@ def _round(session: Session, client: Client | None, stop: threading.Event) -> Re
 
 def _summary(report: Report) -> str:
     found = [number_of(getattr(report, f"{name}s"), name, f"{name}s") for name in FOUND]
-    told = f"{number_of(report.distilled, 'session', 'sessions')} distilled: {', '.join(found)}"
-    for name in ("superseded", "proposed", "ignored", "failed", "dead", "capped"):
+    text = f"{number_of(report.distilled, 'session', 'sessions')} distilled: {', '.join(found)}"
+    for name in ("superseded", "proposed", "ignored", "failed", "dead", "capped", "waiting"):
         value = getattr(report, name)
-        told += f", {value} {name}" if value else ""
-    return told
+        text += f", {value} {name}" if value else ""
+    return text
 
 
 @command(app, "add")

@@ -70,8 +70,8 @@ def build_server(
 ) -> Server[dict[str, Any]]:
     """A server of these tools, whose calls see what `access` says."""
     known = {tool.name: tool for tool in tools}
-    # Threads that compute share one interpreter lock: eight at once take 27 ms of CPU a call, one to
-    # read and one to write 17, and the thread that takes requests waits less.
+    # Threads that compute share one interpreter lock: eight at once take 27 ms of CPU a call, one
+    # to read and one to write 17, and the thread that takes requests waits less.
     quick = {writes: anyio.CapacityLimiter(1) for writes in (False, True)}
 
     async def list_tools(ctx: Context, _: Any) -> types.ListToolsResult:

@@ -10,6 +10,7 @@ from typing import Any
 
 from rlm import config
 from rlm.errors import ConfigError
+from rlm.service.distiller import unread_from
 from rlm.service.hook_log import MISSED, log_path
 from rlm.service.hosts.entries import HOSTS, SCOPES, settings_files
 from rlm.service.hosts.install import our_entries
@@ -46,8 +47,11 @@ def queue_status(store: MemoryBackend) -> dict[str, Any]:
         result = job.payload.get("result")
         kinds = (result if isinstance(result, dict) else job.payload).get("unknown")
         unknown.update(kinds if isinstance(kinds, dict) else {})
+    waiting = [job for job in jobs if job.state == "ready" and unread_from(job) is not None]
     return {
         **{state: counts[state] for state in JOB_STATES},
+        "waiting_for_model": len(waiting),
+        "model_error": next((job.last_error for job in reversed(waiting)), None),
         "last_distillation": max(ended, default=None),
         "unknown": dict(unknown),
     }
@@ -72,6 +76,9 @@ def status_lines(status: dict[str, Any], queue: dict[str, Any]) -> list[str]:
         lines.append(
             f"queue    {counts}; last distillation: {queue['last_distillation'] or 'none'}"
         )
+        if queue["waiting_for_model"]:
+            told = f"{queue['waiting_for_model']} distilled without it wait: {queue['model_error']}"
+            lines.append(f"model    {told}")
         if queue["unknown"]:
             kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(queue["unknown"].items()))
             lines.append(f"unknown  lines of transcripts that were passed over: {kinds}")
