@@ -319,10 +319,20 @@ def test_the_spool_of_another_project_is_left_alone(tmp_path):
     spool = tmp_path / "spool"
     spool.mkdir()
     told = {"session_id": "s1", "transcript_path": str(decided().write(tmp_path)), "cwd": "/"}
+    told |= {"org": "o", "team": "t", "project": "p"}
     (spool / "1.json").write_text(json.dumps(told))
-    with open_store(str(tmp_path / "m.db"), tenant=Tenant("o", "t", "other")) as store:
-        assert take_in(store, spool) == 0 and store.jobs() == []
-    assert (spool / "1.json").exists()
+    for tenant in (Tenant("o", "t", "other"), Tenant("o", "local", "p"), Tenant("local", "t", "p")):
+        with open_store(str(tmp_path / "m.db"), tenant=tenant) as store:
+            assert take_in(store, spool) == 0 and store.jobs() == []
+    with open_store(str(tmp_path / "m.db"), tenant=Tenant("o", "t", "p")) as store:
+        assert take_in(store, spool) == 1
+
+
+def test_a_spool_file_that_names_no_tenant_is_put_aside(store, tmp_path):
+    told = {"session_id": "s1", "transcript_path": "/x", "project": "p" * 300}
+    (tmp_path / "1.json").write_text(json.dumps(told))
+    assert take_in(store, tmp_path) == 0
+    assert [path.name for path in tmp_path.glob("1.*")] == ["1.json.bad"]
 
 
 def test_a_file_that_is_no_transcript_is_refused(store, tmp_path):

@@ -108,14 +108,16 @@ def _round(session: Session, client: Client | None, stop: threading.Event) -> Re
     """The spool, then the queues: of this project, and of others that have something waiting."""
     from rlm.service.caps import Caps
     from rlm.service.distiller import Distiller, Report
-    from rlm.service.spool import project_of, read_spool, take_in
+    from rlm.service.spool import read_spool, take_in
 
     settings, report = session.settings, Report()
     spool = Path(settings.spool).expanduser()
-    found = [] if session.project else [project_of(f, settings) for f in read_spool(spool)]
+    mine = session.tenant
+    tenants = [] if session.project else [file.tenant for file in read_spool(spool, settings)]
+    found = [each.project for each in tenants if (each.org, each.team) == (mine.org, mine.team)]
     if not found and not session.path.exists():
         return report
-    waiting = dict.fromkeys([session.tenant.project, *found])
+    waiting = dict.fromkeys([mine.project, *found])
     done: set[str] = set()
     while waiting and not stop.is_set():
         project = next(iter(waiting))
