@@ -43,7 +43,7 @@ def test_a_transcript_is_queued_distilled_and_found(rlm: Run, db: str, tmp_path:
     assert "Per line, never in total." in json.dumps(hits)
     turn = next(hit for hit in hits if hit["kind"] == "turn")
     told = rlm("memory", "why", "rounding of invoices", "--db", db).out
-    assert f"; {turn['score']:.3f} beside memories" in told
+    assert f"; {turn['score']:.3f} beside the other hits" in told
     assert "3 turns, 1 decision, 0 procedures" in rlm("queue", "list", "--db", db).out
     again = rlm("worker", "--db", db, "--json").json
     assert again["distilled"] == 0

@@ -67,7 +67,9 @@ def _print_hits(found: Mapping[str, Any]) -> None:
             day = hit["created_at"][:10]
             print_text(f"{number}. {hit['id']}  {hit['title']} ({hit['kind']}, {day}{source})")
             factors = str(Explanation.from_dict(hit["why"]))
-            weighed = "" if hit["kind"] != "turn" else f"; {hit['score']:.3f} beside memories"
+            ranked = f"{hit['score']:.3f}"
+            same = ranked == f"{hit['why']['score']:.3f}"
+            weighed = "" if same else f"; {ranked} beside the other hits"
             print_text(f"   {factors}{weighed}")
 
 

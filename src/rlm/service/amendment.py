@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from rlm.learning.suspicion import word_set
 from rlm.retrieval.tokens import tokens
-from rlm.service.session_graph import forget_in_summary
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
@@ -248,7 +247,6 @@ def supersede(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -
         store.delete(older_id)
         if "graph" not in store.lacks:
             _link(store, newer, older)
-            forget_in_summary(store, older)
     return True
 
 

@@ -36,6 +36,7 @@ from rlm.service import amendment
 from rlm.service.caps import CappedClient, Caps
 from rlm.service.decisions import Decision, decision_item, find_decisions, unique
 from rlm.service.echoes import Echoes
+from rlm.service.extract_session import SessionFindings, extract_session, judge_amendments
 from rlm.service.fixes import check_item, find_checks, find_fixes, fix_item
 from rlm.service.ignore import IgnoreRules
 from rlm.service.session_graph import known_turns, save_turns
@@ -52,6 +53,8 @@ ATTEMPTS, CRASHES = 5, 100
 BACKOFF_S, LONGEST_BACKOFF_S = 60.0, 6 * 3600.0
 RECALLED = 5
 """Stored memories that a new one is compared with."""
+RELATED = 3
+"""Decisions that a model compares with a new rule."""
 UNREAD = "unread_from"
 """In the result of a job: the first turn that a model was to read and did not."""
 UNREACHABLE = (ModelAuthError, ModelRateLimited, ModelUnavailable)
@@ -212,7 +215,7 @@ class Distiller:
         if found.unread:
             result[UNREAD] = first
         with self.store.together():
-            turns = save_turns(self.store, session, found.decisions)
+            turns = save_turns(self.store, session)
             self._add_nodes(found.decisions, turns)
             ended = self._end(job, found, result)
             for each in found.committed:
@@ -263,27 +266,27 @@ class Distiller:
     ) -> _Findings:
         """Everything that is new in a session; nothing is written."""
         found, client = _Findings(), None
-        said, lessons = find_decisions(session), list[MemoryItem]()
+        said, learnt = find_decisions(session), SessionFindings()
         if self.client is not None and fresh:
             client = CappedClient(self.client, self.store, job, self.caps)
             try:
-                more, lessons = self._ask(session, fresh, client, report)
-                said = _join(said, more)
+                learnt = self._ask(session, fresh, client, report)
+                said = _join(said, learnt)
             except LimitExceeded as exc:
                 report.capped += 1
                 report.errors.append(str(exc))
                 client = None
             except ModelError as exc:
                 found.unread, client = f"{type(exc).__name__}: {exc}", None
-        for decision in said:
-            self._take_decision(self._admit(decision_item(decision, session), session), found)
+        for item in (*learnt.rules, *(decision_item(each, session) for each in said)):
+            self._take_decision(self._admit(item, session), found)
         procedures = [fix_item(fix, session) for fix in find_fixes(session)]
         procedures += [check_item(check, session) for check in find_checks(session)]
-        for item in unique(self._admit(each, session) for each in (*procedures, *lessons)):
+        for item in unique(self._admit(each, session) for each in (*procedures, *learnt.lessons)):
             if not self._is_known(item, found):
                 found.procedures.append(item)
         if client is not None:
-            found.amendments = self._judge(found.amendments, client)
+            found.amendments = self._judge(found, client)
         return found
 
     def _ask(
@@ -292,10 +295,8 @@ class Distiller:
         fresh: Sequence[SessionTurn],
         client: CappedClient,
         report: Report,
-    ) -> tuple[list[Decision], list[MemoryItem]]:
+    ) -> SessionFindings:
         """What a model finds. ModelError where it cannot be asked, which is said once."""
-        from rlm.service.extract_session import extract_session
-
         if self._unreachable:
             raise ModelUnavailable(self._unreachable)
         try:
@@ -340,19 +341,20 @@ class Distiller:
         texts = (f"{each.title}\n{each.description}\n{each.content}" for each in agreed)
         return Echoes(texts).holds(item.description)
 
-    def _judge(
-        self, found: list[amendment.Amendment], client: CappedClient
-    ) -> list[amendment.Amendment]:
-        """What a model says of the pairs that may be amendments; without its word, as they are."""
-        from rlm.service.extract_session import judge_amendments
-
-        if not found:
-            return found
+    def _judge(self, found: _Findings, client: CappedClient) -> list[amendment.Amendment]:
+        """What a model says of the pairs that may be amendments, and of the decisions nearest to
+        each rule; without its word, the pairs as they are."""
+        pairs = {(each.newer.memory_id, each.older.memory_id): (each.newer, each.older)
+                 for each in found.amendments}  # fmt: skip
+        for rule in found.decisions:
+            if "turns" in rule.provenance:
+                for older in amendment.find_related(self.store, rule)[:RELATED]:
+                    pairs.setdefault((rule.memory_id, older.memory_id), (rule, older))
         try:
-            return judge_amendments([(each.newer, each.older) for each in found], client)
+            return judge_amendments(list(pairs.values()), client) if pairs else []
         except RLMError as exc:
             log.warning("amendments were not judged: %s", exc)
-            return found
+            return found.amendments
 
 
 def _retry_at(job: Job) -> str:
@@ -367,14 +369,11 @@ def unread_from(job: Job) -> int | None:
     return number if isinstance(number, int) else None
 
 
-def _join(said: list[Decision], more: Sequence[Decision]) -> list[Decision]:
-    """Decisions of both sources in the order of turns; what a model quotes again is left out."""
-    fresh = []
-    for each in more:
-        known = [one for one in said if one.turn == each.turn]
-        if not any(each.quote in one.quote or one.quote in each.quote for one in known):
-            fresh.append(each)
-    return sorted([*said, *fresh], key=lambda each: each.turn)
+def _join(said: Sequence[Decision], learnt: SessionFindings) -> list[Decision]:
+    """Decisions of both sources in the order of turns. Of a turn that a model has read, its word
+    counts: what only sounds like a decision it has left out."""
+    unread = [each for each in said if each.turn not in learnt.read]
+    return sorted([*unread, *learnt.decisions], key=lambda each: each.turn)
 
 
 def read_job(job: Job) -> CodingSession:

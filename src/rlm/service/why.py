@@ -33,8 +33,10 @@ def is_id(text: str) -> bool:
 
 def explain_query(manager: MemoryManager, query: str, limit: int) -> dict[str, Any]:
     """Each hit with the factors of its score, and those that came after the last one."""
-    found = manager.search(query, limit=limit + MISSES, explain=True, count_access=False)
-    hits, misses = found[:limit], found[limit:]
+    hits = manager.search(query, limit=limit, explain=True, count_access=False)
+    more = manager.search(query, limit=limit + MISSES, explain=True, count_access=False)
+    shown = {each.id for each in hits}
+    misses = [each for each in more if each.id not in shown]
     return {
         "query": query,
         "hits": [_summary(each) for each in hits],

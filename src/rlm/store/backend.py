@@ -64,6 +64,9 @@ class ItemStore(Protocol):
         """The best `k` memories for a task, or as many as match, best first: of these levels, and
         of these kinds, or of any. Without `count_access` it is no use of them."""
 
+    def note_access(self, shown: Iterable[tuple[str, str]]) -> None:
+        """Count a use of each of these memories: level and id."""
+
     def get(self, memory_id: str, *, level: str | None = None) -> MemoryItem | None:
         """One memory, archived or not; None when this tenant has no such id. The nearest, or that
         of one level."""

@@ -177,14 +177,18 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
             for each in found.hits:
                 why = found.explain(each) if explain else None
                 hits.append(Hit(rows.from_row(each.document.row), each.score, why))
-        self._forget_parents_accesses()
-        for hit in hits if count_access else ():
-            hit.item.access_count += 1
-            self._accesses[hit.item.level, hit.item.memory_id] += 1
-        self._flush_if_due()
+        if count_access:
+            for hit in hits:
+                hit.item.access_count += 1
+            self.note_access((hit.item.level, hit.item.memory_id) for hit in hits)
         return hits
 
     # -- access counts -----------------------------------------------------------------------------
+
+    def note_access(self, shown: Iterable[tuple[str, str]]) -> None:
+        self._forget_parents_accesses()
+        self._accesses.update(shown)
+        self._flush_if_due()
 
     def _flush_if_due(self) -> None:
         """Write the counts when there are many, unless somebody else is writing."""
@@ -352,6 +356,8 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
             yield
             self._flush_accesses(connection)
         self.index.catch_up()
+        if "graph" in self.__dict__:  # else no node was written here
+            self.graph.index.catch_up()
 
     # -- projects ----------------------------------------------------------------------------------
 
