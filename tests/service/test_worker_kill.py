@@ -44,9 +44,9 @@ def check(store, count: int, turns: int) -> None:
     assert {job.state for job in store.jobs(limit=1_000)} == {"done"}
     edges = store.graph.list_edges(type="context", limit=1_000)
     assert len(edges) == len({edge.label for edge in edges}) == count
-    assert {len(edge.members) for edge in edges} == {2 * turns + 4}
+    assert {len(edge.members) for edge in edges} == {2 * turns + 3}
     nodes = store.graph.query_nodes(type="experience", limit=100_000)
-    assert len(nodes) == count * (2 * turns + 4)
+    assert len(nodes) == count * (2 * turns + 3)
     items = [item for item in store.list_items(limit=1_000) if item.kind == "decision"]
     assert len(items) == len({item.session_id for item in items}) == count
     assert len(store.graph.query_nodes(type="decision", limit=1_000)) == count

@@ -26,15 +26,13 @@ from rlm.retrieval.embed import Embedder
 from rlm.retrieval.explain import Explanation
 from rlm.retrieval.tokens import Query, parse_query
 
-CANDIDATES = 256
-"""How many of each signal get an estimate."""
+CANDIDATES = 1_024
+"""How many of each signal get an estimate: further down nobody wins by confidence either."""
 READ = 64
 """How many of those are read; a caller that wants many hits gets more."""
 ALL_ROWS = 256
 ALL_CHARS = 500_000
 """A corpus of so few rows and characters is read whole: every store gives the same hits."""
-FAR = 1_024
-"""Beyond so many nobody is looked for who might win by confidence alone."""
 WIDEN = 4
 """By how much the look is widened when too few candidates pass."""
 LENDERS = 24
@@ -100,8 +98,9 @@ class Candidates(Protocol):
     def by_meaning(self, vector: Floats, count: int, others: Sequence[int]) -> Mapping[int, float]:
         """The `count` nearest to a vector, and these others: number, estimate of the cosine."""
 
-    def rows(self, numbers: Sequence[int]) -> Iterable[Document]:
-        """Those of these documents that live and that the tenant may see."""
+    def rows(self, numbers: Sequence[int], above: float = -1.0) -> Iterable[Document]:
+        """Those of these documents that live, that the tenant may see, and whose confidence is
+        above this."""
 
     @property
     def lends(self) -> bool:
@@ -188,14 +187,20 @@ def recall(
     count, read = max(CANDIDATES, 8 * k), max(READ, 4 * k)
     if corpus.rows <= ALL_ROWS and corpus.rows * corpus.mean_chars <= ALL_CHARS:
         count = read = ALL_ROWS + 1
-    hits, bound = list[Found](), 1.0
-    while bound:
-        numbers, bound = _candidates(source, query, plan, vector, count, read)
+    while True:
+        numbers, rest, estimates = _candidates(source, query, plan, vector, count, read)
         found = judge.score(numbers)
         hits = _rank(found, now, admits, confidence_share)[:k]
-        if len(hits) == k and (read > FAR or not _may_be_beaten(hits, found, bound, lift)):
+        if not len(estimates) or len(hits) == k:
             break
         count, read = count * WIDEN, read * WIDEN
+    if len(estimates):
+        wins_from = hits[-1].score / hits[-1].similarity * (1.0 + 2.0 * rank.RECENCY_GAIN)
+        may_win = _count_challengers(hits[-1], found, estimates, lift) if lift > wins_from else 0
+        if may_win:
+            above = rank.confidence_for(wins_from / (1.0 + rank.RECENCY_GAIN), confidence_share)
+            found = judge.score([*numbers, *rest[:may_win]], above)
+            hits = _rank(found, now, admits, confidence_share)[:k]
     return Recalled(hits, query, plan, judge.mean_chars, now, confidence_share, corpus.rows)
 
 
@@ -205,14 +210,11 @@ def _embed(embedder: Embedder | None, text: str) -> Floats | None:
     return vector if vector is not None and vector.any() else None
 
 
-def _may_be_beaten(hits: list[Found], found: list[Found], bound: float, lift: float) -> bool:
-    """Whether an unread one could win by its confidence, which is at most `lift`.
-
-    Among equals the estimates decide: they are too rough to tell recency apart.
-    """
-    last, bound = hits[-1], max(bound, min(hit.similarity for hit in found))
-    factor = last.score / last.similarity
-    return lift > factor * (1.0 + 2.0 * rank.RECENCY_GAIN) and last.score < bound * lift
+def _count_challengers(last: Found, found: list[Found], estimates: Floats, lift: float) -> int:
+    """How many of the rest may win by their confidence: only those are read that have it. Among
+    equals the estimates decide: they are too rough to tell recency apart."""
+    too_low = max(1.0, min(hit.similarity for hit in found) / max(1e-9, float(estimates[0])))
+    return int(np.count_nonzero(estimates * too_low * lift > last.score))
 
 
 def _candidates(
@@ -222,24 +224,26 @@ def _candidates(
     vector: Floats | None,
     count: int,
     read: int,
-) -> tuple[list[int], float]:
-    """Those that look best, and the estimate of the best one left out; 0 when there is none."""
+) -> tuple[list[int], list[int], Floats]:
+    """Those that look best; the others, and their estimates, none where there is nobody else."""
     by_words = source.by_words(query, plan.weights, count) if query.terms else {}
     near = {} if vector is None else source.by_meaning(vector, count, list(by_words))
     numbers = list(near.keys() | by_words.keys())
     if (
-        len(numbers) <= max(read, CANDIDATES)
+        len(numbers) <= max(read, ALL_ROWS)
         and max(len(by_words), len(near.keys() - by_words)) < count
     ):
-        return numbers, 0.0
+        return numbers, [], np.empty(0, np.float32)
     lexical = np.array([by_words.get(number, 0.0) for number in numbers], np.float32)
     cosine = np.array([near.get(number, 0.0) for number in numbers], np.float32)
     estimate = fusion.fuse(lexical / plan.ceiling, cosine, plan.damp)
     order = np.argsort(-estimate, kind="stable")
-    best = [numbers[place] for place in order[:read]]
+    ordered = [numbers[place] for place in order.tolist()]
+    best = ordered[:read]
     if plan.common:  # FTS5 takes such a word for nothing, so its estimates say too little
         best = list(dict.fromkeys([*best, *list(by_words)[: read // 2]]))
-    return best, float(estimate[order[min(read, len(order) - 1)]]) or 1e-9
+    rest = min(read, len(order) - 1)
+    return best, ordered[rest:], estimate[order[rest:]]
 
 
 class _Scorer:
@@ -260,9 +264,10 @@ class _Scorer:
         self.mean_chars = mean_chars
         self._known: dict[int, Found | None] = {}
 
-    def score(self, numbers: Sequence[int]) -> list[Found]:
-        """Those of these documents that are hits, and the neighbours that they lend to."""
-        self._read(numbers)
+    def score(self, numbers: Sequence[int], above: float = -1.0) -> list[Found]:
+        """Those of these documents that are hits, and the neighbours that they lend to. What was
+        not read yet is read only where its confidence is above this."""
+        self._read(numbers, above)
         found = {number: hit for number in numbers if (hit := self._known.get(number)) is not None}
         lenders = sorted(found.values(), key=_by_similarity)[:LENDERS]
         loans = list(self._source.neighbours([hit.document.number for hit in lenders]))
@@ -285,7 +290,7 @@ class _Scorer:
             hit.similarity = min(1.0, hit.similarity + lent)
         return list(hits.values())
 
-    def _read(self, numbers: Sequence[int], *, keep: bool = False) -> None:
+    def _read(self, numbers: Sequence[int], above: float = -1.0, *, keep: bool = False) -> None:
         """Score what is unread. What is no hit is forgotten unless kept: it may borrow."""
         fresh = [
             number
@@ -295,7 +300,7 @@ class _Scorer:
         if not fresh:
             return
         self._known.update(dict.fromkeys(fresh))
-        documents = list(self._source.rows(fresh))
+        documents = list(self._source.rows(fresh, above))
         if not self._source.lends:  # else what does not pass may still lend its words
             documents = [each for each in documents if self._admits(each)]
         cosines = self._cosines(documents)

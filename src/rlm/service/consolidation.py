@@ -115,7 +115,8 @@ def consolidate(
     automatic: bool | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Consolidation:
-    """Merge, prune and promote what a store holds; a second time there is nothing left to do.
+    """Merge, prune and promote what a store holds; a second time there is nothing left to do, but
+    where a promotion brought two together that say the same.
 
     Only what is new since the last run is compared, or `everything`. `automatic` promotions need no
     review; without it, the setting `promote` decides. Killed in the middle, it leaves whole

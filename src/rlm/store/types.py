@@ -429,7 +429,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Token(Record):
+class AccessToken(Record):
     """Who may speak to a store over HTTP, for which project. The secret itself is kept nowhere."""
 
     token_id: str
