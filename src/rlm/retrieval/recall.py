@@ -115,7 +115,7 @@ class Candidates(Protocol):
 
 
 @dataclass(slots=True)
-class Found:
+class ScoredDocument:
     """A candidate with its scores. `lent` is what neighbours lent, by their key."""
 
     document: Document
@@ -132,7 +132,7 @@ class Found:
 class Recalled:
     """The hits of one question, best first, and what is needed to explain them."""
 
-    hits: Sequence[Found] = ()
+    hits: Sequence[ScoredDocument] = ()
     query: Query | None = None
     plan: fusion.QueryWeights | None = None
     mean_chars: float = 1.0
@@ -140,7 +140,7 @@ class Recalled:
     confidence_share: float = 1.0
     documents: int = 0
 
-    def explain(self, hit: Found) -> Explanation:
+    def explain(self, hit: ScoredDocument) -> Explanation:
         """Every factor of one hit's score, and the words that it shares with the question."""
         assert self.query is not None and self.plan is not None and self.now is not None
         document = hit.document
@@ -210,7 +210,9 @@ def _embed(embedder: Embedder | None, text: str) -> Floats | None:
     return vector if vector is not None and vector.any() else None
 
 
-def _count_challengers(last: Found, found: list[Found], estimates: Floats, lift: float) -> int:
+def _count_challengers(
+    last: ScoredDocument, found: list[ScoredDocument], estimates: Floats, lift: float
+) -> int:
     """How many of the rest may win by their confidence: only those are read that have it. Among
     equals the estimates decide: they are too rough to tell recency apart."""
     too_low = max(1.0, min(hit.similarity for hit in found) / max(1e-9, float(estimates[0])))
@@ -262,9 +264,9 @@ class _Scorer:
         self._admits = admits
         self._terms = frozenset((*query.terms, *query.stops))
         self.mean_chars = mean_chars
-        self._known: dict[int, Found | None] = {}
+        self._known: dict[int, ScoredDocument | None] = {}
 
-    def score(self, numbers: Sequence[int], above: float = -1.0) -> list[Found]:
+    def score(self, numbers: Sequence[int], above: float = -1.0) -> list[ScoredDocument]:
         """Those of these documents that are hits, and the neighbours that they lend to. What was
         not read yet is read only where its confidence is above this."""
         self._read(numbers, above)
@@ -323,7 +325,7 @@ class _Scorer:
             if is_hit or keep:
                 own = (words, similarity) if is_hit else (0.0, 0.0)
                 meaning = None if self._vector is None else cosine
-                hit = Found(document, own[0], meaning, own[1], counts=counts, chars=chars)
+                hit = ScoredDocument(document, own[0], meaning, own[1], counts=counts, chars=chars)
                 self._known[document.number] = hit
 
     def _cosines(self, documents: Sequence[Document]) -> Floats:
@@ -345,21 +347,21 @@ class _Scorer:
         return out
 
 
-def _by_similarity(hit: Found) -> tuple[float, int]:
+def _by_similarity(hit: ScoredDocument) -> tuple[float, int]:
     return -hit.similarity, hit.document.number
 
 
 def _rank(
-    found: Sequence[Found],
+    found: Sequence[ScoredDocument],
     now: datetime,
     admits: Callable[[Document], bool],
     confidence_share: float,
-) -> list[Found]:
+) -> list[ScoredDocument]:
     """Those that pass the filter, best first; of one key only the nearest level.
 
     Equal scores are ordered by key: numbers differ from store to store.
     """
-    nearest: dict[str, Found] = {}
+    nearest: dict[str, ScoredDocument] = {}
     for hit in found:
         document = hit.document
         if hit.similarity <= 0.0 or not admits(document):
@@ -374,5 +376,5 @@ def _rank(
     return sorted(nearest.values(), key=lambda hit: (-hit.score, hit.document.key))
 
 
-def _level(hit: Found) -> float:
+def _level(hit: ScoredDocument) -> float:
     return rank.LEVEL_WEIGHT[hit.document.level]
