@@ -24,7 +24,12 @@ def tell(store, tmp_path):
     """Distil a session in which a person says this, on that day; the report."""
 
     def session(words: str, day: int, client=None):
-        made = ClaudeTranscript(f"day{day}").user("Look at the code").says("I did.").user(words)
+        made = (
+            ClaudeTranscript(f"day{day}")
+            .user("Look at the code")
+            .says("I did. How is it to be?")
+            .user(words)
+        )
         for line in made.lines:
             line["timestamp"] = line["timestamp"].replace("2026-11-01", f"2026-10-{day:02d}")
         distiller = Distiller(store, client)

@@ -167,7 +167,7 @@ def _decision(found: Any, session: CodingSession) -> Decision | None:
     accepts = str(found.get("accepts") or "").strip()
     agrees = bool(accepts) and _fold(accepts) in _fold(before)
     context = accepts[:400] if agrees else ""
-    return Decision(quote[:600], turn.number, turn.at, "model", context, accepts=agrees)
+    return Decision(quote[:600], turn.number, turn.at, context=context, accepts=agrees)
 
 
 def _fold(text: str) -> str:
