@@ -167,12 +167,6 @@ def is_same(one: MemoryItem, other: MemoryItem) -> bool:
     return not find_conflict(decided(one), decided(other))
 
 
-def disagree(one: MemoryItem, other: MemoryItem) -> bool:
-    """Whether two decisions say different things with the same words."""
-    both = one.kind == other.kind == "decision"
-    return both and bool(find_conflict(decided(one), decided(other)))
-
-
 def decided(item: MemoryItem) -> str:
     """The words that settle it, without the question that they may answer."""
     return str(item.provenance.get("decided") or item.description)

@@ -27,6 +27,8 @@ FEW_WORDS = 6
 BARE_WORDS = 2
 """So few words ("No.", "Yes, both.") are one quotation with the sentence that follows, and are
 described with what they answer."""
+SAID_WORDS = 4
+"""Who agrees to less agrees to nothing that could be remembered."""
 TITLE_WORDS, TITLE_CHARS = 10, 120
 FILES = 5
 
@@ -44,7 +46,7 @@ _END = re.compile(
 _WORD = re.compile(r"\w+(?:['’.\-/]\w+)*")
 _EXPLICIT = re.compile(
     r"\b(?:from now on|going forward|we(?:'ve| have)? (?:decided|agreed|settled)|i'd rather|must"
-    r"|let's (?:go with|use|keep|stick)|instead of|rather than|ab (?:sofort|jetzt)|wir haben entschieden"
+    r"|let's (?:go with|use|keep|stick)|instead of|rather than|ab (?:sofort|jetzt)"
     r"|à partir de maintenant|a partir de ahora)\b|^(?:no|nope|actually|nein|non),? \w+ \w+ \w"
     r"|^(?:(?:and|also|please|ok|then),? )?(?:always|never|don't|only|stop)\b \w+ \w",
     re.IGNORECASE,
@@ -80,10 +82,14 @@ def find_decisions(session: CodingSession, known: Echoes | None = None) -> list[
         turn, later = session.turns[at], session.turns[at + 1 : at + 2]
         files = tuple(later[0].files[:FILES]) if later and later[0].role != "user" else ()
         for quote, sure in _join_bare([(place.sentence, next(likely)) for place in places]):
-            if echoes.holds(quote):
-                continue
             agrees = AGREES.fullmatch(quote) is not None
-            context = find_context(places[0].asked)
+            asked = places[0].asked
+            own = [part for part in asked if not echoes.holds(part)] if agrees else asked
+            context = find_context(own)
+            if agrees and len(_WORD.findall(context)) < SAID_WORDS:
+                continue  # to nothing, or to what memory said
+            if echoes.holds(quote) or echoes.holds(turn.text):
+                continue
             found.append(Decision(quote, turn.number, turn.at, sure, context, agrees, files))
     return found
 

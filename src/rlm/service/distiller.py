@@ -38,6 +38,7 @@ LEASE_S = 900.0
 ATTEMPTS, CRASHES = 5, 100
 BACKOFF_S, LONGEST_BACKOFF_S = 60.0, 6 * 3600.0
 POLL_S = 5.0
+QUERY_CHARS = 1_000
 RECALLED = 5
 """Stored memories that a new one is compared with."""
 
@@ -252,7 +253,8 @@ class Distiller:
     def _take_decision(self, item: MemoryItem, found: _Findings, session: CodingSession) -> None:
         if any(item.memory_id == each.memory_id for each in found.decisions):
             return
-        if self._is_known(item):
+        said = next((t.text for t in session.turns if t.number == item.provenance["turn"]), "")
+        if self._is_known(item, said):
             return
         related = amendment.find_related(self.store, item)
         if any(amendment.is_same(item, each) for each in (*related, *found.decisions)):
@@ -260,14 +262,18 @@ class Distiller:
         found.amendments += amendment.find_amended(self.store, item, found.decisions)
         found.decisions.append(item)
 
-    def _is_known(self, item: MemoryItem) -> bool:
-        """Whether a memory is there already, archived or not, or only repeats one that is."""
+    def _is_known(self, item: MemoryItem, said: str = "") -> bool:
+        """Whether a memory is there already, archived or not, or it, or all that was `said` with
+        it, only repeats one that is."""
         if self.store.get(item.memory_id) is not None:
             return True
-        hits = self.store.retrieve(item.description, RECALLED, count_access=False)
-        agreed = [hit.item for hit in hits if not amendment.disagree(item, hit.item)]
-        texts = (f"{each.title}\n{each.description}\n{each.content}" for each in agreed)
-        return Echoes(texts).holds(item.description)
+        words = amendment.decided(item)
+        query = f"{words}\n{said}"[:QUERY_CHARS]
+        hits = self.store.retrieve(query, RECALLED, count_access=False)
+        known = Echoes(
+            f"{hit.item.title}\n{hit.item.description}\n{hit.item.content}" for hit in hits
+        )
+        return known.holds(words) or known.holds(said)
 
     def _judge(
         self, found: list[amendment.Amendment], client: CappedClient
