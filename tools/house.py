@@ -20,7 +20,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LEVELS = (
-    ("errors", "config", "clock", "urls", "http", "frames", "kernel", "lazy", "worker", "_version"),
+    (
+        "errors",
+        "config",
+        "hook_settings",
+        "project",
+        "clock",
+        "urls",
+        "http",
+        "frames",
+        "kernel",
+        "lazy",
+        "worker",
+        "_version",
+    ),
     ("handles", "llm", "sandbox", "ontology", "retrieval"),
     ("store", "loop"),
     ("tools", "context", "learning", "packs"),

@@ -1,4 +1,5 @@
-"""Settings: the only module that reads environment variables and config files.
+"""Settings: the only module that reads environment variables and config files, but for
+`rlm.hook_settings`.
 
 A value comes from, in this order: the call (or the command-line flag), the environment, the config
 file, the default. The config file is TOML, at `RLM_CONFIG` or `~/.config/rlm/config.toml`; a
@@ -17,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from rlm.errors import ConfigError
+from rlm.hook_settings import DEFAULT_CONFIG, HOOK_SETTINGS, read_config_file
 
-DEFAULT_DB = "~/.claude/rlm-memory.db"
-DEFAULT_CONFIG = "~/.config/rlm/config.toml"
 COMPLETE_VARIABLE = "_RLM_COMPLETE"
 """How a shell's completion script asks for the words that may come next."""
 
@@ -43,17 +43,15 @@ class Settings:
     """What can be set, with its defaults. Build one with `load()`."""
 
     memory_db: str = _setting(
-        DEFAULT_DB, "RLM_MEMORY_DB", "The store: a path (SQLite) or `json:PATH` (one JSON file)."
+        *HOOK_SETTINGS["memory_db"], "The store: a path (SQLite) or `json:PATH` (one JSON file)."
     )
     org: str = _setting(
-        "local",
-        "RLM_ORG",
+        *HOOK_SETTINGS["org"],
         "The organisation that the command line acts for. In Python, `open_store(tenant=…)`.",
     )
-    team: str = _setting("local", "RLM_TEAM", "The team within the organisation, likewise.")
+    team: str = _setting(*HOOK_SETTINGS["team"], "The team within the organisation, likewise.")
     project: str = _setting(
-        "",
-        "RLM_PROJECT",
+        *HOOK_SETTINGS["project"],
         "The project, likewise. Empty: the command line takes it from the git repository.",
     )
     embedder: str = _setting(
@@ -86,6 +84,12 @@ class Settings:
         "RLM_MODEL_TIMEOUT_S",
         "How long one call of a model may take in all. Slow servers need more.",
     )
+    distill: str = _setting(
+        "auto",
+        "RLM_DISTILL",
+        "`auto`: `rlm mcp` distils ended sessions while a coding agent runs it, without a model"
+        " unless `RLM_MODEL` names one. `manual`: `rlm worker` alone does.",
+    )
     distill_calls: float = _setting(
         100.0, "RLM_DISTILL_CALLS", "How many calls of a model `rlm worker` may make in a day."
     )
@@ -116,17 +120,16 @@ class Settings:
         "A file of Ed25519 public keys, one `name base64` a line. Packs they signed are trusted.",
     )
     cache_dir: str = _setting(
-        "~/.cache/rlm",
-        "RLM_CACHE_DIR",
+        *HOOK_SETTINGS["cache_dir"],
         "Where parsed ontologies are kept. It may be deleted at any time.",
     )
     spool: str = _setting(
-        "~/.claude/rlm-spool",
-        "RLM_SPOOL",
+        *HOOK_SETTINGS["spool"],
         "Where hooks leave a file for each session that ended; `rlm worker` takes them in.",
     )
     disabled: str = _setting(
-        "", "RLM_DISABLED", "`1`: the hooks of coding agents inject nothing and queue nothing."
+        *HOOK_SETTINGS["disabled"],
+        "`1`: the hooks of coding agents inject nothing and queue nothing.",
     )
     lock_timeout_s: float = _setting(
         10.0, "RLM_LOCK_TIMEOUT_S", "How long a write waits for another process before it gives up."
@@ -247,18 +250,7 @@ _KINDS = {str: "text", float: "a number", int: "a whole number", bool: "true or 
 
 
 def _from_file(named: str | None) -> dict[str, Any]:
-    path = Path(named or DEFAULT_CONFIG).expanduser()
-    if not _readable(path):
-        if named:
-            why = f"RLM_CONFIG names {named}, which is not a file: create it or unset RLM_CONFIG"
-            raise ConfigError(why)
-        return {}
-    import tomllib  # only when there is a file: the command line starts faster without it
-
-    try:
-        raw = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as exc:
-        raise ConfigError(f"{path} cannot be read as TOML: {exc}") from exc
+    path, raw = Path(named or DEFAULT_CONFIG).expanduser(), read_config_file(named)
     known = {spec.name for spec in fields(Settings)}
     for key, value in raw.items():
         if key == "endpoints":
@@ -270,13 +262,6 @@ def _from_file(named: str | None) -> dict[str, Any]:
             raise ConfigError(f"{path}: unknown setting {key!r}; known: {', '.join(sorted(known))}")
         raw[key] = _parse_setting(key, value, f"{path}: {key}")
     return raw
-
-
-def _readable(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a home that is not ours: as good as no file
-        return False
 
 
 def _parse_setting(name: str, value: Any, where: str) -> Any:
@@ -312,70 +297,3 @@ def child_environment(**changes: str) -> dict[str, str]:
 def user_name() -> str | None:
     """Who runs this, where the environment says so; used only to label what a person approved."""
     return os.environ.get("USER") or os.environ.get("USERNAME")
-
-
-def project_name(settings: Settings, start: Path | None = None) -> str:
-    """The project that work in `start` belongs to: the setting, the git repository, or `local`."""
-    return settings.project or git_project(start) or "local"
-
-
-def git_project(start: Path | None = None) -> str | None:
-    """The git repository around `start`: `owner/name` of its origin, else `git_local_name`.
-
-    Reads `.git` itself, because starting git costs more than a search. Never raises.
-    """
-    mark = _git_mark(start)
-    return None if mark is None else _origin_name(mark) or git_local_name(start)
-
-
-def git_local_name(start: Path | None = None) -> str | None:
-    """The name of a repository without an origin: its folder's, and a hash of where it lies.
-
-    Folders that are named alike are two projects, and all worktrees of a repository are one.
-    """
-    mark = _git_mark(start)
-    if mark is None:
-        return None
-    try:
-        common = mark if mark.is_dir() else _worktree_dir(mark)
-    except OSError:
-        common = mark
-    from hashlib import sha256  # only here: it costs a hook 3 ms
-
-    folder = common.parent if common.name == ".git" else common
-    digest = sha256(str(common).encode("utf-8", "replace")).hexdigest()
-    return f"{folder.name or 'root'}-{digest[:6]}"
-
-
-def _git_mark(start: Path | None) -> Path | None:
-    try:
-        here = (start or Path.cwd()).resolve()
-        marks = (folder / ".git" for folder in (here, *here.parents))
-        return next((mark for mark in marks if mark.exists()), None)
-    except OSError:
-        return None
-
-
-def _origin_name(mark: Path) -> str | None:
-    try:
-        config = (mark if mark.is_dir() else _worktree_dir(mark)) / "config"
-        in_origin = False
-        for line in config.read_text("utf-8", errors="replace").splitlines():
-            text = line.strip()
-            if text.startswith("["):
-                in_origin = text.replace("'", '"') == '[remote "origin"]'
-            elif in_origin and text.startswith("url"):
-                path = text.partition("=")[2].strip().rstrip("/").removesuffix(".git")
-                parts = [p for p in path.replace(":", "/").split("/") if p and "@" not in p]
-                return "/".join(parts[-2:]) or None
-    except OSError:
-        return None
-    return None
-
-
-def _worktree_dir(mark: Path) -> Path:
-    """`.git` is a file in worktrees and submodules: follow it to the common folder."""
-    target = mark.read_text("utf-8", errors="replace").partition("gitdir:")[2].strip()
-    folder = (mark.parent / target).resolve()
-    common = folder / "commondir"
-    return (folder / common.read_text("utf-8").strip()).resolve() if common.is_file() else folder

@@ -4,10 +4,11 @@
 
 It must cost little and can never be in the way: it reads the store without the right to write, asks
 no other process, and ends at its deadline whatever happens. Its exit code is 0 always, and what it
-prints is one object that its host understands, or nothing. What went wrong is a line in `hook/log`
-in the cache folder, which `rlm doctor` shows. What it says is in `rlm.service.hook_events`, a
-module that Python keeps compiled: of this file, which it compiles each time, there is little.
-Modules are imported inside of functions, because the deadline runs from the first line.
+prints is one object that its host understands, or nothing. What went wrong, and a deadline that was
+missed, is a line in `hook/log` in the cache folder, which `rlm doctor` shows. What it says is in
+`rlm.service.hook_events`, a module that Python keeps compiled: of this file, which it compiles each
+time, there is little. Most of what a hook costs are imports; those behind `respond` are as few as
+they can be, and a test names those that must not be among them.
 """
 
 from __future__ import annotations
@@ -16,11 +17,21 @@ import os
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rlm.hook_settings import HookSettings
+
 DEADLINE_S = 0.12
 SPOOL_DEADLINE_S = 0.8
 """For the end of a session: nobody reads on, and a slow disk should lose nothing."""
+LOG_S = 0.02
+"""How much longer than its deadline a process may live to say that it missed it."""
 STDIN_BYTES = 8 << 20
 NO_DEADLINE = "--no-deadline"
+_log_to: list[Any] = []
+"""The function that adds a line, and the cache folder."""
 
 
 def run(host: str = "", event: str = "", *more: str) -> None:
@@ -29,17 +40,42 @@ def run(host: str = "", event: str = "", *more: str) -> None:
     import gc
 
     gc.disable()  # 4 ms of 50, for a process that ends at once
+    name = f"{host} {event}"
     try:
         if NO_DEADLINE not in more:
-            _end_after(DEADLINE_S if event in ("session-start", "prompt") else SPOOL_DEADLINE_S)
-        _find_packages()
+            injects = event in ("session-start", "prompt")
+            _end_after(DEADLINE_S if injects else SPOOL_DEADLINE_S, name)
+        settings = _load_settings()
         from rlm.service.hook_events import respond
 
-        if answer := respond(host, event, _read_stdin()):
+        if answer := respond(settings, host, event, _read_stdin()):
             os.write(1, answer)  # one write of less than a pipe takes whole
     except BaseException as exc:
-        _log(f"{host} {event}: {type(exc).__name__}: {exc}")
+        _log(f"{name}: {type(exc).__name__}: {exc}")
     os._exit(0)
+
+
+def _load_settings() -> HookSettings:
+    """From here on it is known where to log. ConfigError where the config file is unusable."""
+    _find_packages()
+    from rlm import hook_settings
+    from rlm.service.hook_log import add_line
+
+    _log_to[:] = add_line, hook_settings.HookSettings({}).cache_dir  # before the file is read
+    settings = hook_settings.load()
+    _log_to[1] = settings.cache_dir
+    return settings
+
+
+def _find_packages() -> None:
+    """Put our package on the path, and the installed ones: -S leaves both out."""
+    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if ours not in sys.path:
+        sys.path.append(ours)  # last: nothing there hides a module of Python
+    if not os.path.isdir(os.path.join(ours, "apsw")):  # beside us, unless we are in a checkout
+        import site
+
+        site.main()
 
 
 def _read_stdin() -> bytes:
@@ -51,36 +87,31 @@ def _read_stdin() -> bytes:
     return b"".join(parts)
 
 
-def _end_after(seconds: float) -> None:
+def _end_after(seconds: float, name: str) -> None:
     """End the process then, also while it waits for a disk or for its input."""
     import _thread
 
     def watch() -> None:
         time.sleep(seconds)
+        said = _thread.allocate_lock()
+        said.acquire()
+        _thread.start_new_thread(say, (said,))
+        said.acquire(timeout=LOG_S)  # not longer: the disk of the log may be the one that hangs
         os._exit(0)
+
+    def say(said: _thread.LockType) -> None:
+        _log(f"{name} missed its deadline of {seconds * 1000:.0f} ms")
+        said.release()
 
     _thread.start_new_thread(watch, ())
 
 
-def _find_packages() -> None:
-    """Put our package on the path, and the installed ones: -S leaves both out."""
-    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
-    if ours not in sys.path:
-        sys.path.append(ours)  # last: nothing there hides a module of Python
-    try:
-        import apsw  # noqa: F401  # beside us, unless we run from a checkout
-    except ImportError:
-        import site
-
-        site.main()
-
-
 def _log(line: str) -> None:
-    """A line for `rlm doctor`; nothing where that fails too."""
+    """A line for `rlm doctor`, if we came so far; nothing is imported, which might wait for a
+    thread that imports."""
     try:
-        from rlm.service.hook_events import log
-
-        log(line)
+        add_line, cache_dir = _log_to
+        add_line(cache_dir, line)
     except BaseException:
         return
 

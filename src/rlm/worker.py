@@ -30,6 +30,7 @@ from rlm.frames import HEAD, BrokenFrame, encode, read_now, read_soon
 
 SEND_S = 5.0
 """How long a worker may leave a message unread, and take to end after it closed its pipe."""
+NICE = 10
 _SIGNALS = frozenset(map(int, signal.Signals))
 _NO_MEMORY = ("memory allocation", "MemoryError", "bad_alloc")
 _START = """
@@ -296,6 +297,20 @@ def run_program(name: str, *args: str, timeout_s: float) -> str | None:
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
     return done.stdout.decode("utf-8", "replace")
+
+
+Aside = subprocess.Popen[bytes]
+
+
+def start_aside(*args: str) -> Aside:
+    """Start this Python with our environment, at low priority, without a terminal. OSError."""
+    nothing = subprocess.DEVNULL
+    process = subprocess.Popen(
+        [sys.executable, *args], stdin=nothing, stdout=nothing, stderr=nothing
+    )
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
+    return process
 
 
 def _prologue() -> str:

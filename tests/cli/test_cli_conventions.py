@@ -275,7 +275,7 @@ def test_help_fits_a_screen(rlm: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         shown = rlm(*line)
         assert shown.code == 0 and shown.err == ""
         lines = shown.out.splitlines()
-        assert len(lines) <= 28 and max(map(len, lines)) <= 80
+        assert len(lines) <= 40 and max(map(len, lines)) <= 80
 
 
 def test_version(rlm: Run) -> None:

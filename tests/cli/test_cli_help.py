@@ -41,6 +41,19 @@ def find(line: str) -> tuple[str, click.Command, list[str]]:
     return " ".join(path), command, words
 
 
+def test_help_groups_the_commands_and_begins_with_what_most_people_want(rlm: Run) -> None:
+    shown = rlm("--help").out
+    headings = [line for line in shown.splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings == [
+        "Options:", "Memory of a coding agent:", "What is stored:", "Questions:", "Upkeep:"
+    ]  # fmt: skip
+    assert "`rlm setup claude`" in shown
+    for name in app.list_commands(click.Context(app)):
+        assert f"\n  {name} " in shown
+    assert "\nKeep in order:\n  review" in rlm("memory").out
+    assert "\nCommands:\n  add " in rlm("queue").out
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_is_one_of_its_command_and_parses(rlm: Run, name: str) -> None:
     shown = rlm(*name.split(), "--help").out
@@ -111,7 +124,7 @@ def test_a_word_like_no_other_gets_no_hint(rlm: Run) -> None:
 
 COMPLETIONS = [
     ("rlm me", ["memory"]),
-    ("rlm memory s", ["search", "show", "stability", "stats"]),
+    ("rlm memory s", ["search", "show", "stats", "stability"]),
     ("rlm memory list --ou", ["--outcome"]),
     ("rlm memory list --outcome f", ["failure"]),
     ("rlm pack import core", ["core_v1"]),

@@ -44,7 +44,7 @@ def test_search_has_memories_and_turns_in_one_list(rlm: Run, turn: str, db: str)
     line = next(line for line in lines if turn in line)
     assert "session s-1, 2026-05-04" in line
     only = rlm("memory", "search", "build cache", "--db", db, "--json", "--kind", "turn").json
-    assert [hit["memory_id"] for hit in only] == [turn]
+    assert only[0]["memory_id"] == turn and {hit["kind"] for hit in only} == {"turn"}
     assert turn in rlm("memory", "search", "build cache", "--db", db, "--explain").out
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,27 +43,47 @@ def test_a_transcript_is_queued_distilled_and_found(rlm: Run, db: str, tmp_path:
     assert "Per line, never in total." in json.dumps(hits)
     turn = next(hit for hit in hits if hit["kind"] == "turn")
     told = rlm("memory", "why", "rounding of invoices", "--db", db).out
-    assert f"; {turn['score']:.3f} beside memories" in told
+    assert f"; {turn['score']:.3f} beside the other hits" in told
     assert "3 turns, 1 decision, 0 procedures" in rlm("queue", "list", "--db", db).out
     again = rlm("worker", "--db", db, "--json").json
     assert again["distilled"] == 0
 
 
-def test_a_proposal_and_its_reason_are_shown_by_why(rlm: Run, db: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("verb", ["accept", "refuse"])
+def test_a_person_decides_whether_a_decision_is_superseded(
+    rlm: Run, db: str, tmp_path: Path, verb: str
+) -> None:
     said = (
         "The exporter should write CSV files with a header line.",
         "Actually the exporter should write parquet files.",
     )
     for number, text in enumerate(said):
         turns = (("user", "Look at the code."), ("assistant", "I see."), ("user", text))
-        path = transcript(tmp_path, f"s{number}", turns)
-        rlm("queue", "add", str(path), "--db", db)
+        rlm("queue", "add", str(transcript(tmp_path, f"s{number}", turns)), "--db", db)
         rlm("worker", "--once", "--db", db)
     newer, older = (each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json)
     told = rlm("memory", "why", newer, "--db", db).out
-    assert f"may supersede (if so: `rlm memory rm ID`)\n   {older}  " in told
-    assert "about the same" in told
+    hint = "(`rlm memory review --accept ID` if so, else --refuse ID)"
+    assert f"may supersede {hint}\n   {older}  about the same" in told
     assert "may supersede" not in rlm("memory", "why", older, "--db", db).out
+    [waiting] = rlm("memory", "review", "--db", db, "--json").json
+    assert (waiting["memory_id"], waiting["superseded_by"]) == (older, newer)
+    listed = rlm("memory", "review", "--db", db)
+    assert f"superseded by {newer} (" in listed.out and "--accept ID" in listed.err
+    done = rlm("memory", "review", f"--{verb}", older[:6], "--db", db, "--json").json
+    assert done["accepted" if verb == "accept" else "refused"] == [older]
+    assert rlm("memory", "review", "--db", db, "--json").json == []
+    live = [each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json]
+    told = rlm("memory", "why", newer, "--db", db).out
+    assert "may supersede" not in told
+    if verb == "refuse":
+        assert live == [newer, older]
+        return
+    assert live == [newer] and f"supersedes\n   {older}" in told
+    assert "accepted by ada" in json.dumps(rlm("memory", "show", older, "--db", db, "--json").json)
+    assert rlm("memory", "restore", older, "--db", db).code == 0
+    again = rlm("memory", "review", "--accept", older, "--db", db)
+    assert again.code == 1 and "nothing is proposed about" in again.err
 
 
 def test_a_decision_that_was_brought_back_is_no_longer_called_superseded(
@@ -144,6 +165,71 @@ def test_a_worker_without_a_store_or_a_key_does_nothing_wrong(
     assert rlm("worker", "--once", "--watch", "--db", db).code == 2
 
 
+def test_a_key_without_a_network_loses_nothing_and_doctor_says_what_waits(
+    rlm: Run, db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RLM_MODEL", "some-model")
+    monkeypatch.setenv("RLM_MODEL_TIMEOUT_S", "0.2")
+    monkeypatch.setenv("RLM_BASE_URL", "http://127.0.0.1:9/v1")  # nobody listens there
+    rlm("queue", "add", str(transcript(tmp_path)), "--db", db)
+    done = rlm("worker", "--db", db)
+    assert done.code == 0, done.err
+    assert "1 session distilled: 3 turns, 1 decision, 0 procedures, 1 waiting" in done.out
+    assert "the model cannot be asked" in done.err and "127.0.0.1:9" in done.err
+    [job] = rlm("queue", "list", "--db", db, "--json").json
+    assert job["state"] == "ready" and "127.0.0.1:9" in job["last_error"]
+    doctor = rlm("doctor", "--db", db)
+    assert doctor.code == 0 and "1 distilled without it wait: ModelUnavailable: " in doctor.out
+    assert rlm("worker", "--db", db, "--json").json["distilled"] == 0
+    assert len(rlm("memory", "list", "--db", db, "--json").json) == 1
+
+
+@pytest.mark.req("CX-07")
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_the_commits_of_a_session_are_checked_against_git(
+    rlm: Run, db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What git printed in the session is what `rlm memory stability` asks git about later."""
+    repo, made = tmp_path / "repo", "2026-03-01T12:00:00Z"
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "ada")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "ada@example.org")
+        monkeypatch.setenv(f"GIT_{name}_DATE", made)
+
+    def git(*args: str) -> str:
+        line = ["git", "-C", str(repo), *args]
+        return subprocess.run(line, capture_output=True, text=True, check=True).stdout
+
+    subprocess.run(["git", "init", "-q", str(repo)], check=True)
+    rules = ("Never round twice in a row.", "From now on log in UTC, always.")
+    for number, rule in enumerate(rules):
+        (repo / f"{number}.py").write_text(rule)
+        git("add", ".")
+        printed = git("commit", "-m", f"Part {number}")
+        lines: list[tuple[str, object]] = [
+            ("user", "Look at the code"), ("assistant", [{"type": "text", "text": "I see."}]),
+            ("user", rule),
+            ("assistant", [{"type": "tool_use", "id": "t", "name": "Bash",
+                            "input": {"command": f"git add . && git commit -m 'Part {number}'"}}]),
+            ("user", [{"type": "tool_result", "tool_use_id": "t", "content": printed}]),
+        ]  # fmt: skip
+        path = tmp_path / f"s{number}.jsonl"
+        path.write_text("".join(
+            json.dumps({"type": role, "sessionId": f"s{number}", "cwd": str(repo),
+                        "timestamp": made, "message": {"id": str(n), "content": content}}) + "\n"
+            for n, (role, content) in enumerate(lines)
+        ))  # fmt: skip
+        rlm("queue", "add", str(path), "--db", db)
+    git("revert", "--no-edit", "HEAD")
+    assert rlm("worker", "--db", db, "--json").json["decisions"] == 2
+    states = {each["title"]: each["state"] for each in
+              rlm("memory", "stability", "--db", db, "--json").json}  # fmt: skip
+    assert [states[next(t for t in states if t[:8] == rule[:8])] for rule in rules] == [
+        "stable", "reverted"
+    ]  # fmt: skip
+    assert rlm("memory", "stability", "--db", db, "--json").json == []
+
+
 def test_a_watching_worker_ends_when_it_is_told_to(tmp_path: Path, db: str) -> None:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     line = [sys.executable, "-m", "rlm", "worker", "--watch", "--db", db, "--json"]
@@ -153,8 +239,8 @@ def test_a_watching_worker_ends_when_it_is_told_to(tmp_path: Path, db: str) -> N
 
     with subprocess.Popen(line, env=env, stdout=subprocess.PIPE, text=True) as worker:
         with open_store(db, embedder=None) as store:
-            while worker.poll() is None and not store.jobs("done"):
-                pass
+            while worker.poll() is None and store.jobs("ready") + store.jobs("leased"):
+                assert not any(job.last_error for job in store.jobs()), store.jobs()
         worker.send_signal(signal.SIGTERM)
         out, _ = worker.communicate(timeout=60)
     assert worker.returncode == 0 and json.loads(out)["distilled"] == 1

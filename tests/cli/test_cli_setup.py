@@ -137,7 +137,9 @@ def test_doctor_says_what_is_installed_and_what_waits(
     state.mkdir(parents=True)
     (state / "claude-1.json").write_text('{"shown": ["a", "b"]}', "utf-8")
     os.utime(state / "claude-1.json", (1_760_000_000, 1_760_000_000))
-    (state / "log").write_text("2026-01-01T00:00:00Z claude prompt: BusyError: locked\n", "utf-8")
+    slow = "2026-01-01T00:00:00Z claude prompt missed its deadline of 120 ms\n"
+    fault = "2026-01-01T00:00:00Z claude prompt: BusyError: locked\n"
+    (state / "log").write_text(slow + slow + fault, "utf-8")
     with open_store(db, embedder="none") as store:
         store.queue_session("claude", "s1", {"unknown": {"mystery-line": 3}})
         store.queue_session("claude", "s2", {})
@@ -152,5 +154,6 @@ def test_doctor_says_what_is_installed_and_what_waits(
     assert "2 memories" in report.out and "BusyError" in report.out and "1 waiting" in report.out
     assert "queue    1 ready, 0 leased, 1 done, 0 dead; last distillation: 20" in report.out
     assert "mystery-line 3" in report.out
+    assert "hooks that missed their deadline and said nothing: 2\n" in report.out
     document = rlm("doctor", "--db", db, "--json").json
     assert document["hosts"]["spool"]["waiting"] == 1 and document["queue"]["done"] == 1

@@ -127,6 +127,12 @@ def test_a_setting_of_the_config_file_counts(filled: Place) -> None:
     assert filled.hook("session-start").text == ""
     path.write_text('project = "local"\n', "utf-8")
     assert filled.hook("session-start").text != ""
+    path.write_text('project = "local"\nnovelty = 1\n', "utf-8")  # the command line says so
+    assert filled.hook("session-start", session_id="s2").text != ""
+    path.write_text("project = 3\n", "utf-8")
+    assert (
+        filled.hook("session-start").text == "" and "project in the config file: 3" in filled.log()
+    )
     path.write_text("project = \n", "utf-8")
     assert filled.hook("session-start").text == "" and "cannot be read as TOML" in filled.log()
 
@@ -185,7 +191,9 @@ def test_the_end_leaves_one_file_with_what_was_shown(filled: Place) -> None:
     filled.hook("stop")
     filled.hook("session-end", reason="other")
     filled.hook("session-end", session_id="s2")
-    assert sorted(each["session_id"] for each in filled.spooled()) == ["s1", "s2"]
+    filled.hook("session-end", session_id="s1-2")  # its name begins as that of another
+    filled.hook("stop", session_id="s1")
+    assert sorted(each["session_id"] for each in filled.spooled()) == ["s1", "s1-2", "s2"]
     assert [path.name for path in filled.spool.iterdir() if not path.name.endswith(".json")] == []
 
 

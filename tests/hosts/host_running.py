@@ -22,8 +22,10 @@ PROGRAMS = ROOT / "build" / "hosts" / "node_modules" / ".bin"
 if named := os.environ.get("RLM_LIVE_HOSTS"):
     PROGRAMS = Path(named) / "node_modules" / ".bin"
 SESSION_S = 120
+# A person has approved the server of the project.
 CLAUDE_SETTINGS = """{
   "permissions": {"deny": ["WebFetch"]},
+  "enabledMcpjsonServers": ["rlm"],
   "hooks": {
     "Stop": [{"hooks": [{"type": "command", "command": "true"}]}]
   }
@@ -51,6 +53,8 @@ class Host:
     """One coding agent, its home and the repository that it works in."""
 
     name: str
+    scope: str
+    """For which rlm is set up: `user` or `project`."""
     folder: Path
     model: HostModel
 
@@ -75,7 +79,15 @@ class Host:
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
         self._run("git", "init", "-q", "-b", "main")
-        self.settings = self._settle()
+        ours = self.home / ".config" / "rlm" / "config.toml"
+        ours.parent.mkdir(parents=True)
+        ours.write_text('distill = "manual"\n')  # the story starts its worker itself
+        settings = self._settle()
+        names = {"claude": (".claude/settings.json", ".mcp.json"),
+                 "codex": (".codex/hooks.json", ".codex/config.toml")}  # fmt: skip
+        of_project = [self.work / each for each in names[self.name]]
+        self.settings = [*settings, *of_project]
+        self.hooks = settings[0] if self.scope == "user" else of_project[0]
 
     def _settle(self) -> list[Path]:
         """The settings that a person had before us."""
@@ -88,7 +100,7 @@ class Host:
         config.parent.mkdir()
         text = CODEX_CONFIG.replace("URL", self.model.url).replace("FOLDER", str(self.work))
         config.write_text(text)
-        return [config, config.parent / "hooks.json"]
+        return [config.parent / "hooks.json", config]
 
     def _run(self, *argv: str) -> str:
         done = subprocess.run(
@@ -120,8 +132,7 @@ class Host:
     @contextmanager
     def patient_hooks(self) -> Iterator[None]:
         """Our hooks without their deadline, which a busy machine misses; then as they were."""
-        path = next(each for each in self.settings if each.suffix == ".json")
-        installed = path.read_bytes()
+        path, installed = self.hooks, self.hooks.read_bytes()
         document = json.loads(installed)
         for groups in document["hooks"].values():
             for handler in (each for group in groups for each in group["hooks"]):

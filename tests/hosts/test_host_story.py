@@ -1,6 +1,7 @@
 """What a person gets, with the real Claude Code and the real Codex: `make test-hosts`.
 
-One story for each: set up, a session in which a person corrects the agent, its end, the worker, a
+One story for each, for the user and for one project: set up, a session in which a person corrects the
+agent, its end, the worker, a
 session that starts with the lesson, search and record over MCP, and out again without a trace.
 """
 
@@ -26,17 +27,28 @@ def test_a_correction_in_one_session_is_known_in_the_next(host):
     host.prompt("Hello")  # a first run writes files of its own
     before = {path: path.read_bytes() if path.exists() else None for path in host.settings}
 
-    host.rlm("setup", host.name)
-    assert host.rlm("setup", host.name, "--check")["ok"]
+    setup = ("setup", host.name, "--scope", host.scope)
+    host.rlm(*setup)
+    assert host.rlm(*setup, "--check")["ok"]
     with host.patient_hooks():
         _correct_the_agent(host)
         _begin_with_the_lesson(host)
     _learn_nothing_twice(host)
 
-    host.rlm("setup", host.name, "--remove")
+    host.rlm(*setup, "--remove")
     after = {path: path.read_bytes() if path.exists() else None for path in host.settings}
     assert after == before
     assert _processes_left(host) == []
+
+
+def test_codex_waits_for_the_server_where_it_is_told_to(codex):
+    """As docs/coding-agents.md says: without this line its first request may lack our tools."""
+    config = codex.home / ".codex" / "config.toml"
+    config.write_text(f"mcp_optional_startup_grace_ms = 60_000\n{config.read_text()}")
+    codex.rlm("setup", "codex")
+    codex.model.expect([say("Hello.")])
+    codex.prompt("Hello")
+    assert "memory_search" in json.dumps(codex.model.requests[0]["tools"])
 
 
 def _correct_the_agent(host):

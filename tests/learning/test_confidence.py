@@ -209,7 +209,9 @@ def test_it_decays_by_the_month_since_it_was_last_used(days, already, delta):
         MemoryItem("a", "b", "c", last_used=used),
         MemoryItem("a", "b", "c", created_at=used),
     ):
-        signal = decay(item, now, already=already)
+        why = f"not used for {already} months since {used}"
+        past = [{"reason": None}, {"reason": why, "before": 0.8, "after": 0.8 - 0.05 * already}]
+        signal = decay(item, now, past if already else ())
         assert (signal and signal.delta) == delta
 
 

@@ -20,7 +20,9 @@ from rlm.learning.dedup import (
     word_similarity,
 )
 from rlm.learning.gates import REPEATS
+from rlm.learning.lesson_index import LessonIndex
 from rlm.retrieval.static import StaticEmbedder
+from rlm.store.backend import all_items
 from rlm.store.identity import normalize
 from rlm.store.open import open_store
 from rlm.store.types import LOCAL, Judgment, Lessons, MemoryItem, Run, Scope, Trajectory
@@ -357,6 +359,11 @@ def test_a_plan_does_not_count_as_a_use(store):
 # -- a store
 
 
+def find_same(store, **more):
+    index = LessonIndex(store, all_items(store))
+    return list(same_lessons.find_same(store, index, **more))
+
+
 def test_the_lessons_of_a_store_that_are_one_are_found(store):
     one, other = (lesson(*each) for each in SAME[0])
     alone = lesson(*SAME[1][0])
@@ -364,7 +371,7 @@ def test_the_lessons_of_a_store_that_are_one_are_found(store):
     said_again = lesson(*SAME[2][1])
     store.add_many([one, other, alone, person, said_again])
     before = {item.memory_id: item for item in store.list_items()}
-    found = list(same_lessons.find_same(store))
+    found = find_same(store)
     assert {item.memory_id: item for item in store.list_items()} == before, "nothing is written"
     merged = {frozenset((g.kept.memory_id, *(i.memory_id for i in g.others))) for g in found}
     assert frozenset((one.memory_id, other.memory_id)) in merged
@@ -373,16 +380,16 @@ def test_the_lessons_of_a_store_that_are_one_are_found(store):
         store.delete(gone.memory_id)
     left = {item.memory_id for item in store.list_items()}
     assert {alone.memory_id, person.memory_id} <= left and len(left) == 5 - len(found)
-    assert list(same_lessons.find_same(store)) == []
+    assert find_same(store) == []
     for gone in (item for group in found for item in group.others):
         store.restore(gone.memory_id)
-    again = list(same_lessons.find_same(store, keep=[gone.memory_id]))
+    again = find_same(store, keep=[gone.memory_id])
     assert gone.memory_id not in {item.memory_id for group in again for item in group.others}
 
 
 def test_copies_beyond_what_one_search_returns_are_found_at_once(store):
     store.add_many(memory(content=f"{STEPS}\n- note {n}") for n in range(90))
-    [group] = same_lessons.find_same(store)
+    [group] = find_same(store)
     assert len(group.others) == 89
 
 
@@ -390,7 +397,7 @@ def test_decisions_in_like_words_are_not_one_lesson(store):
     kind = {"provenance": {"kind": "decision"}}
     store.add_many(memory(content=f"{STEPS}\n- note {n}", **kind) for n in range(3))
     store.add(memory(content=f"{STEPS}\n- not decided"))
-    assert list(same_lessons.find_same(store)) == []
+    assert find_same(store) == []
 
 
 def test_the_cost_of_one_lesson_does_not_grow_with_the_store(store):

@@ -13,9 +13,10 @@ from pack_making import AT, line, memory, pack_bytes, seal, state, store, write_
 
 from rlm.errors import PackError
 from rlm.packs import export_pack, import_pack, seal_pack, verify_pack
-from rlm.packs.format import PackReader
+from rlm.packs.format import PackReader, record_of
 from rlm.packs.manifest import manifest_path
 from rlm.store.identity import canonical_json, memory_id
+from rlm.store.types import MemoryItem
 
 SEED_KEYS = {"memory_id", "title", "description", "content", "tags", "scope", "provenance"}
 
@@ -183,3 +184,9 @@ def test_lines_are_the_whole_file(tmp_path: Path) -> None:
     assert b"".join(line + b"\n" for _, line in found) == path.read_bytes()
     assert [number for number, _ in found] == list(range(1, 2_001))
     assert reader.count == 2_000 and reader.sha256 == sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_line_names_the_commits_of_a_memory_and_not_where_they_lie() -> None:
+    stated = {"commits": ["1a2b3c4"], "repo": "/home/ada/shop"}
+    record = record_of(MemoryItem("One", "", "Do it.", provenance=stated))
+    assert record["provenance"] == {"commits": ["1a2b3c4"]}

@@ -218,8 +218,7 @@ def test_any_string_is_a_query(text: str, max_terms: int) -> None:
     assert list(query.spelled) == [*query.terms, *query.stops]
     assert set(query.counts) == set(query.terms)
     assert [tokens(word) for word in query.spelled.values()] == [[term] for term in query.spelled]
-    assert query == parse_query(text, max_terms)
-    assert hash(query) == hash(parse_query(text, max_terms))
+    assert vars(query) == vars(parse_query(text, max_terms))
 
 
 @CHECK
@@ -264,7 +263,7 @@ def test_terms_are_distinct_stems_in_order_with_counts() -> None:
 def test_stopwords_stay_when_nothing_else_is_left() -> None:
     assert parse_query("what is this").terms == ("what", "is", "thi")
     assert parse_query("what is this order").terms == ("order",)
-    assert parse_query(" ... ") == Query(" ... ", (), {}, {})
+    assert vars(parse_query(" ... ")) == vars(Query(" ... ", (), {}, {}))
 
 
 def test_stopwords_are_remembered_beside_the_terms() -> None:

@@ -12,9 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlm import MemoryItem, NotFound, StoreError, ValidationError, clock, open_store
+from rlm.learning import same_lessons
+from rlm.learning.lesson_index import LessonIndex
 from rlm.service import accept, consolidate, proposals, refuse, undo
 from rlm.service.consolidation import BATCH, plan
 from rlm.store import Tenant
+from rlm.store.backend import all_items
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 LONG_AGO = "2026-03-01T00:00:00.000000Z"
@@ -142,6 +145,69 @@ def test_one_that_a_person_called_helpful_is_not_pruned(store):
 def test_decisions_and_a_persons_words_are_not_merged_by_likeness(store, kept):
     store.add_many(lesson(content=f"{FIX}\n- Note {n}.", **kept) for n in range(3))
     assert consolidate(store).changes == []
+
+
+def many(store, count=60):
+    """Lessons of which none says what another says."""
+    return store.add_many(lesson(f"Mend part{n}", f"- Open file{n} at{n}.") for n in range(count))
+
+
+def test_only_what_is_new_or_changed_is_compared(tmp_path):
+    with open_store(tmp_path / "m.db", embedder="none") as store:
+        ids = many(store)
+        assert consolidate(store).changes == []
+        twins = [store.add(lesson("Bake bread", f"- Heat it.\n- Wait {n}.")) for n in (1, 2)]
+        mark = store.changed_since(0)[1]
+        store.graph.log_event("memory_compared", [], reasoning=f"up to {mark}")
+        assert consolidate(store).changes == [], "compared before"
+        new = store.add(lesson("Mend part7", "- Open file7 at7.\n- Save it."))
+        changed = store.update(ids[3], title="Mend part4").memory_id
+        first, second = consolidate(store).changes
+        assert {frozenset((*each.memories, each.into)) for each in (first, second)} == {
+            frozenset((ids[7], new)), frozenset((ids[4], changed))
+        }  # fmt: skip
+        [rest] = consolidate(store, everything=True).changes
+        assert {*rest.memories, rest.into} == set(twins)
+        undo(store, rest.log_id)
+        assert consolidate(store, everything=True).changes == [], "what was taken back stays"
+
+
+def test_a_run_that_ended_early_is_gone_on_with(tmp_path):
+    """The mark is set at the end: what the rest of a killed run was to compare is not forgotten."""
+    with open_store(tmp_path / "m.db", embedder="none") as store:
+        many(store)
+        consolidate(store)
+        store.add(lesson("Mend part7", "- Open file7 at7.\n- Save it."))
+        with pytest.raises(KeyboardInterrupt):
+            consolidate(store, on_progress=interrupt)
+        assert operations(consolidate(store, dry_run=True)) == ["merge"], "a dry run sets no mark"
+        assert operations(consolidate(store)) == ["merge"]
+
+
+def interrupt(done):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("embedder", ["none", None])
+def test_the_index_finds_what_search_finds(tmp_path, embedder):
+    with open_store(tmp_path / "m.db", **({"embedder": embedder} if embedder else {})) as store:
+        texts = [
+            ("Restart the worker", "- Run `make stop`.\n- Run `make start`."),
+            ("Restart the worker process", "- Run `make stop`.\n- Then run `make start`."),
+            ("Restart a worker", "- Run `make stop`.\n- Run `make start` after it."),
+            ("Count the parts", "```sparql\nSELECT (COUNT(?p) AS ?n) WHERE { ?p a <urn:P> }\n```"),
+            ("How many parts", "```sparql\nSELECT (COUNT(?x) AS ?c) WHERE { ?x a <urn:P> }\n```"),
+            ("The and of", "- Something with no title."),
+        ]
+        store.add_many(lesson(title, content) for title, content in texts)
+        ids = [*store.changed_since(0)[0], *many(store)]
+        by_search = same_lessons.find_same(store, same_lessons.BySearch(store, ids))
+        by_index = same_lessons.find_same(store, LessonIndex(store, all_items(store)))
+        merged = [
+            {group.kept.memory_id: {each.memory_id for each in group.others} for group in found}
+            for found in (by_search, by_index)
+        ]
+        assert merged[0] == merged[1] and len(merged[0]) == 2
 
 
 # -- promoting
@@ -278,13 +344,15 @@ def test_a_plan_is_what_is_done_once_and_undo_is_exact(numbers, automatic, tmp_p
         done = consolidate(store, automatic=automatic)
         plain = [replace(change, log_id=None) for change in done.changes]
         assert plain == dry.changes and done.skipped == []
-        lines = {line.id: line for line in store.graph.evolution(limit=2**31)}
+        log = store.graph.evolution(limit=2**31)
+        lines = {line.id: line for line in log if line.operation != "memory_compared"}
         assert lines.keys() == {each.log_id for each in done.changes} | (
             {done.log_id} if done.log_id else set()
         )
         after = everything(store)
-        again = consolidate(store, automatic=False)
-        assert [each for each in again.changes if each.operation != "propose"] == []
+        met = any(each.operation == "promote" for each in done.changes)  # its like, one level up
+        again = consolidate(store, automatic=False, dry_run=met)
+        assert {each.operation for each in again.changes} <= {"propose", *(["merge"] * met)}
         assert everything(store) == after
         if done.log_id:
             assert undo(store, done.log_id).skipped == {}
@@ -392,7 +460,7 @@ def test_a_run_that_fails_in_the_middle_leaves_whole_changes_and_the_next_goes_o
     with open_store(tmp_path / "m.db", embedder="none") as store:
         items = [weak(f"w{n}", content=f"- c{n}", description=f"d{n}") for n in range(BATCH + 10)]
         ids = store.add_many(items)
-        planned = [each for change in plan(store) for each in change.memories]
+        planned = [each for change in plan(store, ids) for each in change.memories]
         assert sorted(planned) == sorted(ids)
         refused = planned[BATCH + 5]
         store.db.run(
@@ -414,10 +482,12 @@ def test_a_plan_holds_ids_and_not_the_memories(tmp_path):
     bulk, count = "x" * 8_000, 2_000
     known = {"kind": "decision", "note": bulk}
     with open_store(tmp_path / "m.db", embedder="none") as store:
-        store.add_many(weak(f"w{n}", content=f"- c{n}", provenance=known) for n in range(count))
+        ids = store.add_many(
+            weak(f"w{n}", content=f"- c{n}", provenance=known) for n in range(count)
+        )
         tracemalloc.start()
         try:
-            assert plan(store) == []
+            assert plan(store, ids) == []
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

@@ -52,6 +52,16 @@ def test_sessions_of_a_folder_are_ignored_from_above_and_from_within(tmp_path):
     assert not IgnoreRules("").ignores_session()
 
 
+def test_a_nearer_file_wins_and_a_broken_line_is_passed_over(tmp_path):
+    inner = tmp_path / "app"
+    inner.mkdir()
+    (tmp_path / ".rlmignore").write_text("*.pem\n")
+    (inner / ".rlmignore").write_text("!\n///\n!public.pem\n\\\n")
+    rules = IgnoreRules(inner)
+    assert rules.ignores("a.pem") and not rules.ignores("public.pem")
+    assert not rules.ignores("/elsewhere/a.pem")
+
+
 def test_a_command_that_names_an_ignored_path_is_noticed(tmp_path):
     (tmp_path / ".rlmignore").write_text("*.pem\n")
     rules = IgnoreRules(tmp_path)

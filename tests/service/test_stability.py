@@ -42,8 +42,8 @@ def git(tmp_path, monkeypatch):
     return run
 
 
-def remember(store, commits, folder, key="repo", title="Upload in parts"):
-    item = MemoryItem(title, "d", f"{title}.", provenance={"commits": commits, key: folder})
+def remember(store, commits, folder, title="Upload in parts"):
+    item = MemoryItem(title, "d", f"{title}.", provenance={"commits": commits, "repo": folder})
     return store.add(item)
 
 
@@ -68,7 +68,7 @@ def test_reverted_commits_gain_nothing_and_a_reverted_revert_counts_again(shared
     git("revert", "--no-edit", back)
     git("revert", "--no-edit", "HEAD")
     one = remember(shared, [gone], git.folder, title="Gone")
-    remember(shared, [back], git.folder, "cwd", title="Back")
+    remember(shared, [back], git.folder, title="Back")
     remember(shared, [back, gone], git.folder, title="Both")
     assert states(shared) == {"Gone": "reverted", "Back": "stable", "Both": "reverted"}
     assert shared.get(one).confidence == 0.8 and states(shared) == {}

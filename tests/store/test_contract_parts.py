@@ -186,6 +186,26 @@ def test_ids_by_their_beginning(backend, make_item):
         backend.ids_starting("zz", "")
 
 
+def test_what_changed_since_a_mark_is_told(backend, make_item):
+    one, two = backend.add(make_item("One")), backend.add(make_item("Two"))
+    ids, mark = backend.changed_since(0)
+    assert ids == sorted((one, two))
+    if not mark:
+        return  # it keeps no marks
+    assert backend.changed_since(mark) == ([], mark)
+    three = backend.add(make_item("Three"))
+    backend.add(make_item("Held", trust="quarantined"))
+    backend.update(one, provenance={"note": "x"})
+    backend.delete(two)
+    found, later = backend.changed_since(mark)
+    assert found == sorted((one, three)) and later > mark
+    assert backend.changed_since(later + 99)[0] == found, "an unknown mark: all"
+    backend.restore(two)
+    assert backend.changed_since(later)[0] == [two]
+    with pytest.raises(ValidationError, match="mark"):
+        backend.changed_since(-1)
+
+
 def test_ids_of_nodes_and_edges(having):
     store = having("graph")
     node = store.graph.create_node("fact", "x")

@@ -101,6 +101,14 @@ def test_three_engines_one_answer(tmp_path, monkeypatch):
         plain.close()
 
 
+def test_nodes_that_were_written_with_other_rows_get_their_word_index(tmp_path, large):
+    """As a worker writes the turns of a session, with its memories and its job."""
+    with open_store(tmp_path / "m.db") as store:
+        with store.together():
+            store.graph.create_nodes({"type": "experience", "content": f"n {n}"} for n in range(40))
+        assert store.graph.index.lexical == "tantivy"
+
+
 SYLLABLES = re.findall(r"\w+", "ka to mi re lo sun ter vi pra den co sta ing mer bal fo")
 COMMON = re.findall(r"\w+", "the of to in a is for with and on this that how do I")
 

@@ -9,26 +9,32 @@ from rlm.cli.command import ROOT_OPTIONS, LazyGroup, with_options
 from rlm.cli.session import Session
 
 MEMORY = {
-    "add": "rlm.cli.memory_write:add",
-    "consolidate": "rlm.cli.memory_review:consolidate",
-    "decay": "rlm.cli.memory_signals:decay",
-    "edit": "rlm.cli.memory_write:edit",
-    "feedback": "rlm.cli.memory_signals:feedback",
-    "import": "rlm.cli.memory_import:import_",
-    "insights": "rlm.cli.insights:insights",
-    "list": "rlm.cli.memory_read:list_memories",
-    "restore": "rlm.cli.memory_write:restore",
-    "review": "rlm.cli.memory_review:review",
-    "rm": "rlm.cli.memory_write:remove",
-    "search": "rlm.cli.memory_read:search",
-    "show": "rlm.cli.memory_read:show",
-    "stability": "rlm.cli.memory_signals:stability",
-    "stats": "rlm.cli.memory_read:stats",
-    "train": "rlm.cli.train:train",
-    "undo": "rlm.cli.memory_review:undo",
-    "why": "rlm.cli.memory_why:why",
+    "Find": {
+        "search": "rlm.cli.memory_read:search",
+        "why": "rlm.cli.memory_why:why",
+        "list": "rlm.cli.memory_read:list_memories",
+        "show": "rlm.cli.memory_read:show",
+        "stats": "rlm.cli.memory_read:stats",
+        "insights": "rlm.cli.insights:insights",
+    },
+    "Write": {
+        "add": "rlm.cli.memory_write:add",
+        "edit": "rlm.cli.memory_write:edit",
+        "rm": "rlm.cli.memory_write:remove",
+        "restore": "rlm.cli.memory_write:restore",
+        "feedback": "rlm.cli.memory_signals:feedback",
+        "import": "rlm.cli.memory_import:import_",
+        "train": "rlm.cli.train:train",
+    },
+    "Keep in order": {
+        "review": "rlm.cli.memory_review:review",
+        "consolidate": "rlm.cli.memory_review:consolidate",
+        "undo": "rlm.cli.memory_review:undo",
+        "decay": "rlm.cli.memory_signals:decay",
+        "stability": "rlm.cli.memory_signals:stability",
+    },
 }
-memory = LazyGroup("memory", help="Add, find and change memories.", homes=MEMORY)
+memory = LazyGroup("memory", help="Add, find and change memories.", sections=MEMORY)
 GRAPH = {
     "add": "rlm.cli.graph_write:add",
     "link": "rlm.cli.graph_write:link",
@@ -47,35 +53,47 @@ GRAPH = {
     "undo": "rlm.cli.graph_evolve:undo",
     "copy": "rlm.cli.graph_evolve:copy",
 }
-graph = LazyGroup("graph", help="Nodes and the hyperedges that join them.", homes=GRAPH)
+graph = LazyGroup(
+    "graph", help="Nodes and the hyperedges that join them.", sections={"Commands": GRAPH}
+)
 ROOT = {
-    "run": "rlm.cli.run:run",
-    "memory": "rlm.cli.app:memory",
-    "graph": "rlm.cli.app:graph",
-    "ontology": "rlm.cli.ontology",
-    "pack": "rlm.cli.pack",
-    "logs": "rlm.cli.logs",
-    "mcp": "rlm.cli.mcp:mcp",
-    "token": "rlm.cli.token",
-    "worker": "rlm.cli.worker:worker",
-    "queue": "rlm.cli.worker",
-    "eval": "rlm.cli.evaluate:evaluate",
-    "setup": "rlm.cli.setup:setup",
-    "backup": "rlm.cli.upkeep:backup",
-    "doctor": "rlm.cli.upkeep:doctor",
-    "completion": "rlm.cli.completion:completion",
+    "Memory of a coding agent": {
+        "setup": "rlm.cli.setup:setup",
+        "worker": "rlm.cli.worker:worker",
+        "queue": "rlm.cli.worker",
+        "mcp": "rlm.cli.mcp:mcp",
+        "token": "rlm.cli.token",
+    },
+    "What is stored": {
+        "memory": "rlm.cli.app:memory",
+        "graph": "rlm.cli.app:graph",
+        "pack": "rlm.cli.pack",
+    },
+    "Questions": {
+        "run": "rlm.cli.run:run",
+        "ontology": "rlm.cli.ontology",
+        "logs": "rlm.cli.logs",
+        "eval": "rlm.cli.evaluate:evaluate",
+    },
+    "Upkeep": {
+        "doctor": "rlm.cli.upkeep:doctor",
+        "backup": "rlm.cli.upkeep:backup",
+        "completion": "rlm.cli.completion:completion",
+    },
 }
 GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token")
 
 
-@click.group(cls=LazyGroup, homes=ROOT)
+@click.group(cls=LazyGroup, sections=ROOT)
 @with_options(ROOT_OPTIONS)
 @click.version_option(__version__, message="rlm %(version)s")
 @click.pass_context
 def app(context: click.Context, db: str | None, json: bool) -> None:
-    """An agent that learns how, from questions over ontologies and long texts. Start with `rlm run
-    QUESTION --ontology FILE`, or --context FILE. Exit codes: 0 done, 1 nothing found or a check
-    failed, 2 bad input.
+    """An agent that learns how, and memory for coding agents.
+
+    `rlm setup claude` (or codex, cursor) gives a coding agent its memory. `rlm run QUESTION` with
+    --ontology FILE or --context FILE asks. Exit codes: 0 done, 1 nothing found or a check failed, 2
+    bad input.
     """
     context.obj = Session(db=db, json=json)
 

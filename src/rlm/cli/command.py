@@ -88,15 +88,19 @@ class Command(click.Command):
 class LazyGroup(click.Group):
     """A group that imports a command when its name is on the line, and suggests near misses.
 
-    `homes` says where: `module` for another group, `module:function` for a command.
+    `sections` says where, under the headings of its help: `module` for another group,
+    `module:function` for a command.
     """
 
     command_class = Command
 
-    def __init__(self, *args: Any, homes: Mapping[str, str] | None = None, **more: Any) -> None:
+    def __init__(
+        self, *args: Any, sections: Mapping[str, Mapping[str, str]] | None = None, **more: Any
+    ) -> None:
         given = {"no_args_is_help": False, "context_settings": dict(SETTINGS), **more}
         super().__init__(*args, **given)
-        self.homes = dict(homes or {})
+        self.sections = sections or {}
+        self.homes = {name: home for part in self.sections.values() for name, home in part.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which help shows them."""
@@ -119,6 +123,20 @@ class LazyGroup(click.Group):
             super().format_options(ctx, formatter)
         else:
             self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each command in a line, under the heading of its section."""
+        found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        wide = max(map(len, found))
+        parts = {heading: list(names) for heading, names in self.sections.items()}
+        for heading, names in (parts or {"Commands": list(found)}).items():
+            rows = [
+                (f"{name:<{wide}}", one.get_short_help_str(formatter.width - 6 - wide))
+                for name in names
+                if (one := found[name]) is not None
+            ]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

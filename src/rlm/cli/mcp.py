@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from rlm import clock
+from rlm.cli.background import distil_beside, end_with_parent
 from rlm.cli.session import LOSABLE, PATIENCE_S, Session
 from rlm.errors import ConfigError
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from rlm.store.types import Tenant, Token
 
 INSTALL = "`pip install 'mcp>=2.3,<2.4'`"
-PARENT_S = 1.0
-"""How often it is looked whether the parent lives."""
 
 
 @click.option("--http", metavar="HOST:PORT", help="Serve a team over HTTP, with tokens.")
@@ -61,7 +58,7 @@ def mcp(
     if http is not None:
         return _over_http(session, http, allowed, toolsets, ontologies, folders)
     with _wire() as (source, sink):
-        _watch_parent()
+        end_with_parent(os.getppid())
         return _over_stdio(session, source, sink, toolsets, ontologies, folders or (".",))
 
 
@@ -70,7 +67,7 @@ def _over_stdio(session: Session, source: BinaryIO, sink: BinaryIO, *given: Any)
     from rlm.mcp_server.stdio import serve_stdio
 
     access = Access(session.tenant, session=f"mcp-{clock.new_uuid()}")
-    with _server(session, lambda _: access, *given) as (server, _):
+    with _server(session, lambda _: access, *given) as (server, _), distil_beside(session):
         serve_stdio(server, source, sink)
     return 0
 
@@ -161,16 +158,3 @@ def _wire() -> Iterator[tuple[BinaryIO, BinaryIO]]:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     yield source, sink
-
-
-def _watch_parent() -> None:
-    """End this process when the one that started it is gone, however it went: a client that was
-    killed may leave its pipe open in other hands."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(PARENT_S)
-        os._exit(0)
-
-    threading.Thread(target=watch, name="parent", daemon=True).start()

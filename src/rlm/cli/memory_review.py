@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 @click.option("--approve", metavar="ID|all", multiple=True, help="Trust it; repeatable.")
 @click.option("--reject", metavar="ID|all", multiple=True, help="Archive it; repeatable.")
-@click.option("--accept", metavar="ID|all", multiple=True, help="Promote it; repeatable.")
-@click.option("--refuse", metavar="ID|all", multiple=True, help="Leave it where it is; repeatable.")
+@click.option("--accept", metavar="ID|all", multiple=True, help="Do as proposed; repeatable.")
+@click.option("--refuse", metavar="ID|all", multiple=True, help="Leave it as it is; repeatable.")
 @count("--limit", default=50, doc="How many to list, at most.")
 def review(session: Session, limit: int, **chosen: tuple[str, ...]) -> int:
-    """List what is in quarantine and what is proposed for promotion; decide on it.
+    """List what is in quarantine and what is proposed; decide on it.
 
-    What is in quarantine is approved or rejected. A promotion to the team or the organisation is
-    accepted or refused; `rlm memory undo` takes it back.
+    What is in quarantine is approved or rejected. Proposals are accepted or refused: that a memory
+    goes up to the team or the organisation (`rlm memory undo` takes it back), and that a decision
+    is superseded by a newer one (`rlm memory restore` brings it back).
     """
     if not any(chosen.values()):
         _list_waiting(session, limit)
@@ -53,26 +54,37 @@ def review(session: Session, limit: int, **chosen: tuple[str, ...]) -> int:
 def _list_waiting(session: Session, limit: int) -> None:
     from rlm.service.review import proposals
 
-    found: list[tuple[MemoryItem, str | None, str]] = []
+    held: list[MemoryItem] = []
+    proposed: list[Proposal] = []
     if not session.lacks_store():
         with session.reading() as store:
             held = store.list_items(trust="quarantined", limit=limit)
-            found = [(item, None, quarantine_reason(item)) for item in held]
-            for each in proposals(store)[: limit - len(found)]:
-                why = f"promote to the {each.level}: {each.why}"
-                found.append((each.item, each.level, why))
-        if not found:
+            proposed = proposals(store)[: limit - len(held)]
+        if not held and not proposed:
             session.notify("nothing is in quarantine, nothing is proposed")
-    rows = [(item.memory_id, item.title, why) for item, _, why in found]
-    names = ("memory_id", "title", "reason", "content", "promote_to")
-    texts = [(*row, item.content, level) for row, (item, level, _) in zip(rows, found, strict=True)]
-    documents = [dict(zip(names, each, strict=True)) for each in texts]
+    documents = [_document(item, quarantine_reason(item)) for item in held]
+    for each in proposed:
+        newer = None if each.newer is None else each.newer.memory_id
+        more = {"promote_to": each.level, "superseded_by": newer}
+        documents.append(_document(each.item, _proposal_text(each)) | more)
+    rows = [tuple(each[name] for name in ("memory_id", "title", "reason")) for each in documents]
     session.show_table(documents, ("id", "title", "why"), rows, ("title", "why"))
-    levels = [level for _, level, _ in found]
-    if None in levels:
+    if held:
         session.notify("read one with `rlm memory show ID`; then --approve ID or --reject ID")
-    if any(levels):
-        session.notify("a promotion: --accept ID or --refuse ID")
+    if proposed:
+        session.notify("what is proposed: --accept ID or --refuse ID")
+
+
+def _document(item: MemoryItem, why: str) -> dict[str, str | None]:
+    fields = {"memory_id": item.memory_id, "title": item.title, "reason": why}
+    return {**fields, "content": item.content, "promote_to": None, "superseded_by": None}
+
+
+def _proposal_text(proposal: Proposal) -> str:
+    if proposal.newer is None:
+        return f"promote to the {proposal.level}: {proposal.why}"
+    newer = f"{proposal.newer.memory_id} ({proposal.newer.title})"
+    return f"superseded by {newer}? {proposal.why}"
 
 
 def _decide_quarantined(
@@ -130,45 +142,54 @@ def _decide_proposals(
     disagree: tuple[str, ...],
     decided: dict[str, list[str]],
 ) -> int:
-    """Accept and refuse promotions; how many."""
+    """Accept and refuse what is proposed; of how many memories."""
     if not agree and not disagree:
         return 0
     from rlm.service.review import accept, proposals, refuse
 
-    known = {each.item.memory_id: each for each in proposals(store)}
+    known: dict[str, list[Proposal]] = {}
+    for each in reversed(proposals(store)):  # the newest amendment first: it supersedes
+        known.setdefault(each.item.memory_id, []).append(each)
     good, bad = _find_proposed(store, known, agree), _find_proposed(store, known, disagree)
-    _require_one_word(good.keys() & bad.keys(), "accepted and refused")
+    _require_one_word(set(good) & set(bad), "accepted and refused")
     by = config.user_name()
-    decided["accepted"] = [each for each in good if accept(store, good[each], by=by)]
-    for each, proposal in bad.items():
-        refuse(store, proposal, by=by)
-        decided["refused"].append(each)
+    for memory_id in good:
+        done = [accept(store, each, by=by) for each in known[memory_id]]
+        decided["accepted"] += [memory_id] if any(done) else []
+    for memory_id in bad:
+        for each in known[memory_id]:
+            refuse(store, each, by=by)
+        decided["refused"].append(memory_id)
     return len(good) + len(bad)
 
 
 def _find_proposed(
-    store: MemoryBackend, known: dict[str, Proposal], names: tuple[str, ...]
-) -> dict[str, Proposal]:
+    store: MemoryBackend, known: dict[str, list[Proposal]], names: tuple[str, ...]
+) -> list[str]:
+    """The memories of these names about which something is proposed, the oldest first."""
     if "all" in names:
-        return known
+        return list(reversed(known))
     found = [find_memory(store, name).memory_id for name in names]
     for each in found:
         if each not in known:
-            raise NotFound(f"no promotion of {each} is proposed: `rlm memory review` lists them")
-    return {each: known[each] for each in found}
+            why = f"nothing is proposed about {each}"
+            raise NotFound(f"{why}: `rlm memory review` lists what is")
+    return list(dict.fromkeys(found))
 
 
 # -- consolidation
 
 
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do not.")
-def consolidate(session: Session, dry_run: bool) -> None:
+@click.option("--all", "everything", is_flag=True, help="Compare also what was compared before.")
+def consolidate(session: Session, dry_run: bool, everything: bool) -> None:
     """Merge lessons that say the same, archive weak ones, promote strong ones.
 
-    Of equal lessons the best stays and the others are archived. Archived as well is what is hardly
-    believed, never helped and is old. What is strong, or what other projects of the team hold too,
-    is proposed for the team or the organisation: see `rlm memory review`. Decisions and what a
-    person or a pack wrote are never archived. `rlm memory undo` takes everything back.
+    Of equal lessons the best stays and the others are archived; what is new since the last time is
+    compared. Archived as well is what is hardly believed, never helped and is old. What is strong,
+    or what other projects of the team hold too, is proposed for the team or the organisation: see
+    `rlm memory review`. Decisions and what a person or a pack wrote are never archived. `rlm memory
+    undo` takes everything back.
     """
     from rlm.service.consolidation import Consolidation
     from rlm.service.consolidation import consolidate as run
@@ -179,7 +200,7 @@ def consolidate(session: Session, dry_run: bool) -> None:
             session.reading() if dry_run else session.changing() as store,
             progress("comparing lessons", store.stats()["memories"]) as step,
         ):
-            report = run(store, dry_run=dry_run, on_progress=step)
+            report = run(store, dry_run=dry_run, everything=everything, on_progress=step)
     rows = [row for change in report.changes for row in _rows(change)]
     if not rows:
         session.show(report.to_dict(), "nothing to merge, prune or promote")

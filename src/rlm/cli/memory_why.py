@@ -66,9 +66,11 @@ def _print_hits(found: Mapping[str, Any]) -> None:
             source = f", session {hit['source_session']}" if hit["source_session"] else ""
             day = hit["created_at"][:10]
             print_text(f"{number}. {hit['id']}  {hit['title']} ({hit['kind']}, {day}{source})")
-            told = str(Explanation.from_dict(hit["why"]))
-            weighed = "" if hit["kind"] != "turn" else f"; {hit['score']:.3f} beside memories"
-            print_text(f"   {told}{weighed}")
+            factors = str(Explanation.from_dict(hit["why"]))
+            ranked = f"{hit['score']:.3f}"
+            same = ranked == f"{hit['why']['score']:.3f}"
+            weighed = "" if same else f"; {ranked} beside the other hits"
+            print_text(f"   {factors}{weighed}")
 
 
 def _print_memory(found: Mapping[str, Any]) -> None:
@@ -88,7 +90,7 @@ def _print_memory(found: Mapping[str, Any]) -> None:
         lines = (f"{each['id']}  {each['title'] or '(gone)'}" for each in found[key])
         _print_list(heading, lines)
     _print_list(
-        "may supersede (if so: `rlm memory rm ID`)",
+        "may supersede (`rlm memory review --accept ID` if so, else --refuse ID)",
         (f"{each['id']}  {each['reason']}" for each in found["may_supersede"]),
     )
 

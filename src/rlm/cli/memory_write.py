@@ -118,6 +118,8 @@ def edit(
     New words give it a new id, which is printed. A list option replaces the whole list; an empty
     text clears a field.
     """
+    from rlm.service.manager import MemoryManager
+
     fields["content"] = read_text(content, file)
     changes = {name: _as_list(value) for name, value in fields.items() if value not in (None, ())}
     scope = {name: changes.pop(name) for name in SCOPE if name in changes}
@@ -127,10 +129,11 @@ def edit(
             changes["scope"] = {**old.scope.to_dict(), **scope}
         if not changes:
             changes = _edit_form(session, old, store)
-        new = store.update(old.memory_id, **changes) if changes else old
-    changed = sorted(changes)
-    document = {"memory_id": new.memory_id, "was": old.memory_id, "changed": changed}
-    session.show(document, new.memory_id)
+        changed, new_id = sorted(changes), old.memory_id
+        if changes:
+            new_id = MemoryManager(store, person=True).update(new_id, **changes).id
+    document = {"memory_id": new_id, "was": old.memory_id, "changed": changed}
+    session.show(document, new_id)
     session.notify(f"changed {', '.join(changed)}" if changes else "nothing changed")
 
 

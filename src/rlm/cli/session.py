@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rlm import config
 from rlm.cli import output
 from rlm.errors import ConfigError, NotFound, StoreFull, StoreLocked, StoreReadOnly
+from rlm.project import git_local_name, project_name
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
@@ -45,7 +46,7 @@ class Session:
         """Who asks. The project is the option, the setting, the git repository here, or `local`."""
         from rlm.store.types import Tenant
 
-        project = config.project_name(self.settings)
+        project = project_name(self.settings.project)
         return Tenant(self.settings.org, self.settings.team, project)
 
     @property
@@ -127,7 +128,7 @@ class Session:
 
     def adopt(self, store: MemoryBackend, *, wait_s: float | None = None) -> None:
         """A repository that got its first origin has a new name: its memories come along."""
-        former = None if self.settings.project else config.git_local_name()
+        former = None if self.settings.project else git_local_name()
         if former is None or "projects" in store.lacks:
             return
         if store.adopt_project(former, wait_s=wait_s):

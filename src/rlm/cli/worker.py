@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlm.cli.background import end_with_parent
 from rlm.cli.command import command, count, new_group, words
 from rlm.cli.output import number_of
 from rlm.cli.session import Session
@@ -36,16 +37,20 @@ app = new_group("Sessions that wait to be distilled.")
 @click.option("--once", is_flag=True, help="Distil what is there, then end (the default).")
 @click.option("--watch", is_flag=True, help="Go on until the terminal closes or Ctrl-C.")
 @click.option("--model", metavar="NAME", help="As for `rlm run`; offline: without a model.")
-def worker(session: Session, once: bool, watch: bool, model: str | None) -> int:
+@click.option("--beside", type=int, hidden=True, help="End with this process, our parent.")
+def worker(session: Session, once: bool, watch: bool, model: str | None, beside: int | None) -> int:
     """Distil the sessions that hooks left in the spool or that are queued.
 
     Works without a model. With one, RLM_DISTILL_CALLS, _TOKENS and _COST_USD are its limits of a
-    day. The exit code is 1 when a session could not be distilled.
+    day; while it cannot be reached, sessions are distilled without it and wait for it. The exit
+    code is 1 when a session could not be distilled.
     """
     from rlm.service.distiller import Report
 
     if once and watch:
         raise ValidationError("--once and --watch exclude each other: give one")
+    if beside is not None:
+        end_with_parent(beside)
     client, report = _open_model(session, model), Report()
     try:
         with _stop_event() as stop:
@@ -103,14 +108,16 @@ def _round(session: Session, client: Client | None, stop: threading.Event) -> Re
     """The spool, then the queues: of this project, and of others that have something waiting."""
     from rlm.service.caps import Caps
     from rlm.service.distiller import Distiller, Report
-    from rlm.service.spool import project_of, read_spool, take_in
+    from rlm.service.spool import read_spool, take_in
 
     settings, report = session.settings, Report()
     spool = Path(settings.spool).expanduser()
-    found = [] if session.project else [project_of(f, settings) for f in read_spool(spool)]
+    mine = session.tenant
+    tenants = [] if session.project else [file.tenant for file in read_spool(spool, settings)]
+    found = [each.project for each in tenants if (each.org, each.team) == (mine.org, mine.team)]
     if not found and not session.path.exists():
         return report
-    waiting = dict.fromkeys([session.tenant.project, *found])
+    waiting = dict.fromkeys([mine.project, *found])
     done: set[str] = set()
     while waiting and not stop.is_set():
         project = next(iter(waiting))
@@ -126,11 +133,11 @@ def _round(session: Session, client: Client | None, stop: threading.Event) -> Re
 
 def _summary(report: Report) -> str:
     found = [number_of(getattr(report, f"{name}s"), name, f"{name}s") for name in FOUND]
-    told = f"{number_of(report.distilled, 'session', 'sessions')} distilled: {', '.join(found)}"
-    for name in ("superseded", "proposed", "ignored", "failed", "dead", "capped"):
+    text = f"{number_of(report.distilled, 'session', 'sessions')} distilled: {', '.join(found)}"
+    for name in ("superseded", "proposed", "ignored", "failed", "dead", "capped", "waiting"):
         value = getattr(report, name)
-        told += f", {value} {name}" if value else ""
-    return told
+        text += f", {value} {name}" if value else ""
+    return text
 
 
 @command(app, "add")

@@ -8,9 +8,10 @@ order, so that the confidence of today can be computed again from the start.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from rlm import clock
 from rlm.store.types import Judgment, MemoryItem, Signal
@@ -201,25 +202,28 @@ def usage(memory_id: str, *, succeeded: bool, reason: str = "") -> Signal:
     return Signal(memory_id, delta, kind, reason or why)
 
 
-def decay(item: MemoryItem, now: datetime | None = None, *, already: int = 0) -> Signal | None:
-    """What the months since the last use take; `already` months were taken before."""
-    used = item.last_used or item.created_at
-    months = int(((now or clock.now()) - clock.parse_iso(used)).days // DAYS_A_MONTH)
-    if months <= already:
-        return None
-    plural = "" if months == 1 else "s"
-    delta, why = DECAY * (months - already), f"not used for {months} month{plural} since {used}"
-    return Signal(item.memory_id, round(delta, 2), "decay", why)
-
-
 _DECAYED = re.compile(r"not used for (\d+) months? since (\S+)")
 
 
-def decayed_months(item: MemoryItem, reasons: Iterable[str | None]) -> int:
-    """How many months since its last use were taken already, by the reasons of past decays."""
+def decay(
+    item: MemoryItem, now: datetime | None = None, past: Iterable[Mapping[str, Any]] = ()
+) -> Signal | None:
+    """What the months since the last use take. `past` are the signals of the memory: their reasons
+    say which months were taken before, and what a clock that was ahead took is given back."""
     used = item.last_used or item.created_at
-    found = (_DECAYED.fullmatch(reason or "") for reason in reasons)
-    return max((int(each[1]) for each in found if each and each[2] == used), default=0)
+    months = max(0, ((now or clock.now()) - clock.parse_iso(used)).days // DAYS_A_MONTH)
+    found = ((_DECAYED.fullmatch(row["reason"] or ""), row) for row in past)
+    taken = [(int(each[1]), row) for each, row in found if each and each[2] == used]
+    early = 0.0
+    while taken and taken[-1][0] > months:
+        _, row = taken.pop()
+        early += row["before"] - row["after"]
+    already = taken[-1][0] if taken else 0
+    delta = round(early + DECAY * (months - already), 6)
+    if not delta:
+        return None
+    why = f"not used for {months} month{'' if months == 1 else 's'} since {used}"
+    return Signal(item.memory_id, delta, "decay", why)
 
 
 def apply_delta(confidence: float, delta: float) -> float:

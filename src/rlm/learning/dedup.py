@@ -100,7 +100,7 @@ def query_similarity(one: str, other: str) -> float | None:
 
 def word_similarity(one: MemoryItem, other: MemoryItem) -> float:
     """From 0 to 1: Dice over the stems of all that two memories say beside their queries."""
-    return _dice(Counter(_stems(one)), Counter(_stems(other)))
+    return _dice(Counter(stems_of(one)), Counter(stems_of(other)))
 
 
 def is_same_lesson(one: MemoryItem, other: MemoryItem, embedder: Embedder | None = None) -> bool:
@@ -133,19 +133,22 @@ def _dice(one: Counter[Any], other: Counter[Any]) -> float:
     return 2 * (one & other).total() / total if total else 1.0
 
 
-def _stems(item: MemoryItem) -> set[str]:
+def stems_of(item: MemoryItem) -> set[str]:
+    """The stems of all that a memory says beside its queries."""
     text = f"{item.title}\n{item.description}\n{FENCED.sub('', item.content)}"
     return set(tokens(text)) - _STOP
+
+
+def title_stems(item: MemoryItem) -> list[str]:
+    """The stems of a title, each once, in order."""
+    return [stem for stem in dict.fromkeys(tokens(item.title)) if stem not in _STOP]
 
 
 def _differ_by_a_word(one: MemoryItem, other: MemoryItem) -> bool:
     """Whether each title says something that the other memory nowhere says, as domain and range, or
     the same in another order, as the parts of a supplier and the supplier of a part."""
-    titles = [
-        [stem for stem in dict.fromkeys(tokens(item.title)) if stem not in _STOP]
-        for item in (one, other)
-    ]
-    if set(titles[0]) - _stems(other) and set(titles[1]) - _stems(one):
+    titles = [title_stems(item) for item in (one, other)]
+    if set(titles[0]) - stems_of(other) and set(titles[1]) - stems_of(one):
         return True
     shared = [
         [stem for stem in title if stem in titles[0] and stem in titles[1]] for title in titles

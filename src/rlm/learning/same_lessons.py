@@ -1,23 +1,24 @@
-"""Which lessons of a whole store are one, found in bounded memory.
+"""Which lessons of a store are one, without comparing each with each.
 
-Each memory is compared with what search finds for it, never with all. Of a store of any size no
-more than an id and a rank of each memory is held at once.
+Where few are new, each of them is compared with what search finds for it (`BySearch`), some 15 ms
+for one. Where many are, all of the store are read once into a `LessonIndex`, and one takes less
+than a millisecond.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from rlm.learning.dedup import CANDIDATES, find_candidates, is_own, is_same_lesson, quality
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
-PAGE = 500
-"""About so many ids are read at a time."""
 MOST_CANDIDATES = 1_280
 CONSOLIDATED_INTO, PRUNED_BECAUSE = "consolidated_into", "pruned_because"
 """Keys of provenance: the lesson which stands for an archived one, and why a weak one went."""
+Rank = tuple[bool, float, int, bool, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,57 +29,71 @@ class SameLessons:
     others: tuple[MemoryItem, ...]
 
 
+class Neighbours(Protocol):
+    """Where lessons that may be one with another are looked up."""
+
+    def bests(self) -> Sequence[str]:
+        """The lessons that are to be compared, the best first."""
+
+    def same_as(self, best: MemoryItem, is_same: Callable[[MemoryItem], bool]) -> list[MemoryItem]:
+        """The lessons of which that holds, among those that may be one with the best."""
+
+
 def find_same(
     store: MemoryBackend,
-    on_progress: Callable[[int], None] | None = None,
+    neighbours: Neighbours,
+    on_progress: Callable[[float], None] | None = None,
     keep: Collection[str] = (),
 ) -> Iterator[SameLessons]:
     """The lessons that a store holds more than once, the best of each first.
 
     Never among the others: what a person or a pack says or somebody trusts, what somebody brought
     back (`keep`, or by hand), and decisions, of which two in like words may well differ in the one
-    that counts. Nothing is written.
+    that counts. Nothing is written. `on_progress` gets the share that is done.
     """
-    ranks = sorted(_rank(item) for item in all_items(store) if item.kind != "decision")
-    gone: set[str] = set()
-    for done, (*_, memory_id) in enumerate(reversed(ranks), 1):
+    bests = neighbours.bests()
+    gone = set[str]()
+    for done, memory_id in enumerate(bests, 1):
         if on_progress is not None:
-            on_progress(done)
+            on_progress(done / len(bests))
         best = None if memory_id in gone else store.get(memory_id)
         if best is None or best.archived_at:
             continue
-        others = _same_as(store, best, gone)
-        others = [other for other in others if other.memory_id not in keep]
+        others = neighbours.same_as(best, _Inferior(best, store, gone, keep))
         if others:
             gone |= {best.memory_id, *(other.memory_id for other in others)}
             yield SameLessons(best, tuple(others))
 
 
-def _rank(item: MemoryItem) -> tuple[bool, float, int, bool, str]:
+class _Inferior:
+    """Whether a lesson says what the best says, and may go to the archive for it."""
+
+    def __init__(
+        self,
+        best: MemoryItem,
+        store: MemoryBackend,
+        gone: Collection[str],
+        keep: Collection[str],
+    ) -> None:
+        self._best, self._rank, self._embedder = best, rank_of(best), store.embedder
+        self._gone, self._keep = gone, keep
+
+    def __call__(self, item: MemoryItem) -> bool:
+        return (
+            item.memory_id not in self._gone
+            and item.memory_id not in self._keep
+            and not item.archived_at
+            and item.kind != "decision"
+            and not was_brought_back(item)
+            and is_own(self._best, item)
+            and rank_of(item) < self._rank
+            and is_same_lesson(self._best, item, self._embedder)
+        )
+
+
+def rank_of(item: MemoryItem) -> Rank:
     """Which of two equal lessons stays: a total order, so that a second look finds nothing new."""
     return *quality(item), item.trust == "trusted", item.memory_id
-
-
-def _same_as(store: MemoryBackend, best: MemoryItem, gone: Collection[str]) -> list[MemoryItem]:
-    """The live lessons that say what the best says. Where copies fill what search found, more may
-    lie behind them, and more are asked for."""
-    count, rank = CANDIDATES, _rank(best)
-    while True:
-        every = find_candidates(store, best, count)
-        found = [item for item in every if item.memory_id not in gone and not item.archived_at]
-        same = [
-            item
-            for item in found
-            if item.kind != "decision"
-            and not was_brought_back(item)
-            and is_own(best, item)
-            and _rank(item) < rank
-            and is_same_lesson(best, item, store.embedder)
-        ]
-        others = len(found) - len(same)
-        if len(every) < count or others > CANDIDATES // 2 or count >= MOST_CANDIDATES:
-            return same
-        count *= 2
 
 
 def was_brought_back(item: MemoryItem) -> bool:
@@ -86,12 +101,33 @@ def was_brought_back(item: MemoryItem) -> bool:
     return CONSOLIDATED_INTO in item.provenance or PRUNED_BECAUSE in item.provenance
 
 
-def all_items(store: MemoryBackend) -> Iterator[MemoryItem]:
-    """Every live memory that is not in quarantine, the nearest of equal ones, by id."""
-    counts = store.stats()
-    digits = len(f"{(counts['memories'] + counts['archived']) // PAGE:x}")
-    for number in range(16**digits):
-        for memory_id in store.ids_starting("memory", f"{number:0{digits}x}", 2**31):
-            item = store.get(memory_id)
-            if item is not None and not item.archived_at and item.trust != "quarantined":
-                yield item
+class BySearch:
+    """What search finds for the lessons of these ids, and for those that say the same."""
+
+    def __init__(self, store: MemoryBackend, memory_ids: Iterable[str]) -> None:
+        self._store, self._ids = store, memory_ids
+
+    def bests(self) -> Sequence[str]:
+        ranks: dict[str, Rank] = {}
+        for memory_id in self._ids:
+            item = self._store.get(memory_id)
+            if item is None or item.kind == "decision":
+                continue
+            ranks[memory_id] = rank_of(item)
+            for other in find_candidates(self._store, item):
+                if rank_of(other) > ranks[memory_id] and is_same_lesson(
+                    other, item, self._store.embedder
+                ):
+                    ranks[other.memory_id] = rank_of(other)
+        return sorted(ranks, key=lambda each: ranks[each], reverse=True)
+
+    def same_as(self, best: MemoryItem, is_same: Callable[[MemoryItem], bool]) -> list[MemoryItem]:
+        """Where copies fill what search found, more may lie behind them, and more are asked for."""
+        count = CANDIDATES
+        while True:
+            found = find_candidates(self._store, best, count)
+            same = list(filter(is_same, found))
+            others = len(found) - len(same)
+            if len(found) < count or others > CANDIDATES // 2 or count >= MOST_CANDIDATES:
+                return same
+            count *= 2

@@ -279,8 +279,9 @@ def item_of(record: Mapping[str, Any], now: str = "") -> MemoryItem:
 
 
 def record_of(item: MemoryItem, pack: str | None = None) -> dict[str, Any]:
-    """What a line says of a memory, without `sha256`; with `pack`, marked as exported in it."""
-    provenance = dict(item.provenance)
+    """What a line says of a memory, without `sha256`; with `pack`, marked as exported in it. Where
+    a repository lies on its author's disk is nobody else's business."""
+    provenance = {name: value for name, value in item.provenance.items() if name != "repo"}
     source_type = item.source_type
     before = provenance.pop(BEFORE_PACK, None)
     if isinstance(before, Mapping) and before.get("source_type") in SOURCE_TYPES:

@@ -14,16 +14,17 @@ loses.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rlm.retrieval import bm25
-from rlm.retrieval.tokens import Query
 
+TYPE_CHECKING = False  # importing typing costs every hook 3 ms
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
+
+    from rlm.retrieval.tokens import Query
 
     Floats = NDArray[np.float32]
 
@@ -42,17 +43,23 @@ FLOOR = 0.10
 _YEAR = re.compile(r"(19|20)\d\d")
 
 
-@dataclass(frozen=True, slots=True)
 class QueryWeights:
-    """What a query's terms weigh in one corpus."""
+    """What a query's terms weigh in one corpus.
 
-    weights: Mapping[str, float]
-    ceiling: float
-    damp: float
-    telling: frozenset[str]
-    """The terms that can find a document: all but stopwords, unless there is nothing else."""
-    common: bool = False
-    """Whether more than half of the documents hold one of these."""
+    `telling` are the terms that can find a document: all but stopwords, unless there is nothing
+    else. `common` says whether more than half of the documents hold one of these.
+    """
+
+    def __init__(
+        self,
+        weights: Mapping[str, float],
+        ceiling: float,
+        damp: float,
+        telling: frozenset[str],
+        common: bool = False,
+    ) -> None:
+        self.weights, self.ceiling, self.damp = weights, ceiling, damp
+        self.telling, self.common = telling, common
 
     def keeps(self, similarity: float, lexical: float, counts: Mapping[str, float]) -> bool:
         """Whether a document is a hit: by a telling word, or by meaning alone."""

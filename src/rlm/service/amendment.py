@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from rlm.learning.suspicion import word_set
 from rlm.retrieval.tokens import tokens
-from rlm.service.session_graph import forget_in_summary
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
@@ -228,11 +227,12 @@ def _is_near(one: MemoryItem, other: MemoryItem, store: MemoryBackend) -> bool:
     return float(left @ right) >= NEAR_VECTORS
 
 
-def supersede(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -> None:
-    """Archive the older of two stored decisions and link both. `restore` brings it back."""
+def supersede(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -> bool:
+    """Archive the older of two stored decisions and link both; False where one is gone. `restore`
+    brings it back."""
     newer, older = store.get(newer_id), store.get(older_id)
     if newer is None or older is None or older.archived_at:
-        return
+        return False
     with store.together():
         chain = [*newer.provenance.get(SUPERSEDES, []), older_id]
         store.update(newer_id, provenance={**newer.provenance, SUPERSEDES: chain})
@@ -241,7 +241,16 @@ def supersede(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -
         store.delete(older_id)
         if "graph" not in store.lacks:
             _link(store, newer, older)
-            forget_in_summary(store, older)
+    return True
+
+
+def may_supersede(newer: MemoryItem) -> dict[str, str]:
+    """The older decisions that a newer one may take back, and why: a person decides. What has
+    another form is left out."""
+    listed = newer.provenance.get(PROPOSED)
+    given = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    pairs = ((each.get("id"), each.get("reason")) for each in given)
+    return {key: why for key, why in pairs if isinstance(key, str) and isinstance(why, str)}
 
 
 def propose(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -> None:

@@ -7,8 +7,8 @@ twice. A memory that the tenant does not have is NotFound.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rlm import clock
@@ -16,12 +16,12 @@ from rlm.errors import ValidationError
 from rlm.learning.confidence import (
     UNREVERTED_DAYS,
     decay,
-    decayed_months,
     feedback,
     replay,
     stability,
     usage,
 )
+from rlm.store.backend import all_items
 from rlm.store.gate import no_memory
 from rlm.store.types import Signal
 from rlm.store.values import show
@@ -81,11 +81,16 @@ class ConfidenceEvaluator:
 
     def decay_all(self, now: datetime | None = None) -> list[Signal]:
         """-0.05 for each month without use. How often it is run makes no difference, nor by how
-        many processes: what was taken stands in the reason of the signal."""
+        many processes, nor whether the clock was wrong in between: what was taken stands in the
+        reason of the signal."""
         at = now or clock.now()
-        applied = []
-        for page in self._pages():
-            due = [item.memory_id for item in page if decay(item, at)]
+        applied, items = [], all_items(self._store)
+        while page := list(islice(items, PAGE)):
+            due = [
+                item.memory_id
+                for item in page
+                if decay(item, at, self._store.signals(item.memory_id))
+            ]
             if not due:
                 continue
             with self._store.together():
@@ -96,8 +101,7 @@ class ConfidenceEvaluator:
         item = self._store.get(memory_id)
         if item is None:
             return None
-        reasons = (each["reason"] for each in self._store.signals(memory_id))
-        signal = decay(item, at, already=decayed_months(item, reasons))
+        signal = decay(item, at, self._store.signals(memory_id))
         if signal is not None:
             self._apply(signal)
         return signal
@@ -109,13 +113,6 @@ class ConfidenceEvaluator:
             return item.confidence or 0.0
         signals = (Signal(memory_id, row["delta"], row["kind"]) for row in rows)
         return replay(rows[0]["before"], signals)
-
-    def _pages(self) -> Iterator[list[MemoryItem]]:
-        """All memories that are not archived, some at a time."""
-        offset = 0
-        while page := self._store.list_items(limit=PAGE, offset=offset):
-            yield page
-            offset += PAGE
 
     def _get(self, memory_id: str) -> MemoryItem:
         item = self._store.get(memory_id)

@@ -7,7 +7,8 @@ change has one that carries the run's number: `memory_merge:17`, `memory_prune:1
 back one change or a whole run.
 
 - **Merged** is what `rlm.learning.same_lessons` finds: the best stays untouched, the others go to
-  the archive and name it.
+  the archive and name it. Compared is what was added or changed since the last run that ended: the
+  last `memory_compared` in the log says up to where (`MemoryBackend.changed_since`).
 - **Pruned** to the archive is a lesson of a run that is hardly believed, never helped and has not
   been used for long. Never a decision, nor what a person, a pack or somebody's trust vouches for.
 - **Promoted** from project to team and from team to organisation is what is believed and helped
@@ -24,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlm import clock, config
 from rlm.errors import ConfigError
@@ -33,13 +34,16 @@ from rlm.learning.dedup import is_vouched_for
 from rlm.learning.same_lessons import (
     CONSOLIDATED_INTO,
     PRUNED_BECAUSE,
-    all_items,
+    BySearch,
     find_same,
     was_brought_back,
 )
-from rlm.store.backend import MemoryBackend
+from rlm.store.backend import MemoryBackend, all_items
 from rlm.store.graph import Evolution
 from rlm.store.types import LEVELS, MemoryItem
+
+if TYPE_CHECKING:
+    from rlm.learning.lesson_index import LessonIndex
 
 WEAK_CONFIDENCE, WEAK_DAYS = RECALL_FLOOR, 90
 """Below this confidence nothing is put into a prompt; so long unused, nobody misses it."""
@@ -49,8 +53,12 @@ HELPED = {"project": 3, "team": 10}
 RECURRING_CONFIDENCE = 0.5
 BATCH = 100
 """So many memories are read, and changes made in a transaction, at a time."""
+FEW = 0.04
+"""Up to this share of all, new memories are looked up by search; for more, an index of all is made.
+See docs/experiments.md."""
 ALL = 2**53
 RUN, MERGE, PRUNE = "memory_consolidate", "memory_merge", "memory_prune"
+COMPARED = "memory_compared"
 PROMOTE, PROPOSE = "memory_promote_", "memory_propose_"
 REFUSE, UNDO = "memory_refuse", "memory_undo"
 HELPFUL_KINDS = ("helpful", "task_succeeded", "unreverted")
@@ -103,17 +111,22 @@ def consolidate(
     store: MemoryBackend,
     *,
     dry_run: bool = False,
+    everything: bool = False,
     automatic: bool | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Consolidation:
-    """Merge, prune and promote what a store holds; a second time there is nothing left to do.
+    """Merge, prune and promote what a store holds; a second time there is nothing left to do, but
+    where a promotion brought two together that say the same.
 
-    `automatic` promotions need no review; without it, the setting `promote` decides. Killed in the
-    middle, it leaves whole changes, each with its line in the log, and the next run goes on.
+    Only what is new since the last run is compared, or `everything`. `automatic` promotions need no
+    review; without it, the setting `promote` decides. Killed in the middle, it leaves whole
+    changes, each with its line in the log, and the next run goes on.
     """
     report = Consolidation(dry_run)
-    planned = plan(store, automatic=automatic, on_progress=on_progress)
-    if dry_run or not planned:
+    before = _compared_upto(store)
+    fresh, mark = store.changed_since(0 if everything else before)
+    planned = plan(store, fresh, automatic=automatic, on_progress=on_progress)
+    if dry_run:
         report.changes = planned
         return report
     waiting = iter(planned)
@@ -121,21 +134,50 @@ def consolidate(
         with store.together():
             if report.log_id is None:
                 report.log_id = store.graph.log_event(RUN, [], reasoning=_summary(planned))
-            made = [_apply(store, change, report) for change in batch]
-        report.changes += [change for change in made if change is not None]
+            done = [_apply(store, change, report) for change in batch]
+        report.changes += [change for change in done if change is not None]
+    if mark != before:
+        store.graph.log_event(COMPARED, [], reasoning=f"up to {mark}")
     return report
+
+
+def _compared_upto(store: MemoryBackend) -> int:
+    """The mark of the last run that ended."""
+    lines = store.graph.evolution(limit=1, operation=COMPARED)
+    last = (lines[0].reasoning or "").removeprefix("up to ") if lines else ""
+    return int(last) if last.isdecimal() else 0
 
 
 def plan(
     store: MemoryBackend,
+    fresh: Sequence[str],
     *,
     automatic: bool | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> list[Change]:
-    """What there is to do. It holds ids and titles of what would change, not the memories."""
+    """What there is to do, with the memories of these ids compared. It holds ids and titles of what
+    would change, not the memories. `on_progress` gets a number of memories of all."""
     automatic = _is_automatic() if automatic is None else automatic
     back = {each for line in _lines(store, UNDO) for each in line.node_ids}
     proposed = {(line.node_ids[0], target_level(line)) for line in _lines(store, PROPOSE)}
+    index = _new_index(store) if len(fresh) > FEW * store.stats()["memories"] else None
+    items, count, later = all_items(store), 0, list[Change]()
+    while page := list(islice(items, BATCH)):
+        if index is not None:
+            for item in page:
+                index.add(item)
+        open_ = [item for item in page if item.memory_id not in back]
+        later += (change for item in open_ if (change := _prune(store, item)) is not None)
+        later += _promotions(store, open_, proposed, automatic=automatic)
+        count += len(page)
+        if on_progress is not None:
+            on_progress(count // 2)
+
+    def compared(share: float) -> None:
+        if on_progress is not None:
+            on_progress(int(count * (1 + share) / 2))
+
+    groups = find_same(store, index or BySearch(store, fresh), compared, keep=back)
     changes = [
         Change(
             "merge",
@@ -143,14 +185,16 @@ def plan(
             f"says what {group.kept.memory_id} says: {group.kept.title}",
             into=group.kept.memory_id,
         )
-        for group in find_same(store, on_progress, keep=back)
+        for group in groups
     ]
-    settled = back.union(*(change.memories for change in changes))
-    items = (item for item in all_items(store) if item.memory_id not in settled)
-    while page := list(islice(items, BATCH)):
-        changes += (change for item in page if (change := _prune(store, item)) is not None)
-        changes += _promotions(store, page, proposed, automatic=automatic)
-    return changes
+    merged = set[str]().union(*(change.memories for change in changes))
+    return changes + [change for change in later if merged.isdisjoint(change.memories)]
+
+
+def _new_index(store: MemoryBackend) -> LessonIndex:
+    from rlm.learning.lesson_index import LessonIndex  # numpy, which undo needs not
+
+    return LessonIndex(store)
 
 
 def _lines(store: MemoryBackend, operation: str) -> list[Evolution]:

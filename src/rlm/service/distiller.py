@@ -2,8 +2,11 @@
 
 So a worker that is killed at any point leaves a session undone or done, never half. A session that
 was queued again because it went on is read again from its beginning, and only what is new is added:
-a turn is known by its number, a memory by its words. Nothing needs a model; with one its findings
-are added, within the caps of a day.
+a turn is known by its number, a memory by its words.
+
+Nothing needs a model; with one its findings are added, within the caps of a day. Where the model
+cannot be asked, a session is distilled without it and stays in the queue, with the first turn that
+the model has not read (`UNREAD`): it is asked later, about no turn twice.
 """
 
 from __future__ import annotations
@@ -11,18 +14,29 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from rlm import clock
-from rlm.errors import LimitExceeded, NotFound, RLMError, StoreError, ValidationError
+from rlm.errors import (
+    LimitExceeded,
+    ModelAuthError,
+    ModelError,
+    ModelRateLimited,
+    ModelUnavailable,
+    NotFound,
+    RLMError,
+    StoreError,
+    ValidationError,
+)
 from rlm.llm import Client
 from rlm.service import amendment
 from rlm.service.caps import CappedClient, Caps
 from rlm.service.decisions import Decision, decision_item, find_decisions, unique
 from rlm.service.echoes import Echoes
+from rlm.service.extract_session import SessionFindings, extract_session, judge_amendments
 from rlm.service.fixes import check_item, find_checks, find_fixes, fix_item
 from rlm.service.ignore import IgnoreRules
 from rlm.service.session_graph import known_turns, save_turns
@@ -37,10 +51,17 @@ LEASE_S = 900.0
 """Longer than the four calls of a model that one session may take, each with its time limit."""
 ATTEMPTS, CRASHES = 5, 100
 BACKOFF_S, LONGEST_BACKOFF_S = 60.0, 6 * 3600.0
-POLL_S = 5.0
 QUERY_CHARS = 1_000
 RECALLED = 5
 """Stored memories that a new one is compared with."""
+RELATED = 3
+"""Decisions that a model compares with a new rule."""
+UNREAD = "unread_from"
+"""In the result of a job: the first turn that a model was to read and did not."""
+UNREACHABLE = (ModelAuthError, ModelRateLimited, ModelUnavailable)
+"""Where asking about the next session is of no use either."""
+MOST_COMMITS, COMMITS = 20, ("commits", "repo")
+"""Those of a session that a memory names, and the keys of its provenance."""
 
 
 @dataclass(slots=True)
@@ -58,6 +79,8 @@ class Report:
     proposed: int = 0
     capped: int = 0
     """Sessions that were distilled without a model because a cap was reached."""
+    waiting: int = 0
+    """Sessions that were distilled without a model that could not be asked, and wait for it."""
     errors: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,6 +100,10 @@ class _Findings:
     decisions: list[MemoryItem] = field(default_factory=list)
     procedures: list[MemoryItem] = field(default_factory=list)
     amendments: list[amendment.Amendment] = field(default_factory=list)
+    committed: list[MemoryItem] = field(default_factory=list)
+    """What is stored already, with the commits that came since."""
+    unread: str = ""
+    """Why the model was not asked, where it was to be."""
 
 
 class Distiller:
@@ -92,6 +119,7 @@ class Distiller:
     ) -> None:
         self.store, self.client, self.caps = store, client, caps or Caps()
         self._lease_s = lease_s
+        self._unreachable = ""
 
     def queue_session(
         self,
@@ -111,19 +139,19 @@ class Distiller:
         if known is not None and known.state != "dead" and known.payload.get("size") == size:
             return known.job_no
         payload = {"path": str(file), "size": size, "cwd": cwd}
+        if known is not None and (unread := unread_from(known)) is not None:
+            payload["result"] = {UNREAD: unread}
         return self.store.queue_session(host, session_id or found, payload, outcome=outcome)
 
-    def process(self, once: bool = True, *, stop: threading.Event | None = None) -> Report:
-        """Distil every session that is due. Without `once`, go on until `stop` is set."""
-        report, stop = Report(), stop or threading.Event()
-        while not stop.is_set():
+    def process(self, *, stop: threading.Event | None = None) -> Report:
+        """Distil every session that is due, or until `stop` is set. A model that cannot be reached
+        is not asked again before the next call."""
+        report, self._unreachable = Report(), ""
+        while stop is None or not stop.is_set():
             job = self.store.lease_job(self._lease_s)
-            if job is not None:
-                self._work(job, report)
-            elif once:
+            if job is None:
                 break
-            else:
-                stop.wait(POLL_S)
+            self._work(job, report)
         return report
 
     # -- one job -----------------------------------------------------------------------------------
@@ -132,7 +160,8 @@ class Distiller:
         """Distil one session. Whatever is wrong with it is noted in its job, and raises nothing."""
         try:
             if job.attempts > CRASHES:
-                raise ValidationError(f"workers died {CRASHES} times over this session")
+                why = job.last_error or "its workers died"
+                raise ValidationError(f"given up after {CRASHES} tries: {why}")
             counts = self._distil(job, read_job(job), report)
         except (NotFound, ValidationError) as exc:
             self._fail(job, str(exc), report, final=True)
@@ -151,8 +180,7 @@ class Distiller:
 
     def _fail(self, job: Job, error: str, report: Report, *, final: bool = False) -> None:
         final = final or (job.attempts >= ATTEMPTS and job.last_error is not None)
-        wait = min(LONGEST_BACKOFF_S, BACKOFF_S * 2 ** min(job.attempts, 20))
-        at = None if final else (clock.now() + timedelta(seconds=wait)).isoformat()
+        at = None if final else _retry_at(job)
         report.errors.append(f"{job.agent}:{job.session_id}: {error}")
         if final:
             report.dead += 1
@@ -169,32 +197,48 @@ class Distiller:
             self.store.finish_job(job, result={"ignored": True})
             return {"ignored": 1}
         _drop_ignored(session, rules)
-        known = known_turns(self.store, session)
-        found = self._find(session, [t for t in session.turns if t.number > known], job, report)
-        with self.store.together():
-            turns = save_turns(self.store, session, found.decisions)
-            items = [*found.decisions, *found.procedures]
-            self._add_nodes(found.decisions, turns)
-            result = {
-                "turns": len(session.turns),
-                "decisions": len(found.decisions),
-                "procedures": len(found.procedures),
-                "unknown": dict(session.unknown.most_common(20)),
-                "truncated": session.truncated,
-            }
-            self.store.finish_job(job, items, result=result)
-            for each in found.amendments:
-                act = amendment.supersede if each.certain else amendment.propose
-                act(self.store, each.newer.memory_id, each.older.memory_id, each.reason)
-        sure = sum(each.certain for each in found.amendments)
-        return {
-            "distilled": 1,
+        first = known_turns(self.store, session) + 1
+        unread = unread_from(job)
+        first = first if unread is None else min(first, unread)
+        found = self._find(session, [t for t in session.turns if t.number >= first], job, report)
+        counts = {
             "turns": len(session.turns),
             "decisions": len(found.decisions),
             "procedures": len(found.procedures),
-            "superseded": sure,
-            "proposed": len(found.amendments) - sure,
         }
+        result = {
+            **counts,
+            "unknown": dict(session.unknown.most_common(20)),
+            "truncated": session.truncated,
+        }
+        if self.client is None and unread is not None:
+            found.unread = job.last_error or "it waits for a model, and this worker has none"
+        if found.unread:
+            result[UNREAD] = first
+        with self.store.together():
+            turns = save_turns(self.store, session)
+            self._add_nodes(found.decisions, turns)
+            ended = self._end(job, found, result)
+            for each in found.committed:
+                self.store.update(each.memory_id, provenance=each.provenance)
+            for amended in found.amendments:
+                act = amendment.supersede if amended.certain else amendment.propose
+                act(self.store, amended.newer.memory_id, amended.older.memory_id, amended.reason)
+        sure = sum(each.certain for each in found.amendments)
+        proposed = len(found.amendments) - sure
+        return {"distilled": 1, **ended, **counts, "superseded": sure, "proposed": proposed}
+
+    def _end(self, job: Job, found: _Findings, result: dict[str, Any]) -> dict[str, int]:
+        """Store what a session taught, and end its job or have it wait for the model."""
+        items = [*found.decisions, *found.procedures]
+        if not found.unread:
+            self.store.finish_job(job, items, result=result)
+            return {}
+        final = job.attempts >= ATTEMPTS and not (self._unreachable or self.client is None)
+        at = None if final else _retry_at(job)
+        self.store.fail_job(job, found.unread[:2_000], retry_at=at, result=result)
+        self.store.add_many(items)
+        return {"dead" if final else "waiting": 1}
 
     def _add_nodes(self, decisions: Sequence[MemoryItem], turns: dict[int, str]) -> None:
         """A node for each decision, linked to the turn in which it was taken."""
@@ -222,39 +266,62 @@ class Distiller:
         self, session: CodingSession, fresh: Sequence[SessionTurn], job: Job, report: Report
     ) -> _Findings:
         """Everything that is new in a session; nothing is written."""
-        said = find_decisions(session)
-        lessons: list[MemoryItem] = []
-        client = (
-            None if self.client is None else CappedClient(self.client, self.store, job, self.caps)
-        )
-        if client is not None and fresh:
+        found, client = _Findings(), None
+        said, learnt = find_decisions(session), SessionFindings()
+        if self.client is not None and fresh:
+            client = CappedClient(self.client, self.store, job, self.caps)
             try:
-                more, lessons = _ask(session, fresh, client)
-                said = _join(said, more)
+                learnt = self._ask(session, fresh, client, report)
+                said = _join(said, learnt)
             except LimitExceeded as exc:
                 report.capped += 1
                 report.errors.append(str(exc))
                 client = None
-        found = _Findings()
-        for decision in said:
-            self._take_decision(self._admit(decision_item(decision, session)), found, session)
+            except ModelError as exc:
+                found.unread, client = f"{type(exc).__name__}: {exc}", None
+        for item in (*learnt.rules, *(decision_item(each, session) for each in said)):
+            self._take_decision(self._admit(item, session), found, session)
         procedures = [fix_item(fix, session) for fix in find_fixes(session)]
         procedures += [check_item(check, session) for check in find_checks(session)]
-        for item in unique(map(self._admit, (*procedures, *lessons))):
-            if not self._is_known(item):
+        for item in unique(self._admit(each, session) for each in (*procedures, *learnt.lessons)):
+            if not self._is_known(item, found):
                 found.procedures.append(item)
         if client is not None:
-            found.amendments = self._judge(found.amendments, client)
+            found.amendments = self._judge(found, client)
         return found
 
-    def _admit(self, item: MemoryItem) -> MemoryItem:
+    def _ask(
+        self,
+        session: CodingSession,
+        fresh: Sequence[SessionTurn],
+        client: CappedClient,
+        report: Report,
+    ) -> SessionFindings:
+        """What a model finds. ModelError where it cannot be asked, which is said once."""
+        if self._unreachable:
+            raise ModelUnavailable(self._unreachable)
+        try:
+            return extract_session(session, fresh, client)
+        except UNREACHABLE as exc:
+            self._unreachable = str(exc)
+            report.errors.append(
+                f"the model cannot be asked ({exc}): sessions are distilled without it, and it is"
+                " asked later; `rlm queue list` shows which wait"
+            )
+            raise
+
+    def _admit(self, item: MemoryItem, session: CodingSession) -> MemoryItem:
+        """A memory as it is stored, with the commits that followed what it says."""
+        commits = session.commits_since(int(item.provenance.get("turn") or 0))[-MOST_COMMITS:]
+        if commits and session.cwd:
+            item.provenance = {**item.provenance, "commits": commits, "repo": session.cwd}
         return gate.admit_item(item, self.store.tenant, origin="distiller")
 
     def _take_decision(self, item: MemoryItem, found: _Findings, session: CodingSession) -> None:
         if any(item.memory_id == each.memory_id for each in found.decisions):
             return
         said = next((t.text for t in session.turns if t.number == item.provenance["turn"]), "")
-        if self._is_known(item, said):
+        if self._is_known(item, found, said):
             return
         related = amendment.find_related(self.store, item)
         if any(amendment.is_same(item, each) for each in (*related, *found.decisions)):
@@ -262,10 +329,15 @@ class Distiller:
         found.amendments += amendment.find_amended(self.store, item, found.decisions)
         found.decisions.append(item)
 
-    def _is_known(self, item: MemoryItem, said: str = "") -> bool:
+    def _is_known(self, item: MemoryItem, found: _Findings, said: str = "") -> bool:
         """Whether a memory is there already, archived or not, or it, or all that was `said` with
         it, only repeats one that is."""
-        if self.store.get(item.memory_id) is not None:
+        stored = self.store.get(item.memory_id)
+        if stored is not None:
+            commits = {key: item.provenance[key] for key in COMMITS if key in item.provenance}
+            with_commits = {**stored.provenance, **commits}
+            if stored.session_id == item.session_id and with_commits != stored.provenance:
+                found.committed.append(replace(stored, provenance=with_commits))
             return True
         words = amendment.decided(item)
         query = f"{words}\n{said}"[:QUERY_CHARS]
@@ -275,37 +347,39 @@ class Distiller:
         )
         return known.holds(words) or known.holds(said)
 
-    def _judge(
-        self, found: list[amendment.Amendment], client: CappedClient
-    ) -> list[amendment.Amendment]:
-        """What a model says of the pairs that may be amendments; without its word, as they are."""
-        from rlm.service.extract_session import judge_amendments
-
-        if not found:
-            return found
+    def _judge(self, found: _Findings, client: CappedClient) -> list[amendment.Amendment]:
+        """What a model says of the pairs that may be amendments, and of the decisions nearest to
+        each rule; without its word, the pairs as they are."""
+        pairs = {(each.newer.memory_id, each.older.memory_id): (each.newer, each.older)
+                 for each in found.amendments}  # fmt: skip
+        for rule in found.decisions:
+            if "turns" in rule.provenance:
+                for older in amendment.find_related(self.store, rule)[:RELATED]:
+                    pairs.setdefault((rule.memory_id, older.memory_id), (rule, older))
         try:
-            return judge_amendments([(each.newer, each.older) for each in found], client)
+            return judge_amendments(list(pairs.values()), client) if pairs else []
         except RLMError as exc:
             log.warning("amendments were not judged: %s", exc)
-            return found
+            return found.amendments
 
 
-def _ask(
-    session: CodingSession, fresh: Sequence[SessionTurn], client: CappedClient
-) -> tuple[list[Decision], list[MemoryItem]]:
-    from rlm.service.extract_session import extract_session
-
-    return extract_session(session, fresh, client)
+def _retry_at(job: Job) -> str:
+    """When a job is tried again: the later, the more often it was."""
+    wait = min(LONGEST_BACKOFF_S, BACKOFF_S * 2 ** min(job.attempts, 20))
+    return (clock.now() + timedelta(seconds=wait)).isoformat()
 
 
-def _join(said: list[Decision], more: Sequence[Decision]) -> list[Decision]:
-    """Decisions of both sources in the order of turns; what a model quotes again is left out."""
-    fresh = []
-    for each in more:
-        known = [one for one in said if one.turn == each.turn]
-        if not any(each.quote in one.quote or one.quote in each.quote for one in known):
-            fresh.append(each)
-    return sorted([*said, *fresh], key=lambda each: each.turn)
+def unread_from(job: Job) -> int | None:
+    """The first turn of a job's session that a model was to read and did not."""
+    number = (job.payload.get("result") or {}).get(UNREAD)
+    return number if isinstance(number, int) else None
+
+
+def _join(said: Sequence[Decision], learnt: SessionFindings) -> list[Decision]:
+    """Decisions of both sources in the order of turns. Of a turn that a model has read, its word
+    counts: what only sounds like a decision it has left out."""
+    unread = [each for each in said if each.turn not in learnt.read]
+    return sorted([*unread, *learnt.decisions], key=lambda each: each.turn)
 
 
 def read_job(job: Job) -> CodingSession:
@@ -315,11 +389,11 @@ def read_job(job: Job) -> CodingSession:
         session = read_transcript(str(payload["path"]), job.agent)
         session.session_id = job.session_id
         return session
-    told = [str(payload[name]) for name in ("description", "message") if payload.get(name)]
-    if not told:
+    texts = [str(payload[name]) for name in ("description", "message") if payload.get(name)]
+    if not texts:
         why = f"job {job.job_no} names no transcript: drop it with `rlm queue drop {job.job_no}`"
         raise ValidationError(why, field="payload")
-    turn = SessionTurn(1, "assistant", "\n\n".join(told), job.created_at)
+    turn = SessionTurn(1, "assistant", "\n\n".join(texts), job.created_at)
     return CodingSession(job.agent, job.session_id, turns=[turn], ended_at=job.created_at)
 
 

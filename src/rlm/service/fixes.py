@@ -1,12 +1,14 @@
-"""What the commands of a session teach without a model: what fixed a failure, and which tests
-passed after which files were changed.
+"""What the commands of a session teach without a model: which command ended a failure, and which
+tests passed after which files were changed.
 
-A command and a path are the agent's own words; what a tool printed is not. So of an error only its
-name is kept (`ModuleNotFoundError`, `EADDRINUSE`, an exit code), never its text.
+A failure that ended with a change of files teaches nothing: that is programming. A command and a
+path are the agent's own words; what a tool printed is not. So of an error only its name is kept
+(`ModuleNotFoundError`, `EADDRINUSE`, an exit code), never its text.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ from rlm.store.types import QUARANTINE_REASON, MemoryItem
 AHEAD = 40
 """So many commands after a failure are looked at for what ended it."""
 SHOWN, MOST_FIXES, MOST_CHECKS, MOST_FILES = 3, 5, 3, 6
+NAMED_FILES = 3
 COMMAND_CHARS = 200
 ALIKE = 0.5
 """The share of its words by which another program's call is a second try of the same thing."""
@@ -25,10 +28,11 @@ ALIKE = 0.5
 _PREFIX = re.compile(
     r"^(?:\s*(?:cd\s+\S+|export\s+\S+|source\s+\S+|set -\w+)\s*(?:&&|;)\s*|\s*\w+=\S+\s+)+"
 )
-_READS = re.compile(
+_ASIDE = re.compile(
     r"^(?:cat|ls|ll|head|tail|less|grep|rg|ag|find|which|type|echo|printf|pwd|cd|wc|diff|stat|file"
     r"|tree|env|true|test|\[|sed -n|awk|sleep|ps|date|history|man|jq|sort|uniq|cut"
-    r"|git (?:status|log|diff|show|branch|blame|ls-files|grep|rev-parse|remote|fetch))\b"
+    r"|git (?:status|log|diff|show|branch|blame|ls-files|grep|rev-parse|remote|fetch|add"
+    r"|commit|push|pull|stash|checkout|switch|merge|rebase))\b"
 )
 _TESTS = re.compile(
     r"\b(?:pytest|py\.test|tox|nox|unittest|jest|vitest|mocha|rspec|phpunit|ctest|playwright test"
@@ -51,7 +55,6 @@ class Fix:
     failed: ShellCommand
     worked: ShellCommand
     between: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
     turn: int = 0
 
     @property
@@ -84,7 +87,7 @@ def find_fixes(session: CodingSession) -> list[Fix]:
     events = _events(session)
     found: dict[str, Fix] = {}
     for place, event in enumerate(events):
-        if event.command.ok is False and not _READS.match(_plain(event.command.text)):
+        if event.command.ok is False and not _ASIDE.match(_plain(event.command.text)):
             fix = _fix_of(event, events[place + 1 : place + 1 + AHEAD])
             if fix is not None:
                 found[event.command.text] = fix
@@ -117,26 +120,26 @@ def _events(session: CodingSession) -> list[_Event]:
 
 
 def _fix_of(failed: _Event, later: Sequence[_Event]) -> Fix | None:
-    """The first call of the same thing that worked, if something was done or changed for it."""
+    """The first call of the same thing that worked, if commands alone were what ended it."""
     between: list[str] = []
-    files: list[str] = []
     text = _plain(failed.command.text)
     for event in later:
-        files += event.files
         other = _plain(event.command.text)
+        if event.files:
+            return None
         if event.command.ok and other == text:
-            done = (tuple(between[-SHOWN:]), tuple(dict.fromkeys(files))[:MOST_FILES])
-            return Fix(failed.command, event.command, *done, failed.turn) if any(done) else None
+            done = tuple(between[-SHOWN:])
+            return Fix(failed.command, event.command, done, failed.turn) if done else None
         if event.command.ok and _is_second_try(text, other):
             return Fix(failed.command, event.command, turn=failed.turn)
-        if event.command.ok and not _READS.match(other) and not _TESTS.search(other):
+        if event.command.ok and not _ASIDE.match(other) and not _TESTS.search(other):
             between.append(event.command.text)
     return None
 
 
 def _is_second_try(one: str, other: str) -> bool:
     """Whether a command is another way to do what failed. Fewer tests are no way to pass them."""
-    if _TESTS.search(one) or _READS.match(other):
+    if _TESTS.search(one) or _ASIDE.match(other):
         return False
     left, right = set(one.split()), set(other.split())
     same_program = _program(one) == _program(other)
@@ -170,19 +173,27 @@ def fix_item(fix: Fix, session: CodingSession) -> MemoryItem:
     lines = [f"{_code(fix.failed.text)} failed{error}."]
     if fix.between:
         lines.append(f"What was done then: {', '.join(map(_code, fix.between))}.")
-    if fix.files:
-        lines.append(f"What was changed then: {', '.join(fix.files)}.")
     lines.append(f"After that {_code(fix.worked.text)} worked.")
     title = f"When `{_short(fix.failed.text, 6)}` fails"
     return _item(title, lines, ["fix"], fix.turn, session)
 
 
 def check_item(check: TestRun, session: CodingSession) -> MemoryItem:
-    """Files and the tests that passed after they were changed."""
-    names = [file.rsplit("/", 1)[-1] for file in check.files]
-    lines = [f"After a change of {', '.join(check.files)}, {_code(check.command.text)} passed."]
-    title = f"Tests to run after a change of {names[0]}"
-    return _item(title, lines, ["tests"], check.turn, session)
+    """The tests of a folder. Equal words are one memory: each folder and command is kept once."""
+    root = session.cwd.rstrip("/") + "/" if session.cwd else ""
+    files = [file.removeprefix(root) for file in check.files]
+    inside = [posixpath.dirname(file) for file in files if not file.startswith("/")]
+    folder = posixpath.commonpath(inside) if len(inside) == len(files) else ""
+    of = f"`{folder}`" if folder and _names_a_part(check.command.text) else "this project"
+    lines = [f"Tests for {of}: {_code(check.command.text)}."]
+    lines.append(f"They passed after a change of {', '.join(files[:NAMED_FILES])}.")
+    return _item(f"Tests for {of}", lines, ["tests"], check.turn, session)
+
+
+def _names_a_part(command: str) -> bool:
+    """Whether a test command runs less than all tests."""
+    words = _plain(command).split()[1:]
+    return any("/" in word or "::" in word or word in ("-k", "--", "-run") for word in words)
 
 
 def _item(

@@ -13,15 +13,17 @@ import json
 import os
 import re
 import time
-from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from rlm import clock, config
-from rlm.errors import ConfigError
+from rlm import clock
+from rlm.project import project_name
+from rlm.service import spool
 
+TYPE_CHECKING = False  # importing typing costs every hook 3 ms
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from rlm.hook_settings import HookSettings
     from rlm.store.sqlite.quick import Row
 
 HOSTS = ("claude", "codex", "cursor")
@@ -30,7 +32,6 @@ TEXT_CHARS = 600
 LINE_CHARS = 200
 DECISIONS, SUREST = 3, 3
 """So many lines of each at the start of a session, as far as they fit."""
-LOG_BYTES = 64_000
 OFF = ".rlm-off"
 STALE_S = 30 * 86_400
 START_HEAD = "Noted in earlier sessions of this project (rlm; memory_get ID shows more):"
@@ -41,21 +42,19 @@ _NO_PERSON = re.compile(
 """A slash command, or what a host writes for a person."""
 
 
-def respond(host: str, event: str, given: bytes) -> bytes:
+def respond(settings: HookSettings, host: str, event: str, given: bytes) -> bytes:
     """What the host is to read, possibly nothing. Raises what is wrong with the input."""
     if host not in HOSTS or event not in EVENTS:
         raise ValueError(f"{host[:40]!r} {event[:40]!r} is no host and event: `rlm setup`")
-    settings = config.load()
     data = json.loads(given.decode("utf-8-sig", "replace"))
     if not isinstance(data, dict):
         raise ValueError("the input is no JSON object")
     folder = _folder(data)
-    if is_off(settings, folder) or data.get("agent_id"):
+    if is_off(settings.disabled, folder) or data.get("agent_id"):
         return b""
-    session = str(data.get("session_id") or data.get("conversation_id") or "")
-    state = SessionState(settings, host, session)
+    state = SessionState(settings, host, data)
     if event in EVENTS[2:]:
-        if session:
+        if state.session:
             _leave_spool_file(settings, host, event, data, folder, state)
         return b""
     if event == "prompt" and not _is_a_persons(data):
@@ -67,23 +66,25 @@ def respond(host: str, event: str, given: bytes) -> bytes:
 # -- what comes in
 
 
-def _folder(data: dict[str, Any]) -> Path:
+def _folder(data: dict[str, Any]) -> str:
     """The folder that the session works in. Cursor names the roots of its workspace."""
     roots = data.get("workspace_roots")
     given = data.get("cwd") or (roots[0] if isinstance(roots, list) and roots else None)
-    return Path(given) if isinstance(given, str) and Path(given).is_dir() else Path.cwd()
+    return given if isinstance(given, str) and os.path.isdir(given) else os.getcwd()
 
 
-def is_off(settings: config.Settings, folder: Path) -> bool:
+def is_off(disabled: str, folder: str) -> bool:
     """Whether the setting says so, or a file in the folder or one above, up to the repository's."""
-    if settings.disabled not in ("", "0"):
+    if disabled not in ("", "0"):
         return True
-    for each in (folder, *folder.parents):
-        if (each / OFF).exists():
+    above = os.path.abspath(folder)
+    while True:
+        if os.path.exists(os.path.join(above, OFF)):
             return True
-        if (each / ".git").exists():
-            break
-    return False
+        parent = os.path.dirname(above)
+        if parent == above or os.path.exists(os.path.join(above, ".git")):
+            return False
+        above = parent
 
 
 def _is_a_persons(data: dict[str, Any]) -> bool:
@@ -98,25 +99,30 @@ def _is_a_persons(data: dict[str, Any]) -> bool:
 
 
 def _recall(
-    settings: config.Settings, event: str, data: dict[str, Any], folder: Path, state: SessionState
+    settings: HookSettings, event: str, data: dict[str, Any], folder: str, state: SessionState
 ) -> str:
     from rlm.store.sqlite import quick
 
-    path = Path(settings.memory_db.removeprefix("sqlite:")).expanduser()
-    if not path.is_file():  # also `json:PATH`, which has no index to ask
+    path = os.path.expanduser(settings.memory_db.removeprefix("sqlite:"))
+    if not os.path.isfile(path):  # also `json:PATH`, which has no index to ask
         return ""
     connection = quick.open_read_only(path)
-    project = config.project_name(settings, folder)
+    project = project_name(settings.project, folder)
     spaces = quick.find_spaces(connection, settings.org, settings.team, project)
     if event == "prompt":
         rows = quick.recall_by_words(connection, spaces, data["prompt"], state.shown)
         text, ids = _prompt_text(rows)
-        return text if ids and state.note(ids) else ""  # what cannot be noted might come twice
+        if ids:
+            state.note(ids)  # or it raises: what cannot be noted might come twice
+        return text
     anew = data.get("source") in ("clear", "compact")  # what was shown is no longer there
     rows = quick.newest_and_surest(connection, spaces)
     rows = [row for row in rows if anew or row.memory_id not in state.shown]
     text, ids = _start_text(rows)
-    state.note(ids)
+    try:
+        state.note(ids)
+    except OSError:
+        return text  # a start comes once
     return text
 
 
@@ -190,69 +196,58 @@ def _shape(host: str, event: str, text: str) -> bytes:
 class SessionState:
     """The ids that a session was shown, in a small file of the cache folder."""
 
-    def __init__(self, settings: config.Settings, host: str, session: str) -> None:
-        self.name = f"{host}-{re.sub('[^A-Za-z0-9-]', '_', session)[:80]}"
-        self.folder = Path(settings.cache_dir).expanduser() / "hook"
-        self._path = self.folder / f"{self.name}.json"
+    def __init__(self, settings: HookSettings, host: str, data: dict[str, Any]) -> None:
+        self.session = str(data.get("session_id") or data.get("conversation_id") or "")
+        self.name = f"{host}-{re.sub('[^A-Za-z0-9-]', '_', self.session)[:80]}"
+        self._folder = os.path.join(os.path.expanduser(settings.cache_dir), "hook")
+        self._path = os.path.join(self._folder, f"{self.name}.json")
 
     @property
     def shown(self) -> list[str]:
         """In the order in which they were shown; a file that cannot be read is none."""
         try:
-            ids = json.loads(self._path.read_bytes())["shown"]
+            with open(self._path, "rb") as file:
+                ids = json.load(file)["shown"]
         except (OSError, ValueError, KeyError, TypeError):
             return []
         return [each for each in ids if isinstance(each, str)] if isinstance(ids, list) else []
 
-    def note(self, ids: Sequence[str]) -> bool:
-        """Add ids; False where the file cannot be written."""
+    def note(self, ids: Sequence[str]) -> None:
+        """Add ids. Raises OSError."""
         shown = list(dict.fromkeys([*self.shown, *ids]))
-        try:
-            _replace(self._path, json.dumps({"shown": shown}).encode(), sync=False)
-        except OSError as exc:
-            log(f"{self._path}: {exc.strerror}")
-            return False
-        return True
+        spool.replace_file(self._path, json.dumps({"shown": shown}), sync=False)
 
     def forget_old(self) -> None:
         """Remove the files of sessions that ended long ago."""
-        for path in self.folder.glob("*.json"):
-            if time.time() - path.stat().st_mtime > STALE_S:
-                path.unlink(missing_ok=True)
+        if not os.path.isdir(self._folder):
+            return
+        for entry in os.scandir(self._folder):
+            if entry.name.endswith(".json") and time.time() - entry.stat().st_mtime > STALE_S:
+                os.unlink(entry.path)
 
 
 def _leave_spool_file(
-    settings: config.Settings,
-    host: str,
-    event: str,
-    data: dict[str, Any],
-    folder: Path,
+    settings: HookSettings, host: str, event: str, data: dict[str, Any], folder: str,
     state: SessionState,
-) -> None:
-    """One file for the worker, in place of an earlier one of this session. A session of which there
-    is no transcript has nothing to learn from."""
-    session = str(data.get("session_id") or data.get("conversation_id"))
-    transcript = data.get("transcript_path") or _cursor_transcript(host, session)
+) -> None:  # fmt: skip
+    """One file for the worker. A session of which there is no transcript has nothing to learn
+    from."""
+    transcript = data.get("transcript_path") or _cursor_transcript(host, state.session)
     if not isinstance(transcript, str):
         return
-    spool = Path(settings.spool).expanduser()
     document = {
         "agent": host,
-        "session_id": session,
+        "session_id": state.session,
         "transcript_path": transcript,
-        "cwd": str(folder),
+        "cwd": folder,
         "time": clock.now_iso(),
         "event": event,
         "injected": state.shown,
         "org": settings.org,
         "team": settings.team,
-        "project": config.project_name(settings, folder),
+        "project": project_name(settings.project, folder),
     }
-    earlier = list(spool.glob(f"{state.name}-*.json"))
-    target = spool / f"{state.name}-{time.time_ns():020}.json"
-    _replace(target, json.dumps(document).encode(), sync=True)
-    for path in earlier:
-        path.unlink(missing_ok=True)  # the worker may have taken it
+    spool.leave(os.path.expanduser(settings.spool), state.name, document)
     if event == "session-end":
         state.forget_old()
 
@@ -261,39 +256,7 @@ def _cursor_transcript(host: str, session: str) -> str | None:
     """Cursor does not say where it keeps its transcript: by its id below its projects."""
     if host != "cursor" or not session.replace("-", "").isalnum():
         return None
+    from pathlib import Path
+
     found = Path.home().glob(f".cursor/projects/*/agent-transcripts/{session}/{session}.jsonl")
     return next(map(str, found), None)
-
-
-def _replace(target: Path, data: bytes, *, sync: bool) -> None:
-    """Write a file whole: nobody sees a part of it."""
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part = target.parent / f".{target.name}.{os.getpid()}.part"
-    try:
-        with part.open("wb") as file:
-            file.write(data)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def log(line: str) -> None:
-    """Add a line to the log of hooks, which starts anew when it is long; if it can be written."""
-    try:
-        folder = config.load().cache_dir
-    except ConfigError:
-        folder = config.Settings().cache_dir
-    path = log_path(folder)
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = not path.exists() or path.stat().st_size > LOG_BYTES
-        with path.open("w" if fresh else "a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{clock.now_iso()} {' '.join(line.split())[:300]}\n")
-
-
-def log_path(cache_dir: str) -> Path:
-    """Where hooks write what went wrong."""
-    return Path(cache_dir).expanduser() / "hook" / "log"

@@ -2,8 +2,7 @@
 
 It holds no tenant of its own: the store was opened for one, and no call names another. An id that
 belongs to somebody else and one that nobody has get the same answer. Memories and the turns of past
-sessions are found in one ranking, by the store's own scores; what a memory quotes, and what stands
-beside a turn that is shown already, is not shown again.
+sessions are found in one ranking (`rlm.service.ranking`).
 
 Trust is by origin: what a person writes is trusted, what an agent records is unverified, passes the
 gate for notes, and is not stored a second time in other words.
@@ -16,9 +15,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rlm.errors import NotFound, ValidationError
-from rlm.retrieval.explain import Explanation
+from rlm.retrieval.rank import likeness_floor
 from rlm.service.memory import KINDS, STORED_KINDS, Memory
-from rlm.store.gate import admit_item, amend_item, no_memory
+from rlm.service.ranking import POOL, TURN_WEIGHT, Found, put_later_first, rank_found
+from rlm.store.gate import admit_item, amend_item, check_retrieve, no_memory
 from rlm.store.types import LEVELS, QUARANTINE_REASON, MemoryItem, Scope
 from rlm.store.values import check_count, check_many, choice
 
@@ -28,13 +28,12 @@ if TYPE_CHECKING:
     from rlm.store.types import Hit
 
 TURN = "turn"
-TURN_WEIGHT = 0.6
-"""A turn counts as a memory that was distilled from one: seed 003 believes that so far."""
 BESIDE = 2
-"""So many turns before and after one come with it, and are not shown as hits of their own."""
-SPARE_TURNS = 3
-"""So many times the turns that are wanted are looked at: neighbours of a hit are left out."""
+"""So many turns before and after one come with it."""
+ASKED = 0.8
+"""Who asks is shown what is a little less like the question than who does not."""
 CHANGEABLE = ("title", "description", "content", "tags", "outcome", "kind")
+CHANGEABLE_BY_PERSON = (*CHANGEABLE, "task_query", "scope", "confidence")
 MOST_OUTCOMES = 50
 
 
@@ -66,52 +65,44 @@ class MemoryManager:
         org. With `floor` only what fits comes back, which may be nothing, and nothing that is no
         longer believed. `outcome` and `ontology` choose among lessons: turns have neither.
         """
+        check_retrieve(query, outcome)
         wanted = tuple(choice(kind, KINDS, "kind") for kind in check_many(kinds, "kinds", "text"))
         levels = LEVELS[LEVELS.index(choice(scope or LEVELS[0], LEVELS, "scope")) :]
         limit, detail = check_count(limit, "limit"), explain or floor
-        found: list[tuple[Memory, Explanation | None]] = []
-        hits: list[Hit] = []
+        pool = max(POOL, limit) if limit > 0 else 0
+        found: list[Found] = []
         if not wanted or set(wanted) != {TURN}:
             hits = self.store.retrieve(
                 query,
-                limit,
+                pool,
                 scope=Scope(ontology=ontology) if ontology else None,
                 outcome=outcome,
                 levels=levels,
                 kinds=tuple(kind for kind in wanted if kind != TURN),
                 explain=detail,
-                count_access=count_access,
+                count_access=False,
             )
-            found += [(Memory.of_item(hit.item, hit.score, hit.why), hit.why) for hit in hits]
+            found += map(_found_item, hits)
         if (not wanted or TURN in wanted) and levels == LEVELS and not (outcome or ontology):
-            found += self._turns(query, limit, [hit.item for hit in hits], explain=detail)
-        if floor:
-            found = [(memory, why) for memory, why in found if why and _fits(memory, why)]
-        ranked = sorted(found, key=lambda each: (-each[0].score, each[0].id))
-        chosen = [memory for memory, _ in ranked[:limit]]
+            found += self._turns(query, pool, explain=detail)
+        ranked = [hit.memory for hit in rank_found(found) if not floor or _fits(hit)]
+        chosen = put_later_first(ranked[:limit])
+        if count_access:
+            self.store.note_access([(each.scope, each.id) for each in chosen if each.kind != TURN])
         return chosen if explain else [replace(memory, why=None) for memory in chosen]
 
-    def _turns(
-        self, query: str, limit: int, told: Sequence[MemoryItem], *, explain: bool
-    ) -> list[tuple[Memory, Explanation | None]]:
-        """Turns that fit, without those that a memory of `told` tells already."""
+    def _turns(self, query: str, pool: int, *, explain: bool) -> list[Found]:
         if "graph" in self.store.lacks:
             return []
-        hits = self.store.graph.search(
-            query, SPARE_TURNS * limit, type="experience", subtype=TURN, explain=explain
+        from rlm.retrieval.excerpt import split_phrases
+
+        plain, _ = split_phrases(query)  # who reports a bug quotes what they saw, and asks for more
+        found = self.store.graph.search(
+            plain, pool, type="experience", subtype=TURN, explain=explain
         )
-        shown: dict[Any, list[int]] = {}
-        found = []
-        for hit in hits:
-            said = hit.node.metadata
-            place, places = said.get("n"), shown.setdefault(said.get("session"), [])
-            if isinstance(place, int):
-                if any(abs(place - each) <= BESIDE for each in places):
-                    continue
-                places.append(place)
-            if not _is_told(hit.node, told):
-                found.append((self._turn(hit), hit.why))
-        return found
+        return [
+            Found(self._turn(hit), hit.why, _place(hit.node.metadata.get("n"))) for hit in found
+        ]
 
     def _turn(self, hit: NodeHit) -> Memory:
         tenant = self.store.tenant
@@ -220,10 +211,10 @@ class MemoryManager:
         return next((old for old in alike if is_same_lesson(new, old, self.store.embedder)), None)
 
     def update(self, memory_id: str, /, **changes: Any) -> Memory:
-        """Change the words, tags, outcome or kind of a memory; new words give it a new id. What an
-        agent has changed is unverified again."""
+        """Change the words, tags, outcome or kind of a memory; a person also its task, scope and
+        confidence. New words give it a new id. What an agent has changed is unverified again."""
         for name in changes:
-            choice(name, CHANGEABLE, "field")
+            choice(name, CHANGEABLE_BY_PERSON if self.person else CHANGEABLE, "field")
         old = self._item(memory_id)
         if "kind" in changes:
             kind = choice(changes.pop("kind"), STORED_KINDS, "kind")
@@ -271,20 +262,21 @@ class MemoryManager:
         return explain_query(self, id_or_query, limit)
 
 
-def _fits(memory: Memory, why: Explanation) -> bool:
+def _found_item(hit: Hit) -> Found:
+    memory = Memory.of_item(hit.item, hit.score, hit.why)
+    return Found(memory, hit.why, _place(hit.item.provenance.get("turn")))
+
+
+def _place(turn: Any) -> int | None:
+    return turn if isinstance(turn, int) else None
+
+
+def _fits(hit: Found) -> bool:
     from rlm.learning.confidence import RECALL_FLOOR
 
-    return why.fits and (memory.kind == TURN or memory.confidence >= RECALL_FLOOR)
-
-
-def _is_told(turn: Node, items: Iterable[MemoryItem]) -> bool:
-    """Whether a memory of the same session was taken from this turn, or quotes it."""
-    session, place = turn.metadata.get("session"), turn.metadata.get("n")
-    return any(
-        item.session_id == session
-        and (item.provenance.get("turn", -1) == place or item.content in turn.content)
-        for item in items
-    )
+    assert hit.why is not None  # a floor asks for explanations
+    believed = hit.memory.kind == TURN or hit.memory.confidence >= RECALL_FLOOR
+    return believed and hit.why.similarity >= ASKED * likeness_floor(hit.why.documents)
 
 
 def _say(node: Node) -> str:

@@ -1,6 +1,7 @@
-"""What a person decides about consolidation: proposals accepted or refused, changes taken back.
+"""What a person decides: proposals accepted or refused, changes of consolidation taken back.
 
-All of it is read from the evolution log. A proposal is open until a line carries its number. A
+Promotions are read from the evolution log: one is open until a line carries its number. That a
+decision may supersede an older one is noted in the newer's provenance until somebody has decided. A
 change is undone field by field: only what is still as the change left it goes back, and the rest is
 named.
 """
@@ -15,6 +16,7 @@ from typing import Any
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
 from rlm.learning.same_lessons import CONSOLIDATED_INTO, PRUNED_BECAUSE
+from rlm.service.amendment import PROPOSED, may_supersede, supersede
 from rlm.service.consolidation import (
     ALL,
     BATCH,
@@ -36,46 +38,78 @@ from rlm.store.values import natural
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A memory that is to go up to a level, if somebody agrees."""
+    """What becomes of a memory if somebody agrees: it goes up to a level, or to the archive,
+    because a newer decision supersedes it."""
 
-    log_id: int
     item: MemoryItem
-    level: str
     why: str
+    level: str | None = None
+    log_id: int | None = None
+    """The line of the log that proposes to promote it."""
+    newer: MemoryItem | None = None
 
 
 def proposals(store: MemoryBackend) -> list[Proposal]:
-    """The open proposals, oldest first: of memories that are still live below that level."""
+    """The open proposals about live memories: promotions, then amendments, each oldest first."""
+    return [*_promotions(store), *_amendments(store)]
+
+
+def _promotions(store: MemoryBackend) -> Iterator[Proposal]:
     closed = _parents(store, PROMOTE) | _parents(store, UNDO)
     undone = _parents(store, UNDO)
     refused = store.graph.evolution(limit=ALL, operation=REFUSE)
     closed |= {_parent(line) for line in refused if line.id not in undone}
-    found = []
     for line in reversed(store.graph.evolution(limit=ALL, operation=PROPOSE)):
         item, level = store.get(line.node_ids[0]), target_level(line)
         if line.id in closed or item is None or item.archived_at:
             continue
         if item.level == LEVELS[LEVELS.index(level) - 1]:
-            found.append(Proposal(line.id, item, level, line.reasoning or ""))
-    return found
+            yield Proposal(item, line.reasoning or "", level, line.id)
+
+
+def _amendments(store: MemoryBackend) -> Iterator[Proposal]:
+    for newer in reversed(store.list_items(provenance={"kind": "decision"}, limit=ALL)):
+        for older_id, why in may_supersede(newer).items():
+            older = store.get(older_id)
+            if older is not None and not older.archived_at:
+                yield Proposal(older, why, newer=newer)
 
 
 def accept(store: MemoryBackend, proposal: Proposal, *, by: str | None = None) -> bool:
-    """Promote what was proposed; False where the level has it already or it is gone."""
-    name = f"{PROMOTE}{proposal.level}:{proposal.log_id}"
-    memory_id, why = proposal.item.memory_id, f"accepted{f' by {by}' if by else ''}"
+    """Do what was proposed; False where it is done already or the memory is gone."""
+    memory_id, why = proposal.item.memory_id, f"accepted{f' by {by}' if by else ''}: {proposal.why}"
     with store.together():
-        if not promote(store, memory_id, proposal.level):
+        if proposal.newer is not None:
+            return _drop_note(store, proposal) and supersede(
+                store, proposal.newer.memory_id, memory_id, why
+            )
+        level = proposal.level or ""
+        if not promote(store, memory_id, level):
             return False
-        store.graph.log_event(name, [memory_id], reasoning=f"{why}: {proposal.why}")
+        store.graph.log_event(f"{PROMOTE}{level}:{proposal.log_id}", [memory_id], reasoning=why)
     return True
 
 
 def refuse(store: MemoryBackend, proposal: Proposal, *, by: str | None = None) -> None:
     """Close a proposal; it is not made again."""
+    if proposal.newer is not None:
+        _drop_note(store, proposal)
+        return
     why = f"refused{f' by {by}' if by else ''}"
     name = f"{REFUSE}:{proposal.log_id}"
     store.graph.log_event(name, [proposal.item.memory_id], reasoning=why)
+
+
+def _drop_note(store: MemoryBackend, proposal: Proposal) -> bool:
+    """Take a proposal out of the newer decision; False where it is not there any more."""
+    newer = None if proposal.newer is None else store.get(proposal.newer.memory_id)
+    noted = {} if newer is None else may_supersede(newer)
+    if newer is None or noted.pop(proposal.item.memory_id, None) is None:
+        return False
+    left = [{"id": older, "reason": why} for older, why in noted.items()]
+    kept = {name: value for name, value in newer.provenance.items() if name != PROPOSED}
+    store.update(newer.memory_id, provenance={**kept, PROPOSED: left} if left else kept)
+    return True
 
 
 # -- taking back

@@ -7,7 +7,6 @@ saved again: its turns are known by their number, the last one may have grown.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from rlm.service.decision_model import find_question
@@ -16,13 +15,14 @@ from rlm.service.echoes import Echoes
 from rlm.service.transcripts.session import CodingSession, SessionTurn
 from rlm.store.backend import MemoryBackend
 from rlm.store.graph import Edge, Node
-from rlm.store.types import MemoryItem
 
 SHOWN_COMMANDS, SHOWN_FILES, COMMAND_CHARS = 5, 8, 160
 FEW_WORDS, SHORT_WORDS = 2, 8
 """A turn of a few words ("Done.", "thanks") is found by anything and tells nothing: it has no node.
 A person's short answer is kept with the question."""
-TASK_CHARS, SUMMARY_CHARS = 600, 6_000
+TURN_CONFIDENCE = 0.7
+"""It was said, whatever it is worth. At a node's usual 0.5 recall looks further, for a surer one:
+36 ms instead of 17 among 100,000 turns."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -44,14 +44,8 @@ def _edge(store: MemoryBackend, session: CodingSession) -> Edge | None:
     return found[0] if found else None
 
 
-def save_turns(
-    store: MemoryBackend, session: CodingSession, decisions: Sequence[MemoryItem] = ()
-) -> dict[int, str]:
-    """Add the turns that are new and update one that grew; the node of each turn by its number.
-
-    Number 0 is the session in short: its task and what was decided, in the words of the person. A
-    rule that was decided piece by piece is found by it.
-    """
+def save_turns(store: MemoryBackend, session: CodingSession) -> dict[int, str]:
+    """Add the turns that are new and update one that grew; the node of each turn by its number."""
     if "graph" in store.lacks:
         return {}
     graph, echoes = store.graph, Echoes(session.injected)
@@ -62,10 +56,7 @@ def save_turns(
         before = turn
     edge = _edge(store, session)
     known = {} if edge is None else {_number(node): node for node in graph.get_members(edge.id)}
-    head = SessionTurn(0, "summary", "", session.started_at)
-    contents[0] = _summary(session, decisions, known.get(0))
-    turns = [head, *session.turns]
-    fresh = [turn for turn in turns if contents[turn.number] and turn.number not in known]
+    fresh = [turn for turn in session.turns if contents[turn.number] and turn.number not in known]
     made = graph.create_nodes(_node(turn, contents[turn.number], session) for turn in fresh)
     nodes = {number: node.id for number, node in known.items()}
     nodes.update({turn.number: node for turn, node in zip(fresh, made, strict=True)})
@@ -83,35 +74,6 @@ def save_turns(
     return nodes
 
 
-def _summary(session: CodingSession, decisions: Sequence[MemoryItem], known: Node | None) -> str:
-    """What was known of a session before, and what it decided since."""
-    lines = [] if known is None else known.content.splitlines()
-    if not lines and decisions:
-        task = next(iter(session.texts("user")), "")
-        lines = [" ".join(task.split())[:TASK_CHARS]]
-    lines += [decision_line(item) for item in decisions]
-    return "\n".join(dict.fromkeys(lines))[:SUMMARY_CHARS] if decisions else ""
-
-
-def decision_line(item: MemoryItem) -> str:
-    """A decision as the summary of its session has it."""
-    return f"- {' '.join(item.description.split())}"
-
-
-def forget_in_summary(store: MemoryBackend, item: MemoryItem) -> None:
-    """Take a decision that no longer holds out of the summary of its session."""
-    label = f"session {item.provenance.get('agent')}:{item.session_id}"
-    for edge in store.graph.list_edges(type="context", label=label, limit=1):
-        first = store.graph.get_node(edge.members[0].node_id)
-        if first is not None and _number(first) == 0:
-            lines = first.content.splitlines()
-            kept = [line for line in lines if line != decision_line(item)]
-            if kept and kept != lines:
-                store.graph.update_node(
-                    first.id, content="\n".join(kept), reasoning="a decision was superseded"
-                )
-
-
 def _number(node: Node) -> int:
     number = node.metadata.get("n")
     return number if isinstance(number, int) else -1
@@ -123,6 +85,7 @@ def _node(turn: SessionTurn, content: str, session: CodingSession) -> dict[str, 
         "subtype": "turn",
         "content": content,
         "tier": "session",
+        "confidence": TURN_CONFIDENCE,
         "provenance": label_of(session),
         "metadata": {
             "session": session.session_id,

@@ -1,112 +1,146 @@
-"""Taking in what hooks left: one small JSON file for each session that ended or went on.
+"""The spool: from a hook to the worker, one small JSON file for each session that ended or went on.
 
-A file is queued, then removed; killed in between, the next worker finds the job and only removes
-the file. A file that cannot be used is put aside with the ending `.bad`, never lost.
+A hook leaves it by rename, in place of an earlier one of its session. The worker queues it, then
+removes it; killed in between, the next worker finds the job and only removes the file. A file that
+cannot be used is put aside with the ending `.bad`, never lost. What only the worker needs is
+imported where it is used: a hook is a process for every turn.
 """
 
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+import os
+import time
 
-from rlm import config
-from rlm.errors import NotFound, RLMError, StoreLocked, ValidationError
-from rlm.service.distiller import Distiller
-from rlm.store.backend import MemoryBackend
-from rlm.store.types import OUTCOMES
+from rlm.project import project_name
 
-log = logging.getLogger("rlm.service")
+TYPE_CHECKING = False  # importing typing costs every hook 3 ms
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from os import PathLike
+    from typing import Any
+
+    from rlm.config import Settings
+    from rlm.store.backend import MemoryBackend
 
 FILE_BYTES = 1 << 20
+_STAMP_DIGITS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class SpoolFile:
-    """What one file says."""
-
-    path: Path
-    agent: str
-    session_id: str
-    transcript: str
-    cwd: str
-    outcome: str = "mixed"
+def leave(folder: str, name: str, document: Mapping[str, Any]) -> None:
+    """Leave a file for the session of this name, in place of an earlier one. Raises OSError."""
+    os.makedirs(folder, 0o700, exist_ok=True)
+    stamp = f"{time.time_ns():0{_STAMP_DIGITS}}.json"
+    earlier = [each for each in os.listdir(folder) if _is_of(each, name)]
+    replace_file(os.path.join(folder, f"{name}-{stamp}"), json.dumps(document), sync=True)
+    for each in earlier:
+        _remove(os.path.join(folder, each))
 
 
-def read_spool(folder: str | Path) -> Iterator[SpoolFile]:
-    """The files of the spool, the oldest first. What cannot be read is put aside."""
+def _is_of(file: str, name: str) -> bool:
+    stamp = file.removeprefix(f"{name}-").removesuffix(".json")
+    return len(stamp) == _STAMP_DIGITS and stamp.isdecimal()
+
+
+def _remove(path: str) -> None:
     try:
-        files = sorted(Path(folder).expanduser().glob("*.json"))
+        os.unlink(path)
+    except FileNotFoundError:  # another process was faster
+        return
+
+
+def replace_file(path: str, text: str, *, sync: bool) -> None:
+    """Write a file whole: nobody sees a part of it. Raises OSError."""
+    folder, name = os.path.split(path)
+    os.makedirs(folder, 0o700, exist_ok=True)
+    part = os.path.join(folder, f".{name}.{os.getpid()}.part")
+    try:
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(text)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError:
+        _remove(part)
+        raise
+
+
+class SpoolFile:
+    """What one file says. ValueError where it cannot be used, `tenant` as the hook noted it."""
+
+    def __init__(self, path: str, settings: Settings) -> None:
+        from rlm.store.types import Tenant
+
+        if os.path.getsize(path) > FILE_BYTES:
+            raise ValueError("it is too large")
+        with open(path, "rb") as file:
+            found = json.load(file)
+        if not isinstance(found, dict):
+            raise ValueError("it is no object")
+
+        def text(name: str) -> str:
+            value = found.get(name)
+            return value if isinstance(value, str) else ""
+
+        self.path, self.agent, self.cwd = path, text("agent"), text("cwd")
+        self.session_id, self.transcript = text("session_id"), text("transcript_path")
+        if not self.session_id or not self.transcript:
+            raise ValueError("it names no session or no transcript")
+        project = text("project") or project_name(settings.project, self.cwd or ".")
+        self.tenant = Tenant(text("org") or settings.org, text("team") or settings.team, project)
+
+
+def read_spool(folder: str | PathLike[str], settings: Settings) -> Iterator[SpoolFile]:
+    """The files of the spool, the oldest first. What cannot be used is put aside."""
+    try:
+        names = sorted(each for each in os.listdir(folder) if each.endswith(".json"))
     except OSError:
         return
-    for path in files:
+    for path in (os.path.join(folder, name) for name in names):
         try:
-            yield _read(path)
+            yield SpoolFile(path, settings)
         except FileNotFoundError:  # another worker was faster
             continue
         except (OSError, ValueError, RecursionError) as exc:
             _put_aside(path, str(exc))
 
 
-def _read(path: Path) -> SpoolFile:
-    if path.stat().st_size > FILE_BYTES:
-        raise ValueError("it is too large")
-    found = json.loads(path.read_bytes())
-    if not isinstance(found, dict):
-        raise ValueError("it is no object")
-
-    def text(*names: str) -> str:
-        values: list[Any] = [found.get(name) for name in names]
-        return next((value for value in values if isinstance(value, str) and value), "")
-
-    session = text("session_id", "conversation_id", "session")
-    transcript = text("transcript_path", "path", "transcript")
-    if not session or not transcript:
-        raise ValueError("it names no session or no transcript")
-    outcome = text("outcome")
-    agent = text("agent", "host")
-    outcome = outcome if outcome in OUTCOMES else "mixed"
-    return SpoolFile(path, agent, session, transcript, text("cwd"), outcome)
-
-
-def _put_aside(path: Path, why: str) -> None:
-    log.warning("%s cannot be used (%s): put aside as %s.bad", path, why, path.name)
+def _put_aside(path: str, why: str) -> None:
+    _warn(f"{path} cannot be used ({why}): put aside with the ending .bad")
     try:
-        path.rename(path.with_name(path.name + ".bad"))
+        os.rename(path, f"{path}.bad")
     except OSError as exc:
-        log.warning("%s stays: %s", path, exc)
+        _warn(f"{path} stays: {exc}")
 
 
-def project_of(file: SpoolFile, settings: config.Settings) -> str:
-    """The project that a session belongs to: that of the folder in which it ran."""
-    return config.project_name(settings, Path(file.cwd) if file.cwd else None)
+def _warn(what: str) -> None:
+    import logging
+
+    logging.getLogger("rlm.service").warning(what)
 
 
 def take_in(
-    store: MemoryBackend, folder: str | Path, settings: config.Settings | None = None
+    store: MemoryBackend, folder: str | PathLike[str], settings: Settings | None = None
 ) -> int:
-    """Queue the sessions of the spool that belong to the store's project; how many files."""
-    settings = settings or config.load()
+    """Queue the sessions of the spool that belong to the store's tenant; how many files."""
+    from rlm import config
+    from rlm.errors import NotFound, ValidationError
+    from rlm.service.distiller import Distiller
+
     taken, distiller = 0, Distiller(store)
-    for file in read_spool(folder):
-        if project_of(file, settings) != store.tenant.project:
+    for file in read_spool(folder, settings or config.load()):
+        if file.tenant != store.tenant:
             continue
         try:
             distiller.queue_session(
-                file.session_id, file.outcome, agent=file.agent or None, path=file.transcript,
-                cwd=file.cwd,
-            )  # fmt: skip
-        except StoreLocked:
-            raise
+                file.session_id, agent=file.agent or None, path=file.transcript, cwd=file.cwd
+            )
         except (NotFound, ValidationError) as exc:
             _put_aside(file.path, str(exc))
-            continue
-        except (RLMError, OSError) as exc:
-            log.warning("%s stays in the spool: %s", file.path, exc)
-            continue
-        file.path.unlink(missing_ok=True)
-        taken += 1
+        except OSError as exc:
+            _warn(f"{file.path} stays in the spool: {exc}")
+        else:
+            _remove(file.path)
+            taken += 1
     return taken

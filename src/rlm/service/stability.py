@@ -1,9 +1,9 @@
 """Whether the commits that a memory came with are still there a week later, asked of git.
 
-A memory names its commits in `provenance["commits"]` and their folder in `provenance["repo"]` or
-`["cwd"]`. Both come from transcripts, so git is started with nothing that a repository could have
-it run, and what is no hash is not handed to it. A commit is reverted where a later one says so in
-git's own words and is not reverted itself; an undoing by hand is not seen.
+A memory names its commits in `provenance["commits"]` and their folder in `provenance["repo"]`. Both
+come from transcripts, so git is started with nothing that a repository could have it run, and what
+is no hash is not handed to it. A commit is reverted where a later one says so in git's own words
+and is not reverted itself; an undoing by hand is not seen.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rlm import clock
 from rlm.learning.confidence import UNREVERTED_DAYS
-from rlm.service.confidence import PAGE, REVERTED, ConfidenceEvaluator
+from rlm.service.confidence import REVERTED, ConfidenceEvaluator
+from rlm.store.backend import all_items
 from rlm.worker import run_program
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
     from rlm.store.types import MemoryItem
 
-STATES = ("stable", REVERTED, "young", "unknown")
 TIMEOUT_S = 30.0
 _SETTINGS = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never")
 """Nothing of the repository's own is run, and nothing is fetched that it lacks."""
@@ -61,14 +61,10 @@ def check_stability(store: MemoryBackend, now: datetime | None = None) -> list[S
 
 
 def _with_commits(store: MemoryBackend) -> Iterator[tuple[MemoryItem, str, list[str]]]:
-    offset = 0
-    while page := store.list_items(limit=PAGE, offset=offset):
-        offset += PAGE
-        for item in page:
-            stated: Mapping[str, Any] = item.provenance
-            commits, folder = stated.get("commits"), stated.get("repo") or stated.get("cwd")
-            if isinstance(commits, list) and commits and isinstance(folder, str):
-                yield item, folder, [str(each).lower() for each in commits]
+    for item in all_items(store):
+        commits, folder = item.provenance.get("commits"), item.provenance.get("repo")
+        if isinstance(commits, list) and commits and isinstance(folder, str):
+            yield item, folder, [str(each).lower() for each in commits]
 
 
 def _state(repository: Repository | None, commits: Sequence[str], at: float) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from rlm.service.amendment import may_supersede
 from rlm.service.memory import Memory
 from rlm.store.identity import is_stable_id
 
@@ -32,8 +33,10 @@ def is_id(text: str) -> bool:
 
 def explain_query(manager: MemoryManager, query: str, limit: int) -> dict[str, Any]:
     """Each hit with the factors of its score, and those that came after the last one."""
-    found = manager.search(query, limit=limit + MISSES, explain=True, count_access=False)
-    hits, misses = found[:limit], found[limit:]
+    hits = manager.search(query, limit=limit, explain=True, count_access=False)
+    more = manager.search(query, limit=limit + MISSES, explain=True, count_access=False)
+    shown = {each.id for each in hits}
+    misses = [each for each in more if each.id not in shown]
     return {
         "query": query,
         "hits": [_summary(each) for each in hits],
@@ -65,7 +68,9 @@ def explain_memory(manager: MemoryManager, memory_id: str) -> dict[str, Any]:
         "recomputed_confidence": ConfidenceEvaluator(store).recompute(memory.id),
         "supersedes": _chain(manager, item, "supersedes"),
         "superseded_by": _chain(manager, item, "superseded_by"),
-        "may_supersede": _proposals(item),
+        "may_supersede": [
+            {"id": older, "reason": why} for older, why in may_supersede(item).items()
+        ],
         "provenance": dict(item.provenance),
     }
 
@@ -89,14 +94,6 @@ def _chain(manager: MemoryManager, item: MemoryItem, key: str) -> list[dict[str,
 def _ids(value: Any) -> Iterable[str]:
     listed = value if isinstance(value, list) else [value]
     return [each for each in listed if isinstance(each, str) and each]
-
-
-def _proposals(item: MemoryItem) -> list[dict[str, Any]]:
-    """Older decisions that it may amend: a person decides. What has another form is left out."""
-    listed = item.provenance.get("may_supersede")
-    given = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    named = ({name: each.get(name) for name in ("id", "reason")} for each in given)
-    return [each for each in named if all(isinstance(value, str) for value in each.values())]
 
 
 def _turn(manager: MemoryManager, item: MemoryItem) -> dict[str, Any] | None:

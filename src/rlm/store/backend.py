@@ -64,12 +64,20 @@ class ItemStore(Protocol):
         """The best `k` memories for a task, or as many as match, best first: of these levels, and
         of these kinds, or of any. Without `count_access` it is no use of them."""
 
+    def note_access(self, shown: Iterable[tuple[str, str]]) -> None:
+        """Count a use of each of these memories: level and id."""
+
     def get(self, memory_id: str, *, level: str | None = None) -> MemoryItem | None:
         """One memory, archived or not; None when this tenant has no such id. The nearest, or that
         of one level."""
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
         """Ids of memories (`memory`), nodes (`node`) or edges (`edge`) that begin so, in order."""
+
+    def changed_since(self, mark: int) -> tuple[list[str], int]:
+        """The ids of memories, live and not in quarantine, that were added or changed after a mark,
+        in order; and the mark of now. 0 is the mark before all. A store that keeps no marks gives
+        all ids, and 0."""
 
     def list_items(
         self,
@@ -197,8 +205,16 @@ class SessionQueue(Protocol):
         """Store what a session taught and end its job; StoreError without the lease. The `result`
         is kept in the job's payload."""
 
-    def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
-        """Try a job again at that time, or never: then it is a dead letter."""
+    def fail_job(
+        self,
+        job: Job,
+        error: str,
+        *,
+        retry_at: str | None = None,
+        result: dict[str, Any] | None = None,
+    ) -> None:
+        """Try a job again at that time, at most half a day ahead, or never: then it is a dead
+        letter. StoreError without the lease. The `result` is kept in the job's payload."""
 
     def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
         """Jobs, the oldest first: ready, leased, done or dead."""
@@ -335,3 +351,11 @@ class MemoryBackend(
     @property
     def graph(self) -> GraphStore:
         """The hypergraph. NotSupported where there is none."""
+
+
+def all_items(store: ItemStore) -> Iterator[MemoryItem]:
+    """Every live memory that is not in quarantine, the nearest of equal ones, by id."""
+    for memory_id in store.changed_since(0)[0]:
+        item = store.get(memory_id)
+        if item is not None and not item.archived_at and item.trust != "quarantined":
+            yield item

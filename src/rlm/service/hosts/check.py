@@ -54,7 +54,7 @@ def _check_hooks(file: SettingsFile, folder: Path, scope: str) -> list[Check]:
             checks.append(Check(name, False, why, _setup_line(file, scope)))
             continue
         fault = _run_hook(file.host, event, found[event], folder)
-        off = ", switched off here" if is_off(config.load(), folder) else ""
+        off = ", switched off here" if is_off(config.load().disabled, str(folder)) else ""
         detail = fault or f"runs{off}: {command_line(found[event])}"
         checks.append(Check(name, not fault, detail, _setup_line(file, scope) if fault else None))
     return checks
@@ -87,7 +87,7 @@ def _run_hook(host: str, event: str, handler: dict[str, Any], folder: Path) -> s
     if said:
         return said.partition(" ")[2]
     if at_end:
-        off = is_off(config.load(), folder)
+        off = is_off(config.load().disabled, str(folder))
         return "" if off or (spooled and not out) else "it left no file in the spool"
     return _wrong_output(host, out)
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from rlm import config
+from rlm.service.hook_events import HOSTS as HOSTS
 
-HOSTS = ("claude", "codex", "cursor")
 SCOPES = ("user", "project")
 SERVER = "rlm"
 TIMEOUT_S = 2
@@ -49,23 +49,18 @@ class SettingsFile:
 def settings_files(host: str, scope: str, folder: Path) -> list[SettingsFile]:
     """The files of a host for the user, or for the project around `folder`."""
     homes = config.host_folders()
+    claude_server = homes["claude_home"] / ".claude.json"
     if scope == "project":
         root = project_root(folder)
-        server = {
-            "claude": ".mcp.json",
-            "codex": ".codex/config.toml",
-            "cursor": ".cursor/mcp.json",
-        }
-        hooks = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json",
-                 "cursor": ".cursor/hooks.json"}  # fmt: skip
-        paths = (root / hooks[host], root / server[host])
-    else:
-        paths = {
-            "claude": (homes["claude"] / "settings.json", homes["claude_home"] / ".claude.json"),
-            "codex": (homes["codex"] / "hooks.json", homes["codex"] / "config.toml"),
-            "cursor": (homes["cursor"] / "hooks.json", homes["cursor"] / "mcp.json"),
-        }[host]
-    return [SettingsFile(paths[0], "hooks", host), SettingsFile(paths[1], "server", host)]
+        homes = {name: root / f".{name}" for name in HOSTS}
+        claude_server = root / ".mcp.json"
+    home = homes[host]
+    hooks, server = {
+        "claude": (home / "settings.json", claude_server),
+        "codex": (home / "hooks.json", home / "config.toml"),
+        "cursor": (home / "hooks.json", home / "mcp.json"),
+    }[host]
+    return [SettingsFile(hooks, "hooks", host), SettingsFile(server, "server", host)]
 
 
 def project_root(folder: Path) -> Path:

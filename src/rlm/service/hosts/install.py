@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -214,20 +215,15 @@ def _require_object(file: SettingsFile, text: str) -> None:
 # -- files
 
 
-class _naming:
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
     """Turn what is wrong with a file into an error that names it."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (jsonc.NotJSON, tomltext.NotTOML)):
-            what = "TOML" if self._path.suffix == ".toml" else "JSON"
-            why = f"{self._path} cannot be edited as {what} ({error}): nothing was changed"
-            raise ConfigError(f"{why}; correct that place and try again") from error
+    try:
+        yield
+    except (jsonc.NotJSON, tomltext.NotTOML) as exc:
+        what = "TOML" if path.suffix == ".toml" else "JSON"
+        why = f"{path} cannot be edited as {what} ({exc}): nothing was changed"
+        raise ConfigError(f"{why}; correct that place and try again") from exc
 
 
 def _read(path: Path) -> bytes | None:

@@ -10,7 +10,8 @@ from typing import Any
 
 from rlm import config
 from rlm.errors import ConfigError
-from rlm.service.hook_events import log_path
+from rlm.service.distiller import unread_from
+from rlm.service.hook_log import MISSED, log_path
 from rlm.service.hosts.entries import HOSTS, SCOPES, settings_files
 from rlm.service.hosts.install import our_entries
 from rlm.store.backend import MemoryBackend
@@ -22,13 +23,15 @@ MOST_JOBS = 10_000
 def host_status(settings: config.Settings, folder: Path) -> dict[str, Any]:
     """What the files say: nothing is run and nothing is changed."""
     spool = Path(settings.spool).expanduser()
-    log = log_path(settings.cache_dir)
+    log = Path(log_path(settings.cache_dir))
+    lines = _log_lines(log)
     return {
         "hooks": {host: _installed(host, folder) for host in HOSTS},
         "disabled": settings.disabled not in ("", "0"),
         "spool": {"path": str(spool), "waiting": len(list(spool.glob("*.json")))},
         "last_injection": _last_injection(log.parent),
-        "last_fault": _last_line(log),
+        "missed_deadlines": sum(MISSED in line for line in lines),
+        "last_fault": lines[-1] if lines else "",
     }
 
 
@@ -44,8 +47,11 @@ def queue_status(store: MemoryBackend) -> dict[str, Any]:
         result = job.payload.get("result")
         kinds = (result if isinstance(result, dict) else job.payload).get("unknown")
         unknown.update(kinds if isinstance(kinds, dict) else {})
+    waiting = [job for job in jobs if job.state == "ready" and unread_from(job) is not None]
     return {
         **{state: counts[state] for state in JOB_STATES},
+        "waiting_for_model": len(waiting),
+        "model_error": next((job.last_error for job in reversed(waiting)), None),
         "last_distillation": max(ended, default=None),
         "unknown": dict(unknown),
     }
@@ -59,6 +65,9 @@ def status_lines(status: dict[str, Any], queue: dict[str, Any]) -> list[str]:
     shown = f"{last['at']}, {last['memories']} memories" if last else "none yet"
     waiting = status["spool"]["waiting"]
     lines = [f"hooks    {found}{off}; last injection: {shown}"]
+    if status["missed_deadlines"]:
+        count = status["missed_deadlines"]
+        lines.append(f"slow     hooks that missed their deadline and said nothing: {count}")
     if status["last_fault"]:
         lines.append(f"hook log {status['last_fault']}")
     lines.append(f"spool    {status['spool']['path']}: {waiting} waiting for `rlm worker --once`")
@@ -67,6 +76,9 @@ def status_lines(status: dict[str, Any], queue: dict[str, Any]) -> list[str]:
         lines.append(
             f"queue    {counts}; last distillation: {queue['last_distillation'] or 'none'}"
         )
+        if queue["waiting_for_model"]:
+            told = f"{queue['waiting_for_model']} distilled without it wait: {queue['model_error']}"
+            lines.append(f"model    {told}")
         if queue["unknown"]:
             kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(queue["unknown"].items()))
             lines.append(f"unknown  lines of transcripts that were passed over: {kinds}")
@@ -100,9 +112,8 @@ def _last_injection(folder: Path) -> dict[str, Any] | None:
     return None
 
 
-def _last_line(log: Path) -> str:
+def _log_lines(log: Path) -> list[str]:
     try:
-        lines = log.read_text("utf-8", errors="replace").splitlines()
+        return log.read_text("utf-8", errors="replace").splitlines()
     except OSError:
-        return ""
-    return lines[-1] if lines else ""
+        return []

@@ -48,7 +48,7 @@ class SessionBuilder:
         self.session = CodingSession(agent, session_id)
         self.of_agent = False
         """Whether the prompts are those of another agent, and no person's."""
-        self._open: dict[str, ShellCommand] = {}
+        self._open: dict[str, tuple[SessionTurn, ShellCommand]] = {}
         self._own: set[str] = set()
 
     # -- what was said -----------------------------------------------------------------------------
@@ -92,10 +92,10 @@ class SessionBuilder:
         turn = self._agent_turn(at)
         if len(turn.commands) >= COMMANDS:
             del turn.commands[COMMANDS // 2]
-        made = ShellCommand(text, at=_time(at))
-        turn.commands.append(made)
+        shell_command = ShellCommand(text)
+        turn.commands.append(shell_command)
         if key:
-            self._open[key] = made
+            self._open[key] = turn, shell_command
 
     def write(self, path: str) -> None:
         """A file that the agent wrote."""
@@ -110,8 +110,8 @@ class SessionBuilder:
             self._own.discard(key)
             self.inject(output)
             return
-        command = self._open.pop(key, None)
-        if command is None:
+        turn, command = self._open.pop(key, (None, None))
+        if turn is None or command is None:
             return
         command.ok, command.exit_code = ok, code
         if ok is False:
@@ -119,15 +119,14 @@ class SessionBuilder:
                 command.exit_code = int(found[1])
             command.error = _tidy(output, ERROR_CHARS, end=True)
         elif "git" in command.text and "commit" in command.text:
-            self.session.commits += _COMMIT.findall(output[:2_000])
+            turn.commits += _COMMIT.findall(output[:2_000])
 
     # -- turns -------------------------------------------------------------------------------------
 
-    def saw(self, *, cwd: Any = None, branch: Any = None, at: Any = None) -> None:
-        """Where and when a line was written; the first place and branch count."""
+    def saw(self, *, cwd: Any = None, at: Any = None) -> None:
+        """Where and when a line was written; the first place counts."""
         session = self.session
         session.cwd = session.cwd or (cwd if isinstance(cwd, str) else "")
-        session.branch = session.branch or (branch if isinstance(branch, str) else "")
         if (when := _time(at)) != "":
             session.started_at = session.started_at or when
             session.ended_at = max(session.ended_at, when)

@@ -40,7 +40,7 @@ def read_claude(lines: Iterable[Mapping[str, Any]], builder: SessionBuilder) -> 
                 builder.session.unknown[kind[:80]] += 1
         elif not line.get("isSidechain"):
             at, message = line.get("timestamp"), line.get("message")
-            builder.saw(cwd=line.get("cwd"), branch=line.get("gitBranch"), at=at)
+            builder.saw(cwd=line.get("cwd"), at=at)
             if not isinstance(message, Mapping):
                 continue
             if kind == "user":

@@ -46,9 +46,7 @@ def read_codex(lines: Iterable[Mapping[str, Any]], builder: SessionBuilder) -> N
 
 
 def _read_meta(payload: Mapping[str, Any], builder: SessionBuilder) -> None:
-    git = payload.get("git")
-    branch = git.get("branch") if isinstance(git, Mapping) else None
-    builder.saw(cwd=payload.get("cwd"), branch=branch)
+    builder.saw(cwd=payload.get("cwd"))
     source = payload.get("source")
     builder.of_agent = isinstance(source, Mapping) and "subagent" in source
 

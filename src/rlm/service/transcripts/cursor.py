@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rlm.service.transcripts.builder import OWN_SERVER, SessionBuilder
+from rlm.service.transcripts.claude import blocks_of
 
 SHELLS = frozenset(("Shell", "run_terminal_cmd", "run_terminal_command"))
 WRITES = frozenset(("Write", "StrReplace", "edit_file", "search_replace", "write", "MultiEdit",
@@ -23,14 +24,11 @@ def read_cursor(lines: Iterable[Mapping[str, Any]], builder: SessionBuilder) -> 
     for number, line in enumerate(lines):
         role, message = line.get("role"), line.get("message")
         content = message.get("content") if isinstance(message, Mapping) else None
-        if isinstance(content, str):
-            content = [{"type": "text", "text": content}]
-        if role not in ("user", "assistant") or not isinstance(content, list):
+        if role not in ("user", "assistant") or not isinstance(content, list | str):
             builder.session.unknown[str(line.get("type") or role)[:80]] += 1
             continue
-        for place, block in enumerate(content):
-            if isinstance(block, Mapping):
-                _read_block(str(role), block, f"{number}.{place}", builder)
+        for place, block in enumerate(blocks_of(content)):
+            _read_block(str(role), block, f"{number}.{place}", builder)
 
 
 def _read_block(role: str, block: Mapping[str, Any], key: str, builder: SessionBuilder) -> None:

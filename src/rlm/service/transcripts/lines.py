@@ -1,12 +1,13 @@
 """JSON lines of a file of any size: one line in memory at a time, and never a line without end.
 
-A rollout of Codex may be compressed. Python 3.14 reads Zstandard itself; before, the program `zstd`
-does it.
+A rollout of Codex may be compressed with Zstandard, which Python reads itself from 3.14 on, and
+before with the extra `zstd`.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -44,26 +45,28 @@ def open_transcript(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _decompressed(path: Path) -> Iterator[IO[bytes]]:
+    name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
     try:
-        zstd: Any = import_module("compression.zstd")
+        zstd: Any = import_module(name)
     except ImportError:
-        raise ValidationError(
-            f"{path} is compressed with Zstandard: decompress it with `zstd -d`, or use Python 3.14"
-        ) from None
-    with zstd.open(path, "rb") as file:
-        yield file
+        why = f"{path} is compressed with Zstandard"
+        raise StoreError(f"{why}: `pip install backports.zstd`, or `zstd -d` it") from None
+    try:
+        with zstd.open(path, "rb") as file:
+            yield file
+    except (zstd.ZstdError, EOFError) as exc:
+        why = f"{path} is damaged, or not compressed with Zstandard: {exc}"
+        raise ValidationError(why) from exc
 
 
 def read_objects(file: IO[bytes], session: CodingSession) -> Iterator[dict[str, Any]]:
     """Every line that is a JSON object. The others are counted in the session, none is an error."""
     while line := file.readline(LINE_BYTES):
-        session.bytes_read += len(line)
         whole = line.endswith(b"\n")
         if not whole and len(line) == LINE_BYTES:
             session.unknown[TOO_LONG] += 1
             while (rest := file.readline(LINE_BYTES)) and not rest.endswith(b"\n"):
-                session.bytes_read += len(rest)
-            session.bytes_read += len(rest)
+                pass
             continue
         try:
             found = json.loads(line) if line.strip() else None

@@ -19,7 +19,6 @@ class ShellCommand:
     exit_code: int | None = None
     error: str = ""
     """The last lines of what a failure printed, at most `ERROR_CHARS`."""
-    at: str = ""
 
 
 @dataclass(slots=True)
@@ -34,6 +33,8 @@ class SessionTurn:
     commands: list[ShellCommand] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     """Files that were written in this turn."""
+    commits: list[str] = field(default_factory=list)
+    """Hashes of commits that the agent made in it."""
 
 
 @dataclass(slots=True)
@@ -43,15 +44,11 @@ class CodingSession:
     agent: str
     session_id: str
     cwd: str = ""
-    branch: str = ""
     started_at: str = ""
     ended_at: str = ""
     turns: list[SessionTurn] = field(default_factory=list)
-    commits: list[str] = field(default_factory=list)
-    """Hashes of commits that the agent made."""
     unknown: Counter[str] = field(default_factory=Counter)
     """Types of lines that no reader knows, and how many there were."""
-    bytes_read: int = 0
     truncated: bool = False
     """Whether the file ended in the middle of a line."""
     injected: list[str] = field(default_factory=list)
@@ -60,3 +57,7 @@ class CodingSession:
     def texts(self, role: str) -> list[str]:
         """What one side said, turn by turn."""
         return [turn.text for turn in self.turns if turn.role == role]
+
+    def commits_since(self, number: int) -> list[str]:
+        """The commits that were made in a turn or after it."""
+        return [each for turn in self.turns if turn.number >= number for each in turn.commits]

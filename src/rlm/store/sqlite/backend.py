@@ -44,7 +44,7 @@ from rlm.store.types import (
     Scope,
     Tenant,
 )
-from rlm.store.values import admit_id, choice
+from rlm.store.values import admit_id, choice, natural
 
 if TYPE_CHECKING:
     from rlm.store.sqlite.graph import HyperGraph
@@ -177,14 +177,18 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
             for each in found.hits:
                 why = found.explain(each) if explain else None
                 hits.append(Hit(rows.from_row(each.document.row), each.score, why))
-        self._forget_parents_accesses()
-        for hit in hits if count_access else ():
-            hit.item.access_count += 1
-            self._accesses[hit.item.level, hit.item.memory_id] += 1
-        self._flush_if_due()
+        if count_access:
+            for hit in hits:
+                hit.item.access_count += 1
+            self.note_access((hit.item.level, hit.item.memory_id) for hit in hits)
         return hits
 
     # -- access counts -----------------------------------------------------------------------------
+
+    def note_access(self, shown: Iterable[tuple[str, str]]) -> None:
+        self._forget_parents_accesses()
+        self._accesses.update(shown)
+        self._flush_if_due()
 
     def _flush_if_due(self) -> None:
         """Write the counts when there are many, unless somebody else is writing."""
@@ -222,6 +226,14 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
         with self.db.read() as connection:
             return listing.ids_starting(connection, self.spaces.visible(), kind, prefix, limit)
+
+    def changed_since(self, mark: int) -> tuple[list[str], int]:
+        """A row gets a new number with every change; numbers in memory do not last."""
+        natural(mark, "mark")
+        with self.db.read() as connection:
+            mark = 0 if self.db.in_memory else mark
+            found = listing.changed_since(connection, self.spaces.visible(), mark)
+        return found if not self.db.in_memory else (found[0], 0)
 
     def list_items(self, **filters: Any) -> list[MemoryItem]:
         """Memories by what they are, newest first. See `listing.select` for the filters."""
@@ -344,6 +356,8 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
             yield
             self._flush_accesses(connection)
         self.index.catch_up()
+        if "graph" in self.__dict__:  # else no node was written here
+            self.graph.index.catch_up()
 
     # -- projects ----------------------------------------------------------------------------------
 

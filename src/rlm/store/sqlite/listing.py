@@ -36,6 +36,21 @@ def ids_starting(
     return [str(row[0]) for row in rows]
 
 
+def changed_since(
+    connection: apsw.Connection, spaces: tuple[int, ...], mark: int
+) -> tuple[list[str], int]:
+    """Ids of live memories with a number above a mark, and the highest number that was given."""
+    sql = "SELECT value FROM counters WHERE name = 'item'"
+    newest = int(next(iter(connection.execute(sql)))[0])
+    rows = connection.execute(
+        f"SELECT DISTINCT memory_id FROM memory_items WHERE item_no > ? AND space_id"
+        f" {in_spaces(spaces)} AND archived_at IS NULL AND trust <> 'quarantined'"
+        " ORDER BY memory_id",
+        (mark if mark <= newest else 0,),
+    )
+    return [str(row[0]) for row in rows], newest
+
+
 def other_projects(connection: apsw.Connection, tenant: Tenant, what: str) -> dict[str, int]:
     """How many live memories, trajectories or open jobs the team's other projects have."""
     table, live = _COUNTED[choice(what, tuple(_COUNTED), "what")]

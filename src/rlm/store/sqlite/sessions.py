@@ -2,7 +2,8 @@
 
 A job is unique by agent and session. A lease is a time and a fence: the fence grows with every
 lease, so a worker that comes back after its lease has run out cannot finish what another has taken
-over.
+over. No job waits for longer than `FARTHEST`: a time further ahead was set by a clock that was
+wrong, and is over.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from rlm.store.values import (
     natural,
 )
 
+FARTHEST = timedelta(hours=12)
 _JOB = (
     "job_no, agent, session_id, outcome, payload_json, state, attempts, fence, not_before,"
     " leased_until, last_error, created_at, finished_at"
@@ -96,13 +98,15 @@ class Sessions(Part):
         was tried before comes after those that were not: what kills its worker holds up nobody."""
         sql = (
             "UPDATE distill_queue SET state = 'leased', attempts = attempts + 1, fence = fence + 1,"
-            " leased_until = ? WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id = ?"
-            " AND ((state = 'ready' AND not_before <= ?) OR (state = 'leased' AND"
-            f" leased_until <= ?)) ORDER BY attempts, not_before, job_no LIMIT 1) RETURNING {_JOB}"
+            " leased_until = ?1 WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id ="
+            " ?2 AND ((state = 'ready' AND (not_before <= ?3 OR not_before > ?4)) OR (state ="
+            " 'leased' AND (leased_until <= ?3 OR leased_until > max(?1, ?4))))"
+            f" ORDER BY attempts, not_before, job_no LIMIT 1) RETURNING {_JOB}"
         )
         now, ends = clock.now_iso(), _time_after(lease_s, "lease_s")
+        far = _time_after(FARTHEST.total_seconds(), "FARTHEST")
         with self.db.write() as connection:
-            values = (ends, self.spaces.find("project"), now, now)
+            values = (ends, self.spaces.find("project"), now, far)
             row = next(iter(connection.execute(sql, values)), None)
         return None if row is None else _job(row)
 
@@ -114,9 +118,7 @@ class Sessions(Part):
         result: dict[str, Any] | None = None,
     ) -> list[str]:
         with self.together():
-            self._end_job(job, "done")
-            if result is not None:
-                self._note_in_job(job.job_no, "result", admit_object(result, "result"))
+            self._end_job(job, "done", result=result)
             return self.add_many(memories)
 
     def _note_in_job(self, job_no: int, key: str, value: dict[str, Any]) -> None:
@@ -127,13 +129,28 @@ class Sessions(Part):
         values = (key, canonical_json(value), job_no, self.spaces.find("project"))
         self.db.run(sql, values)
 
-    def fail_job(self, job: Job, error: str, *, retry_at: str | None = None) -> None:
+    def fail_job(
+        self,
+        job: Job,
+        error: str,
+        *,
+        retry_at: str | None = None,
+        result: dict[str, Any] | None = None,
+    ) -> None:
         why = admit_text(error, "error", 2_000)
         at = None if retry_at is None else admit_time(retry_at, "retry_at")
-        self._end_job(job, "dead" if at is None else "ready", error=why, not_before=at)
+        at = at and min(at, _time_after(FARTHEST.total_seconds(), "retry_at"))
+        state = "dead" if at is None else "ready"
+        self._end_job(job, state, error=why, not_before=at, result=result)
 
     def _end_job(
-        self, job: Job, state: str, *, error: str | None = None, not_before: str | None = None
+        self,
+        job: Job,
+        state: str,
+        *,
+        error: str | None = None,
+        not_before: str | None = None,
+        result: dict[str, Any] | None,
     ) -> None:
         ended = clock.now_iso() if state in ("done", "dead") else None
         sql = (
@@ -149,6 +166,8 @@ class Sessions(Part):
                     f"job {job.job_no} is no longer leased to this worker: its lease ran out, or"
                     " the session was queued again; nothing was stored"
                 )
+            if result is not None:
+                self._note_in_job(job.job_no, "result", admit_object(result, "result"))
 
     def jobs(self, state: str | None = None, limit: int = 100) -> list[Job]:
         which = "" if state is None else f"AND state = '{choice(state, JOB_STATES, 'state')}'"

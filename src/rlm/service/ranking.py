@@ -1,0 +1,96 @@
+"""The order of what a search found: memories, and what was said in sessions, in one ranking.
+
+A rule is often settled piece by piece, so what was said in a session is stronger where something
+else of that session fits too, and each further hit of one session counts less: it may not fill all
+places. Of two sessions that fit about equally well the later comes first, because it may have
+amended the earlier. All figures were measured (docs/experiments.md, "Finding the session").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+from rlm.retrieval.explain import Explanation
+from rlm.service.memory import Memory
+
+POOL = 16
+"""So many memories and so many turns compete, or as many as are wanted. Recall reads 64 rows for 16
+hits as it does for 5."""
+TURN_WEIGHT = 0.6
+"""A turn beside a memory: nobody has said yet that it matters."""
+SUPPORT = 0.5
+"""What the next best hit of its session adds to a hit."""
+FURTHER = 0.6
+"""What each further hit of a session counts of the one before."""
+LATER = 0.8
+"""With such a share of the score of an earlier session the later one comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A hit. `turn` is its place in its session, if it was said in one."""
+
+    memory: Memory
+    why: Explanation | None = None
+    turn: int | None = None
+
+
+def rank_found(found: Iterable[Found]) -> list[Found]:
+    """Best first, with the scores that the sessions give. A turn from which a memory of these was
+    taken is left out."""
+    hits = sorted(found, key=_best_first)
+    taken = {
+        (hit.memory.source_session, hit.turn)
+        for hit in hits
+        if hit.turn is not None and hit.memory.kind != "turn"
+    }
+    ranked: list[Found] = []
+    sessions: dict[str, list[Found]] = {}
+    for hit in hits:
+        session = hit.memory.source_session
+        if hit.turn is None or session is None:
+            ranked.append(hit)
+        elif hit.memory.kind != "turn" or (session, hit.turn) not in taken:
+            sessions.setdefault(session, []).append(hit)
+    for said in sessions.values():
+        ranked += _weigh_session(said)
+    return sorted(ranked, key=_best_first)
+
+
+def _weigh_session(said: Sequence[Found]) -> Iterable[Found]:
+    for place, (hit, following) in enumerate(zip_longest(said, said[1:])):
+        added = 0.0 if following is None else SUPPORT * following.memory.score
+        score = (hit.memory.score + added) / (1.0 + SUPPORT) * FURTHER**place
+        yield replace(hit, memory=replace(hit.memory, score=score))
+
+
+def put_later_first(memories: Iterable[Memory]) -> list[Memory]:
+    """Ranked memories, with a later session before an earlier one of about the same score, which it
+    then shares."""
+    ordered: list[Memory] = []
+    for memory in memories:
+        place = len(ordered)
+        while place and _may_amend(memory, ordered[place - 1]):
+            place -= 1
+        score = ordered[place].score if place < len(ordered) else memory.score
+        ordered.insert(place, replace(memory, score=score))
+    return ordered
+
+
+def _may_amend(memory: Memory, other: Memory) -> bool:
+    kinds = {memory.kind, other.kind} <= {"decision", "turn"}
+    sessions = (memory.source_session, other.source_session)
+    return (
+        kinds
+        and None not in sessions
+        and sessions[0] != sessions[1]
+        and memory.scope == other.scope
+        and memory.created_at > other.created_at
+        and memory.score >= LATER * other.score
+    )
+
+
+def _best_first(hit: Found) -> tuple[float, str]:
+    return -hit.memory.score, hit.memory.id
