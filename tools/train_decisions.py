@@ -1,17 +1,15 @@
 """Trains the classifier that finds decisions, and writes `src/rlm/data/decision_model.json`.
 
-    python tools/train_decisions.py            cross-validate, train, write
-    python tools/train_decisions.py --check    fail when the file is not what training gives
+    python tools/train_decisions.py    cross-validate, train, write; half a minute
 
 The sessions in `tools/decision_sessions` are our own prose: `U` is the person, `A` the agent, and
 what stands in [[…]] settles something. In cross-validation the sentences of one session are always
-on one side. Logistic regression with an L2 penalty, by Newton's method: the same bytes every time.
+on one side. Logistic regression with an L2 penalty, by Newton's method.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -133,12 +131,10 @@ def encode(names: Sequence[str], weights: np.ndarray) -> bytes:
     return orjson.dumps(stored) + b"\n"
 
 
-def main(argv: Sequence[str]) -> int:
+def main() -> None:
     examples = [each for path in sorted(FOLDER.glob("*.txt")) for each in read_examples(path)]
     trainer = Trainer(examples)
     made = encode(*trainer.fit(np.ones(len(examples), bool)))
-    if "--check" in argv:
-        return 0 if WEIGHTS.read_bytes() == made else 1
     likely = trainer.cross_validate()
     print(f"{len(examples)} sentences, {int(trainer.labels.sum())} of them decide something")
     for floor in (0.3, 0.4, 0.5, 0.6, 0.7):
@@ -147,8 +143,7 @@ def main(argv: Sequence[str]) -> int:
         print(f"{floor}: {right / taken.sum():.3f} right, {right / trainer.labels.sum():.3f} found")
     WEIGHTS.write_bytes(made)
     print(f"wrote {WEIGHTS.name}, {len(made)} bytes")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -40,9 +40,12 @@ def _typo(text: str, chance: random.Random) -> str:
     long = [place for place, word in enumerate(words) if word.isalpha() and len(word) > 4]
     place = chance.choice(long)
     at = chance.randrange(1, len(words[place]) - 2)
-    letters = list(words[place])
-    letters[at], letters[at + 1] = letters[at + 1], letters[at]
-    words[place] = "".join(letters)
+    word = words[place]
+    words[place] = chance.choice([
+        word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+        word[:at] + word[at + 1 :],
+        word[:at] + word[at] + word[at:],
+    ])  # fmt: skip
     return " ".join(words)
 
 

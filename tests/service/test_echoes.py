@@ -30,6 +30,7 @@ def test_a_quotation_is_an_echo_whatever_stands_around_it(words):
     "Downloads from the archive are never retried.",
     "Uploads to the archive are retried three times, and downloads once a day at noon.",
     "Uploads to the index are retried three times.",
+    "Unloads to the archive are retried three times.",
     "three times",
 ])  # fmt: skip
 def test_what_says_something_else_is_none(words):

@@ -30,7 +30,8 @@ TELLING_CHARS = 4
 QUESTION = re.compile(r"\?[\s\"')\]*_]*$")
 AGREES = re.compile(
     r"(?:(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|exactly|right|fine|good|great|perfect|please|👍|\+1"
-    r"|do (?:it|that|so)|go ahead|(?:sounds|looks) good|works for me|makes sense|as (?:it|you) sa(?:ys|id)|ja|oui|s[ií]|vale)"
+    r"|do (?:it|that|so)|go ahead|(?:sounds|looks) good|works for me|makes sense"
+    r"|as (?:it|you) sa(?:ys|id)|ja|oui|s[ií]|vale)"
     r"(?:[\s,.!:]+|$))+",
     re.IGNORECASE,
 )

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator, Sequence
 
 from rlm.retrieval.tokens import STOPWORDS
 from rlm.service.decision_model import AGREES
@@ -20,14 +19,14 @@ RUN = 3
 """So many words in a row that a memory has too are quoted."""
 SHARE = 0.5
 """The part of a sentence that is quoted, where it says nothing else."""
-TYPO, TYPO_CHARS = 0.8, 5
-"""How alike two words of some length are of which one is the other with a typing error."""
+TYPO_CHARS = 5
+"""In shorter words a typing error is not told from another word."""
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|[\n“”\"|()]+")
 _TAG = re.compile(r"</?[a-z][^<>\n]*>", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]|-\n")
-_REPORTS = re.compile(r"\b(?:memor(?:y|ies)|notes?|says|said|reminder|quote|recalled)\b|:")
+_REPORTS = re.compile(r"\b(?:memor(?:y|ies)|notes?|says|said|reminder|quote|recalled)\b")
 _OTHERWISE = re.compile(
     r"\b(?:no|nope|not|never|instead|rather|longer|wrong|anymore|except|only|but|without|outdated"
     r"|actually|before|after|than|until|unless|\w+n't)\b"
@@ -42,6 +41,7 @@ class Echoes:
         self._starts: set[tuple[str, ...]] = set()
         self._ends: set[tuple[str, ...]] = set()
         self._words: set[str] = set()
+        self._misspelt: dict[str, str] = {}
         for text in texts:
             self.add(text)
 
@@ -50,6 +50,8 @@ class Echoes:
         plain = _fold(text)
         words = _WORD.findall(plain)
         self._words.update(words)
+        for word in filter(_can_be_misspelt, words):
+            self._misspelt |= dict.fromkeys([*_leave_one_out(word), "".join(sorted(word))], word)
         self._runs.update(_runs_of(words))
         for sentence in _SENTENCE.split(plain):
             own = _WORD.findall(sentence)
@@ -61,12 +63,16 @@ class Echoes:
         if not self._runs:
             return False
         plain = _fold(text)
+        said, _, rest = plain.partition(": ")
+        return self._quotes(plain) or (not _OTHERWISE.search(said) and self._quotes(rest))
+
+    def _quotes(self, plain: str) -> bool:
         spans = list(_WORD.finditer(plain))
         words = [self._known(span[0]) for span in spans]
         runs = list(_runs_of(words))
         found = [place for place, run in enumerate(runs) if run in self._runs]
         quoted = {place + step for place in found for step in range(RUN)}
-        if not found or len(quoted) < SHARE * len(words):
+        if not found:
             return False
         first, last = found[0], found[-1] + RUN
         ended = [place for place in found if runs[place] in self._ends]
@@ -80,15 +86,30 @@ class Echoes:
             or not quoted.issuperset(range(first, last))
         ):
             return False
+        framed = _REPORTS.search(before), _REPORTS.search(after)
+        own = (0 if framed[0] else first) + (0 if framed[1] else len(words) - last)
+        if len(quoted) < SHARE * (len(quoted) + own):
+            return False
         empty = STOPWORDS.issuperset(words[:first]) or AGREES.fullmatch(before)
-        begins = empty or runs[first] in self._starts or _REPORTS.search(before)
-        return bool(begins) and (not after or runs[last - RUN] in self._ends)
+        begins = empty or framed[0] or runs[first] in self._starts
+        return bool(begins and (not after or framed[1] or runs[last - RUN] in self._ends))
 
     def _known(self, word: str) -> str:
-        """The word of a memory that this one is with a typing error, else itself."""
-        if word in self._words or len(word) < TYPO_CHARS:
+        """The word of a memory that this one is with a typing error, else itself: two letters
+        changed places, one is missing, or one is too many. Another letter is another word."""
+        if word in self._words:
             return word
-        return next(iter(get_close_matches(word, self._words, 1, TYPO)), word)
+        kept = (cut for cut in _leave_one_out(word) if cut in self._words and _can_be_misspelt(cut))
+        fixed = self._misspelt.get(word) or self._misspelt.get("".join(sorted(word)))
+        return fixed or next(kept, word)
+
+
+def _can_be_misspelt(word: str) -> bool:
+    return len(word) >= TYPO_CHARS and word.isalpha()
+
+
+def _leave_one_out(word: str) -> Iterator[str]:
+    return (word[:place] + word[place + 1 :] for place in range(len(word)))
 
 
 def _runs_of(words: Sequence[str]) -> Iterable[tuple[str, ...]]:

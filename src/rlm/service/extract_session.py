@@ -215,7 +215,6 @@ def _rule(found: Any, session: CodingSession) -> MemoryItem | None:
             "agent": session.agent,
             "turn": turns[-1].number,
             "turns": [turn.number for turn in turns],
-            "cue": "model",
             "decided": rule,
         },
         session_id=session.session_id,
