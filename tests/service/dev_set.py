@@ -1,4 +1,4 @@
-"""Reads `dev_sessions.txt`: sessions as the readers make them, with the decisions that they hold."""
+"""Reads `unseen_sessions.txt`: sessions as the readers make them, with the decisions that they hold."""
 
 from __future__ import annotations
 

@@ -24,7 +24,12 @@ def tell(store, tmp_path):
     """Distil a session in which a person says this, on that day; the report."""
 
     def session(words: str, day: int, client=None):
-        made = ClaudeTranscript(f"day{day}").user("Look at the code").says("I did.").user(words)
+        made = (
+            ClaudeTranscript(f"day{day}")
+            .user("Look at the code")
+            .says("I did. How is it to be?")
+            .user(words)
+        )
         for line in made.lines:
             line["timestamp"] = line["timestamp"].replace("2026-11-01", f"2026-10-{day:02d}")
         distiller = Distiller(store, client)
@@ -96,6 +101,18 @@ def test_in_doubt_it_is_a_proposal_with_a_reason(store, tell):
     assert len(live(store)) == 2
 
 
+def test_two_answers_to_like_questions_are_at_most_a_proposal(store, tmp_path):
+    for day, (asked, answer) in enumerate([
+        ("Should automatic retries run on pull requests?", "No, never."),
+        ("Who starts automatic retries on pull requests?", "The author starts them by hand."),
+    ], 1):  # fmt: skip
+        made = ClaudeTranscript(f"day{day}").user("Look at the code").says(asked).user(answer)
+        distiller = Distiller(store)
+        distiller.queue_session(path=made.write(tmp_path))
+        assert distiller.process().superseded == 0
+    assert len(live(store)) == 2
+
+
 def test_said_twice_it_is_one_decision(store, tell):
     tell("Never merge on Fridays without a second review.", 1)
     assert tell("ok, and never merge on Fridays without a second review", 2).decisions == 0
@@ -120,6 +137,7 @@ def test_a_model_decides_and_says_why(store, tell, verdict):
     ("cap it at 50 MB", "cap it at 20 MB", True),
     ("cap it at 50 MB", "wait 20 seconds", False),
     ("sort them descending", "sort them ascending", True),
+    ("warnings go to the log", "errors go to the log", False),
     ("use tabs", "use tabs", False),
     ("5 retries", "three retries", True),
     ("no longer use moto", "use moto for S3", True),

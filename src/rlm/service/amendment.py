@@ -1,10 +1,10 @@
 """Which older decision a newer one takes back, and how both are kept.
 
 Two decisions are about the same thing when they share its words; the newer says otherwise when it
-negates what the older has, has another number for the same unit, an opposite word, or names what it
-replaces. Where that is plain the older one is superseded; where it may be so the newer one carries
-a proposal with its reason, and nothing is changed. The order is that in which they were said, not
-that in which they were read.
+negates what the older has, has another number for the same unit, names what it replaces, or is the
+same sentence but for a word or two. Where that is plain the older one is superseded; where it may
+be so the newer one carries a proposal with its reason, and nothing is changed. The order is that in
+which they were said, not that in which they were read.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
-from rlm.learning.suspicion import word_set
-from rlm.retrieval.tokens import tokens
+from rlm.retrieval.tokens import STOPWORDS, tokens, words
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
@@ -28,58 +28,29 @@ PLAIN_NO_SHARE = 0.7
 ONE_NO = "only one of them is a no"
 SAME_SHARE = 0.8
 """Two that share so much and do not disagree are one decision, said twice."""
+REPLACED, REPLACED_WORDS = "it says", 2
+"""So many words in the place of others, in a sentence that is otherwise the same."""
 SUPERSEDES, SUPERSEDED_BY, PROPOSED = "supersedes", "superseded_by", "may_supersede"
 
-_STOP = frozenset(
-    tokens(
-        """
-        a an and are as at be been by can do does done don't for from had has have how i
-        if in into is it its let lets let's make more no not now of on or our please
-        should so some than that the their them then there these they this those to us
-        use used using was we were what when where which who will with would you your
-        always never must just also only instead actually rather go going yes ok okay
-        keep every each all any one first after before per over under about want need
-        get got set accepts answer changed
-        """
-    )
+_EMPTY = frozenset(
+    tokens(" ".join(STOPWORDS))
+    + tokens("no not never always must only use keep all every each asked")
 )
 _NEGATION = re.compile(
-    r"\b(?:no|not|never|without|stop|avoid|drop|forbid\w*|cannot|\w+n['’]t)\b", re.IGNORECASE
+    r"\b(?:no|not|never|without|stop|avoid|drop|cannot|\w+n['’]t)\b", re.IGNORECASE
 )
 _AMENDS = re.compile(
-    r"\b(?:actually|instead|no longer|any ?more|changed (?:my|our) minds?|change of (?:plans?|mind)"
-    r"|scratch that|on second thoughts?|from now on|going forward|as of (?:now|today)|new rule"
-    r"|revert|not .{1,40} but|rather than|switch(?:ed|ing)? (?:back )?to|mov(?:e|ed|ing) to|forget"
-    r"|after all|replac\w+|drop(?:ped)? the|overrul\w+|supersed\w+|used to|now"
-    r"|earlier (?:rule|decision))\b",
+    r"\b(?:actually|instead|no longer|any ?more|change of|changed (?:my|our)|scratch|forget"
+    r"|on second thoughts?|now|after all|rather than|used to)\b",
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(
-    r"\b(?:instead of|rather than|not|no longer|in place of|replaces?|over)\s+([\w\s'/-]{2,60})",
+    r"\b(?:instead of|rather than|no longer|in place of|replaces?)\s+([\w\s'/-]{2,60})",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?<![\w.])(\d+(?:[.,]\d+)?)\s*([%$€£]|[A-Za-z]+)?")
-_WORDED = {
-    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
-    "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
-}  # fmt: skip
-_UNITS = {"day": "d", "hour": "h", "minute": "min", "second": "s", "sec": "s", "month": "mo",
-          "week": "w", "year": "y", "percent": "%", "millisecond": "ms", "retry": "time",
-          "attempt": "time", "tries": "time", "retries": "time"}  # fmt: skip
-_OPPOSITES = tuple(
-    pair.split("/")
-    for pair in sorted(
-        word_set("""
-        before/after first/last always/never include/exclude allow/forbid allow/reject
-        accept/reject enable/disable sync/async synchronous/asynchronous up/down
-        ascending/descending inclusive/exclusive required/optional mandatory/optional
-        public/private keep/drop keep/delete soft/hard oldest/newest min/max minimum/maximum
-        lower/upper local/remote utc/local optimistic/pessimistic whitelist/blacklist
-        allowlist/denylist eager/lazy on/off tabs/spaces strict/lenient opt-in/opt-out
-        merge/rebase merge/squash rebase/squash with/without more/less earliest/latest
-        """)
-    )
-)
+_NAMES = "one two three four five six seven eight nine ten eleven twelve"
+_WORDED = {name: str(number) for number, name in enumerate(words(_NAMES), 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +118,15 @@ def compare(newer: MemoryItem, older: MemoryItem, store: MemoryBackend) -> Amend
         if not (amends and share >= SURE_SHARE and left - right):
             return None
         return Amendment(newer, older, False, _reason(shared, f'it says "{amends[0]}"'))
-    plain = len(shared) >= SURE_STEMS or amends is not None or near
-    wanted = PLAIN_NO_SHARE if conflict == ONE_NO and not amends else SURE_SHARE
-    sure = plain and share >= wanted and len(shared) >= SOME_STEMS
+    if conflict == ONE_NO and share < SURE_SHARE:
+        return None
+    # Only a proposal where they share the question alone: one answer may be a no, and both stand.
+    own = len(_telling(decided(newer)) & _telling(decided(older)))
+    bare_no = conflict == ONE_NO and not amends
+    plain = own >= SURE_STEMS or (own >= SOME_STEMS and not bare_no and (amends or near))
+    sure = plain and share >= (PLAIN_NO_SHARE if bare_no else SURE_SHARE)
+    if conflict.startswith(REPLACED) and not amends:
+        sure = False  # of two like things both may hold
     return Amendment(newer, older, bool(sure), _reason(shared, conflict))
 
 
@@ -164,12 +141,6 @@ def is_same(one: MemoryItem, other: MemoryItem) -> bool:
     if most < SURE_STEMS or len(left & right) / most < SAME_SHARE:
         return False
     return not find_conflict(decided(one), decided(other))
-
-
-def disagree(one: MemoryItem, other: MemoryItem) -> bool:
-    """Whether two decisions say different things with the same words."""
-    both = one.kind == other.kind == "decision"
-    return both and bool(find_conflict(decided(one), decided(other)))
 
 
 def decided(item: MemoryItem) -> str:
@@ -188,7 +159,7 @@ def subject_of(item: MemoryItem) -> frozenset[str]:
 
 
 def _telling(text: str) -> frozenset[str]:
-    return frozenset(stem for stem in tokens(text) if stem not in _STOP and not stem[:1].isdigit())
+    return frozenset(stem for stem in tokens(text) if stem not in _EMPTY and not stem[:1].isdigit())
 
 
 def find_conflict(newer: str, older: str) -> str:
@@ -197,32 +168,31 @@ def find_conflict(newer: str, older: str) -> str:
         for other, same in _numbers(older):
             if unit == same and number != other:
                 return f"it has {number} where {other} was"
-    words, before = _words(newer), _words(older)
-    for one, other in _OPPOSITES:
-        for new, old in ((one, other), (other, one)):
-            if new in words and old in before and not (old in words and new in before):
-                return f'it says "{new}" where "{old}" was'
     for named in _INSTEAD.findall(newer):
-        replaced = {stem for stem in tokens(named)[:4] if stem not in _STOP}
+        replaced = set(tokens(named)[:4]) - _EMPTY
         if replaced and replaced <= set(tokens(older)):
             return f'it replaces "{" ".join(named.split()[:4])}"'
     if bool(_NEGATION.search(newer)) != bool(_NEGATION.search(older)):
         return ONE_NO
-    return ""
+    return _find_replaced(words(newer), words(older))
 
 
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[a-z]+(?:-[a-z]+)?", text.casefold()))
+def _find_replaced(newer: Sequence[str], older: Sequence[str]) -> str:
+    """What stands in the place of something else, where all other words are the same. At the
+    beginning it is another subject, of which the same may hold."""
+    same = SequenceMatcher(None, newer, older, autojunk=False)
+    changes = [code for code in same.get_opcodes() if code[0] != "equal"]
+    if len(changes) != 1 or changes[0][0] != "replace":
+        return ""
+    _, start, end, first, last = changes[0]
+    if not start or max(end - start, last - first) > REPLACED_WORDS:
+        return ""
+    return f'{REPLACED} "{" ".join(newer[start:end])}" where "{" ".join(older[first:last])}" was'
 
 
 def _numbers(text: str) -> list[tuple[str, str]]:
     plain = re.sub(r"[A-Za-z]+", lambda word: _WORDED.get(word[0].casefold(), word[0]), text)
-    found = []
-    for number, unit in _NUMBER.findall(plain):
-        name = unit.casefold()
-        singular = name.removesuffix("s") if len(name) > 2 else name
-        found.append((number, _UNITS.get(name, _UNITS.get(singular, singular))))
-    return found
+    return [(number, " ".join(tokens(unit)) or unit) for number, unit in _NUMBER.findall(plain)]
 
 
 def _is_near(one: MemoryItem, other: MemoryItem, store: MemoryBackend) -> bool:

@@ -1,32 +1,36 @@
 """What a person decided or corrected in a session, in their own words: quoted, never paraphrased.
 
-No model is asked. A turn is read sentence by sentence (`cues.py` says which sentences decide
-something), and in its place: a plain answer to a question about how something is to be is a
-decision, and a short "yes, do that" accepts what the agent has just proposed. What the agent said
-goes along as context, because a short answer cannot be found by its own words.
+No language model is asked. A turn is read sentence by sentence; a small classifier
+(`decision_model.py`) says of each how likely it settles something, by its words and by what the
+agent had said before. That goes along as context, because "per team" or "yes, do that" cannot be
+found by its own words.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rlm.learning.suspicion import suspicious
-from rlm.retrieval.tokens import tokens
-from rlm.service import cues
-from rlm.service.cues import Strength, find_cue
+from rlm.service.decision_model import AGREES, Place, find_question, score
 from rlm.service.echoes import Echoes
 from rlm.service.transcripts.session import CodingSession, SessionTurn
 from rlm.store.types import MemoryItem
 
+FLOOR, EXPLICIT_FLOOR = 0.5, 0.1
+"""A sentence that is less likely a decision is none. One that says so itself ("from now on", "we
+decided", "never …") needs little else, whatever the agent was talking about."""
+SETTLED = 2
+"""In a session in which fewer are said in words, "yes" agrees to a fix or the next step."""
 QUOTE_CHARS, CONTEXT_CHARS, TASK_CHARS, DESCRIPTION_CHARS = 600, 400, 300, 400
 FEW_WORDS = 6
-"""A shorter quotation is described with the question that it answers."""
-LONG_SENTENCE = 320
-"""A longer one was pasted, or argues: of these only a plain rule counts."""
-SHORT_TURN = 12
-"""Words of a turn that only accepts."""
+"""An answer of so few words is described with its question; a shorter context is no context."""
+BARE_WORDS = 2
+"""So few words ("No.", "Yes, both.") are one quotation with the sentence that follows, and are
+described with what they answer."""
+SAID_WORDS = 4
+"""Who agrees to less agrees to nothing that could be remembered."""
 TITLE_WORDS, TITLE_CHARS = 10, 120
 FILES = 5
 
@@ -42,15 +46,14 @@ _END = re.compile(
     r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)(?<!\bapprox\.)(?<!\b\d\.)\s+(?=\S)"
 )
 _WORD = re.compile(r"\w+(?:['’.\-/]\w+)*")
-_NO_WORDS = re.compile(
-    r"(?:no|nope|nah|wrong|incorrect|not quite|stop|wait|hold on|actually no|that's (?:wrong|not it"
-    r"|not right|not what i (?:meant|asked for|wanted)|incorrect)|not like that)[\s.,!…–—-]*",
+_EXPLICIT = re.compile(
+    r"\b(?:from now on|going forward|we(?:'ve| have)? (?:decided|agreed|settled)|i'd rather|must"
+    r"|let's (?:go with|use|keep|stick)|instead of|rather than|ab (?:sofort|jetzt)"
+    r"|à partir de maintenant|a partir de ahora)\b|^(?:no|nope|actually|nein|non),? \w+ \w+ \w"
+    r"|^(?:(?:and|also|please|ok|then),? )?(?:always|never|don't|only|stop)\b \w+ \w",
     re.IGNORECASE,
 )
-_COMMON = frozenset(tokens("the and for that this with not but are was will can you all one now"))
-_TIES = re.compile(
-    r"^(?:and|but|so|because|otherwise|that way|then|not|only|also)\b", re.IGNORECASE
-)
+_OPEN = re.compile(r"(?:\?|…|\.\.\.)\W*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,8 @@ class Decision:
     quote: str
     turn: int
     at: str
-    cue: str
+    probability: float = 1.0
+    """What the classifier says; 1 where a model or a person says so."""
     context: str = ""
     """What the agent had asked or proposed, in its words."""
     accepts: bool = False
@@ -73,142 +77,70 @@ def find_decisions(session: CodingSession, known: Echoes | None = None) -> list[
     """The decisions of a session, in order. What only repeats `known` texts, or what memory told
     the agent in this very session, is none."""
     echoes = Echoes(session.injected) if known is None else known
+    spoken = list(_read_places(session.turns))
+    likely = iter(score([place for _, places in spoken for place in places]))
     found: list[Decision] = []
-    before: SessionTurn | None = None
-    for place, turn in enumerate(session.turns):
+    for at, places in spoken:
+        turn, later = session.turns[at], session.turns[at + 1 : at + 2]
+        files = tuple(later[0].files[:FILES]) if later and later[0].role != "user" else ()
+        for quote, sure in _join_bare([(place.sentence, next(likely)) for place in places]):
+            agrees = AGREES.fullmatch(quote) is not None
+            asked = places[0].asked
+            own = [part for part in asked if not echoes.holds(part)] if agrees else asked
+            context = find_context(own)
+            if agrees and len(_WORD.findall(context)) < SAID_WORDS:
+                continue  # to nothing, or to what memory said
+            if echoes.holds(quote) or echoes.holds(turn.text):
+                continue
+            found.append(Decision(quote, turn.number, turn.at, sure, context, agrees, files))
+    said = [each for each in found if not each.accepts]
+    return found if len(said) >= SETTLED else said
+
+
+def _read_places(turns: Sequence[SessionTurn]) -> Iterator[tuple[int, list[Place]]]:
+    """Each turn of a person by its position, with its sentences."""
+    asked: list[str] = []
+    first = True
+    for position, turn in enumerate(turns):
+        parts = list(sentences(turn.text))
         if turn.role == "user":
-            first = not any(each.role == "user" for each in session.turns[:place])
-            later = session.turns[place + 1 : place + 2]
-            files = tuple(later[0].files[:FILES]) if later and later[0].role != "user" else ()
-            said = _read_turn(turn, before, first=first)
-            found += [replace(each, files=files) for each in said if not echoes.holds(each.quote)]
-        before = turn
-    return found
+            yield position, [Place(parts, index, asked, first) for index in range(len(parts))]
+            asked, first = [], False
+        else:
+            asked = parts
 
 
-def _read_turn(turn: SessionTurn, before: SessionTurn | None, *, first: bool) -> list[Decision]:
-    asked = before.text if before is not None and before.role == "assistant" else ""
-    question, context = find_question(asked), find_context(asked)
-    parts = list(sentences(turn.text))
-    if _only_accepts(parts):
-        return _accepted(turn, asked, question)
-    if len(parts) == 1 and cues.REFUSAL.match(parts[0]):
-        said = [Decision(parts[0], turn.number, turn.at, "refusal", question)]
-        return said if _is_design(question) else []
-    answer = next((part for part in parts if not _only_accepts([part])), "")
-    asks = _is_design(question) or _takes_up(answer, asked)
-    cue_of = [_cue(part, first=first, answers=asks and part == answer) for part in parts]
-    made: list[Decision] = []
-    for quote, cue in _join_short(parts, cue_of):
-        answered = question if cue == "answer" else context
-        made.append(Decision(quote[:QUOTE_CHARS], turn.number, turn.at, cue, answered))
-    return made
+def _join_bare(parts: Sequence[tuple[str, float]]) -> Iterator[tuple[str, float]]:
+    """The sentences that decide; "No." is one with what follows it."""
+    bare = ""
+    for sentence, likely in parts:
+        taken = likely >= _floor(sentence) and len(sentence) <= QUOTE_CHARS
+        if taken and not bare and len(_WORD.findall(sentence)) <= BARE_WORDS:
+            bare, sure = sentence, likely
+        elif taken:
+            yield f"{bare} {sentence}".strip(), likely
+            bare = ""
+        elif bare:
+            yield bare, sure
+            bare = ""
+    if bare:
+        yield bare, sure
 
 
-def _cue(sentence: str, *, first: bool, answers: bool) -> str:
-    name, strength = find_cue(sentence)
-    wanted = Strength.STRONG if first or len(sentence) > LONG_SENTENCE else Strength.FAINT
-    if strength >= wanted:
-        return name
-    return "answer" if answers and not first and is_answer(sentence) else ""
+def _floor(sentence: str) -> float:
+    plain = sentence.replace("\u2019", "'")
+    return EXPLICIT_FLOOR if _EXPLICIT.search(plain) and not _OPEN.search(plain) else FLOOR
 
 
-def is_answer(sentence: str) -> bool:
-    """Whether a sentence is the piece that is missing in a question, as an answer is."""
-    text = sentence.replace("\u2019", "'").strip()
-    head = cues.begin_of(text)
-    if not head or cues.QUESTION.search(text) or len(text) > LONG_SENTENCE:
-        return False
-    against = (cues.DOUBT, cues.SEEN, cues.ONCE, cues.NOTHING)
-    if any(pattern.search(head) for pattern in against) or not _WORD.search(head):
-        return False
-    piece = re.split(r"[,;:–—]| - ", head)[0]
-    return not (cues.CLAUSE.search(piece) or cues.EVALUATES.search(piece))
-
-
-def _join_short(parts: Sequence[str], cue_of: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each sentence that decides, with what belongs to it: "No." and what follows, and a piece of
-    a few words after it."""
-    place = 0
-    while place < len(parts):
-        quote, cue = parts[place], cue_of[place]
-        place += 1
-        if not cue:
-            continue
-        while place < len(parts) and _belongs(quote, parts[place]):
-            quote, place = f"{quote} {parts[place]}", place + 1
-        if not _NO_WORDS.fullmatch(quote):
-            yield quote, cue
-
-
-def _belongs(quote: str, following: str) -> bool:
-    """Whether a sentence is the rest of the one before: that is only "No.", or it is short."""
-    if cues.QUESTION.search(following):
-        return False
-    if _NO_WORDS.fullmatch(quote):
-        return not cues.CHORE.match(cues.begin_of(following))
-    return len(_WORD.findall(following)) <= 4 and _TIES.match(following) is not None
-
-
-# -- what the agent said before
-
-
-def find_question(text: str) -> str:
-    """The last question of a text, if one stands near its end."""
-    asked = [part for part in list(sentences(text))[-4:] if cues.QUESTION.search(part)]
-    return asked[-1] if asked else ""
-
-
-def find_context(text: str) -> str:
-    """What a person answers to: the question, else the last proposal, else the last words."""
-    parts = list(sentences(text))
-    proposed = [part for part in parts if cues.PROPOSAL.search(part)]
-    chosen = find_question(text) or (proposed or parts or [""])[-1]
-    return _clip(chosen, CONTEXT_CHARS)
-
-
-def _is_design(question: str) -> bool:
-    """Whether a question is about how something is to be, and not about the next chore."""
-    return bool(question) and not cues.CHORE_QUESTION.search(question)
-
-
-def _takes_up(sentence: str, asked: str) -> bool:
-    """Whether a short piece takes or replaces something of what the agent said last."""
-    if len(_WORD.findall(sentence)) > SHORT_TURN or not asked:
-        return False
-    last = list(sentences(asked))[-2:]
-    if any(cues.PROPOSAL.search(part) and not _is_chore(part) for part in last):
-        return True
-    said = set(tokens(" ".join(last)))
-    return any(
-        len(stem) >= 3 and stem in said and stem not in _COMMON
-        for stem in tokens(cues.begin_of(sentence))
-    )
-
-
-def _only_accepts(parts: Sequence[str]) -> bool:
-    plain = " ".join(parts).replace("\u2019", "'")
-    short = 0 < len(_WORD.findall(plain)) <= SHORT_TURN or plain.strip() in ("👍", "+1")
-    return short and bool(cues.ACCEPTANCE.match(plain) and cues.YES.search(plain))
-
-
-def _accepted(turn: SessionTurn, asked: str, question: str) -> list[Decision]:
-    """What a short yes agrees to: a proposal of how something is to be; a chore is none."""
-    parts = list(sentences(asked))[-4:]
-    if question and not _is_design(question):
-        return []
-    proposed = [part for part in parts if cues.PROPOSAL.search(part) and not _is_chore(part)]
-    proposed = [part for part in proposed if find_cue(part)[1] or cues.QUESTION.search(part)]
-    if question and question not in proposed:
-        proposed.append(question)
-    if not proposed or " or " in proposed[-1]:
-        return []
-    words = _clip(" ".join(proposed[-2:]), CONTEXT_CHARS)
-    return [Decision(turn.text.strip(), turn.number, turn.at, "acceptance", words, accepts=True)]
-
-
-def _is_chore(part: str) -> bool:
-    return bool(cues.CHORE_QUESTION.search(part) or cues.CHORE.match(cues.begin_of(part)))
+def find_context(said: Sequence[str]) -> str:
+    """What a person answers to: the question of the agent, else its last words, from where they say
+    something."""
+    question = find_question(said)
+    end = len(said) - list(reversed(said)).index(question) if question else len(said)
+    start = max(0, end - 1)
+    while start > 0 and len(_WORD.findall(" ".join(said[start:end]))) < FEW_WORDS:
+        start -= 1
+    return _clip(" ".join(said[start:end]), CONTEXT_CHARS)
 
 
 # -- text
@@ -232,7 +164,7 @@ def _clip(text: str, most: int) -> str:
 
 def make_title(text: str) -> str:
     """The first words of a text, as many as a title may have."""
-    words = cues.begin_of(" ".join(text.split())).split() or text.split()
+    words = text.split()
     title = " ".join(words[:TITLE_WORDS])[:TITLE_CHARS].rstrip(" ,;:")
     return title if len(words) <= TITLE_WORDS else f"{title}…"
 
@@ -241,7 +173,8 @@ def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
     """A decision as it is stored: the quote, what it answered, and where it was said."""
     said = decision.context if decision.context and not suspicious(decision.context) else ""
     told = said if decision.accepts and said else decision.quote
-    few = said and decision.cue in ("answer", "refusal") and len(_WORD.findall(told)) <= FEW_WORDS
+    most = FEW_WORDS if find_question([said]) else BARE_WORDS
+    few = said and told != said and len(_WORD.findall(told)) <= most
     description = _clip(f"{told} (asked: {said})" if few else told, DESCRIPTION_CHARS)
     lines = [f"“{decision.quote}”"]
     if said:
@@ -260,7 +193,7 @@ def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
             "kind": "decision",
             "agent": session.agent,
             "turn": decision.turn,
-            "cue": decision.cue,
+            "probability": round(decision.probability, 2),
             "decided": _clip(told, DESCRIPTION_CHARS),
         },
         trust="trusted",

@@ -51,6 +51,7 @@ LEASE_S = 900.0
 """Longer than the four calls of a model that one session may take, each with its time limit."""
 ATTEMPTS, CRASHES = 5, 100
 BACKOFF_S, LONGEST_BACKOFF_S = 60.0, 6 * 3600.0
+QUERY_CHARS = 1_000
 RECALLED = 5
 """Stored memories that a new one is compared with."""
 RELATED = 3
@@ -279,7 +280,7 @@ class Distiller:
             except ModelError as exc:
                 found.unread, client = f"{type(exc).__name__}: {exc}", None
         for item in (*learnt.rules, *(decision_item(each, session) for each in said)):
-            self._take_decision(self._admit(item, session), found)
+            self._take_decision(self._admit(item, session), found, session)
         procedures = [fix_item(fix, session) for fix in find_fixes(session)]
         procedures += [check_item(check, session) for check in find_checks(session)]
         for item in unique(self._admit(each, session) for each in (*procedures, *learnt.lessons)):
@@ -316,10 +317,11 @@ class Distiller:
             item.provenance = {**item.provenance, "commits": commits, "repo": session.cwd}
         return gate.admit_item(item, self.store.tenant, origin="distiller")
 
-    def _take_decision(self, item: MemoryItem, found: _Findings) -> None:
+    def _take_decision(self, item: MemoryItem, found: _Findings, session: CodingSession) -> None:
         if any(item.memory_id == each.memory_id for each in found.decisions):
             return
-        if self._is_known(item, found):
+        said = next((t.text for t in session.turns if t.number == item.provenance["turn"]), "")
+        if self._is_known(item, found, said):
             return
         related = amendment.find_related(self.store, item)
         if any(amendment.is_same(item, each) for each in (*related, *found.decisions)):
@@ -327,8 +329,9 @@ class Distiller:
         found.amendments += amendment.find_amended(self.store, item, found.decisions)
         found.decisions.append(item)
 
-    def _is_known(self, item: MemoryItem, found: _Findings) -> bool:
-        """Whether a memory is there already, archived or not, or only repeats one that is."""
+    def _is_known(self, item: MemoryItem, found: _Findings, said: str = "") -> bool:
+        """Whether a memory is there already, archived or not, or it, or all that was `said` with
+        it, only repeats one that is."""
         stored = self.store.get(item.memory_id)
         if stored is not None:
             commits = {key: item.provenance[key] for key in COMMITS if key in item.provenance}
@@ -336,10 +339,13 @@ class Distiller:
             if stored.session_id == item.session_id and with_commits != stored.provenance:
                 found.committed.append(replace(stored, provenance=with_commits))
             return True
-        hits = self.store.retrieve(item.description, RECALLED, count_access=False)
-        agreed = [hit.item for hit in hits if not amendment.disagree(item, hit.item)]
-        texts = (f"{each.title}\n{each.description}\n{each.content}" for each in agreed)
-        return Echoes(texts).holds(item.description)
+        words = amendment.decided(item)
+        query = f"{words}\n{said}"[:QUERY_CHARS]
+        hits = self.store.retrieve(query, RECALLED, count_access=False)
+        known = Echoes(
+            f"{hit.item.title}\n{hit.item.description}\n{hit.item.content}" for hit in hits
+        )
+        return known.holds(words) or known.holds(said)
 
     def _judge(self, found: _Findings, client: CappedClient) -> list[amendment.Amendment]:
         """What a model says of the pairs that may be amendments, and of the decisions nearest to

@@ -1,24 +1,35 @@
 """Whether words only repeat what memory said: then they are nothing new.
 
-Texts are compared by runs of words, so that a quotation is found whatever stands around it. A
-sentence that repeats a memory and negates it, or says something else of its own, is no echo.
+Texts are compared by runs of words, so that a quotation is found whatever stands around it, in
+whatever case and marks, whole or in part, with a typing error. What stands before it has to stop
+where a sentence of the memory begins, and what follows has to start where one ends: a sentence that
+repeats a memory and then says something else, or negates it, is no echo.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 
-RUN = 4
+from rlm.retrieval.tokens import STOPWORDS
+from rlm.service.decision_model import AGREES
+
+RUN = 3
 """So many words in a row that a memory has too are quoted."""
-SHARE = 0.6
-"""The part of a sentence that is one quotation, where it says nothing else."""
+SHARE = 0.5
+"""The part of a sentence that is quoted, where it says nothing else."""
+TYPO_CHARS = 5
+"""In shorter words a typing error is not told from another word."""
 
-_WORD = re.compile(r"\w+(?:['’]\w+)?")
+_WORD = re.compile(r"\w+(?:'\w+)?")
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+|[\n“”\"|()]+")
+_TAG = re.compile(r"</?[a-z][^<>\n]*>", re.IGNORECASE)
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]|-\n")
+_REPORTS = re.compile(r"\b(?:memor(?:y|ies)|notes?|says|said|reminder|quote|recalled)\b")
 _OTHERWISE = re.compile(
-    r"\b(?:no|not|never|instead|rather|longer|wrong|anymore|except|only|but|without|outdated|actually"
-    r"|before|after|than|until|unless|\w+n['’]t)\b|\d",
-    re.IGNORECASE,
+    r"\b(?:no|nope|not|never|instead|rather|longer|wrong|anymore|except|only|but|without|outdated"
+    r"|actually|before|after|than|until|unless|\w+n't)\b"
 )
 
 
@@ -27,34 +38,87 @@ class Echoes:
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._runs: set[tuple[str, ...]] = set()
+        self._starts: set[tuple[str, ...]] = set()
+        self._ends: set[tuple[str, ...]] = set()
+        self._words: set[str] = set()
+        self._misspelt: dict[str, str] = {}
         for text in texts:
             self.add(text)
 
     def add(self, text: str) -> None:
         """One more text that is known."""
-        words = _words(text)
-        self._runs.update(zip(*(words[place:] for place in range(RUN)), strict=False))
+        plain = _fold(text)
+        words = _WORD.findall(plain)
+        self._words.update(words)
+        for word in filter(_can_be_misspelt, words):
+            self._misspelt |= dict.fromkeys([*_leave_one_out(word), "".join(sorted(word))], word)
+        self._runs.update(_runs_of(words))
+        for sentence in _SENTENCE.split(plain):
+            own = _WORD.findall(sentence)
+            self._starts.add(tuple(own[:RUN]))
+            self._ends.add(tuple(own[-RUN:]))
 
     def holds(self, text: str) -> bool:
         """Whether a text says nothing but what these texts say."""
-        words = _words(text)
-        if len(words) < RUN or not self._runs:
+        if not self._runs:
             return False
-        start, end = self._longest(words)
-        own = " ".join((*words[:start], *words[end:]))
-        return end - start >= SHARE * len(words) and not _OTHERWISE.search(own)
+        plain = _fold(text)
+        said, _, rest = plain.partition(": ")
+        return self._quotes(plain) or (not _OTHERWISE.search(said) and self._quotes(rest))
 
-    def _longest(self, words: list[str]) -> tuple[int, int]:
-        """Where the longest quotation begins and ends."""
-        best, start = (0, 0), -1
-        for place in range(len(words) - RUN + 1):
-            if tuple(words[place : place + RUN]) not in self._runs:
-                start = -1
-                continue
-            start = place if start < 0 else start
-            best = max(best, (start, place + RUN), key=lambda span: span[1] - span[0])
-        return best
+    def _quotes(self, plain: str) -> bool:
+        spans = list(_WORD.finditer(plain))
+        words = [self._known(span[0]) for span in spans]
+        runs = list(_runs_of(words))
+        found = [place for place, run in enumerate(runs) if run in self._runs]
+        quoted = {place + step for place in found for step in range(RUN)}
+        if not found:
+            return False
+        first, last = found[0], found[-1] + RUN
+        ended = [place for place in found if runs[place] in self._ends]
+        if last < len(words) and ended:  # a run may lead from one text into the next
+            last = ended[-1] + RUN
+        before = plain[: spans[first].start()] if first else ""
+        after = plain[spans[last].start() :] if last < len(words) else ""
+        if (
+            _OTHERWISE.search(before)
+            or _OTHERWISE.search(after)
+            or not quoted.issuperset(range(first, last))
+        ):
+            return False
+        framed = _REPORTS.search(before), _REPORTS.search(after)
+        own = (0 if framed[0] else first) + (0 if framed[1] else len(words) - last)
+        if len(quoted) < SHARE * (len(quoted) + own):
+            return False
+        empty = STOPWORDS.issuperset(words[:first]) or AGREES.fullmatch(before)
+        begins = empty or framed[0] or runs[first] in self._starts
+        return bool(begins and (not after or framed[1] or runs[last - RUN] in self._ends))
+
+    def _known(self, word: str) -> str:
+        """The word of a memory that this one is with a typing error, else itself: two letters
+        changed places, one is missing, or one is too many. Another letter is another word."""
+        if word in self._words:
+            return word
+        kept = (cut for cut in _leave_one_out(word) if cut in self._words and _can_be_misspelt(cut))
+        fixed = self._misspelt.get(word) or self._misspelt.get("".join(sorted(word)))
+        return fixed or next(kept, word)
 
 
-def _words(text: str) -> list[str]:
-    return [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
+def _can_be_misspelt(word: str) -> bool:
+    return len(word) >= TYPO_CHARS and word.isalpha()
+
+
+def _leave_one_out(word: str) -> Iterator[str]:
+    return (word[:place] + word[place + 1 :] for place in range(len(word)))
+
+
+def _runs_of(words: Sequence[str]) -> Iterable[tuple[str, ...]]:
+    return zip(*(words[place:] for place in range(RUN)), strict=False)
+
+
+def _fold(text: str) -> str:
+    """Without case, accents, tags, invisible marks, and words that a line break divided."""
+    bare = unicodedata.normalize("NFKD", _TAG.sub("\n", text)).replace("\u2019", "'")
+    plain = _INVISIBLE.sub("", bare)
+    letters = (mark for mark in plain.replace("_", " ") if not unicodedata.combining(mark))
+    return "".join(letters).casefold()

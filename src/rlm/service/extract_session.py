@@ -215,7 +215,6 @@ def _rule(found: Any, session: CodingSession) -> MemoryItem | None:
             "agent": session.agent,
             "turn": turns[-1].number,
             "turns": [turn.number for turn in turns],
-            "cue": "model",
             "decided": rule,
         },
         session_id=session.session_id,
@@ -244,7 +243,7 @@ def _decision(found: Any, session: CodingSession) -> Decision | None:
     accepts = str(found.get("accepts") or "").strip()
     agrees = bool(accepts) and _fold(accepts) in _fold(before)
     context = accepts[:400] if agrees else ""
-    return Decision(quote[:600], turn.number, turn.at, "model", context, accepts=agrees)
+    return Decision(quote[:600], turn.number, turn.at, context=context, accepts=agrees)
 
 
 def _fold(text: str) -> str:

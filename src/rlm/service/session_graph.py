@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rlm.service.decisions import find_question
+from rlm.service.decision_model import find_question
+from rlm.service.decisions import sentences
 from rlm.service.echoes import Echoes
 from rlm.service.transcripts.session import CodingSession, SessionTurn
 from rlm.store.backend import MemoryBackend
@@ -105,7 +106,7 @@ def _content(turn: SessionTurn, before: SessionTurn | None, echoes: Echoes) -> s
     words = len(parts[0].split())
     asked = ""
     if words <= SHORT_WORDS and turn.role == "user" and before is not None and parts[0]:
-        asked = _own(find_question(before.text), echoes)
+        asked = _own(find_question(list(sentences(before.text))), echoes)
         parts[0] += f" (asked: {asked})" if asked else ""
     if words <= FEW_WORDS and not asked and not shown and not turn.files:
         return ""

@@ -1,0 +1,127 @@
+"""How likely a sentence of a person settles something: a linear classifier over words and place.
+
+It sees the words of a sentence and their pairs, its static embedding, how long it is, where in the
+turn it stands, and what the agent had just said: "no" is a decision after a question of how
+something is to be, and small talk after a thank you. The weights are in `data/decision_model.json`;
+`tools/train_decisions.py` writes them from the sessions beside it. Which features help, and how far
+to trust the figures, is in docs/experiments.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rlm.retrieval.static import StaticEmbedder
+
+WEIGHTS = Path(__file__).parent.parent / "data" / "decision_model.json"
+LENGTHS = (1, 2, 3, 4, 7, 12, 20)
+"""Where one class of lengths ends and the next begins, in words."""
+SHORT_WORDS = 6
+TELLING_CHARS = 4
+"""A shorter word that the agent used too is no sign that it is answered."""
+QUESTION = re.compile(r"\?[\s\"')\]*_]*$")
+AGREES = re.compile(
+    r"(?:(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|exactly|right|fine|good|great|perfect|please|👍|\+1"
+    r"|do (?:it|that|so)|go ahead|(?:sounds|looks) good|works for me|makes sense"
+    r"|as (?:it|you) sa(?:ys|id)|ja|oui|s[ií]|vale)"
+    r"(?:[\s,.!:]+|$))+",
+    re.IGNORECASE,
+)
+"""A sentence that only agrees: what it agrees to decides whether that is a decision or a chore."""
+
+_TOKEN = re.compile(r"\d[\d.,:/]*|[^\W\d_]+(?:'[^\W\d_]+)?|\.\.\.|[?!:,;…()\"“”`👍]")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A sentence in its turn, after what the agent said."""
+
+    parts: Sequence[str]
+    """The sentences of the turn."""
+    index: int
+    asked: Sequence[str]
+    """The sentences that the agent said before."""
+    first: bool = False
+    """Whether the turn begins the session."""
+
+    @property
+    def sentence(self) -> str:
+        """The sentence itself."""
+        return self.parts[self.index]
+
+
+def find_question(said: Sequence[str]) -> str:
+    """The last question of some sentences, if one stands near their end."""
+    return next((part for part in reversed(said[-4:]) if QUESTION.search(part)), "")
+
+
+def read_features(place: Place) -> dict[str, float]:
+    """What the classifier sees of a sentence, but for its embedding. The words of a long sentence
+    count less each: otherwise it is the length that decides."""
+    words, question = _tokens(place.sentence), find_question(place.asked)
+    pairs = list(zip(["^", *words], [*words, "$"], strict=True))
+    own = {*words, *(f"{one} {other}" for one, other in pairs)}
+    heard = "accepted" if AGREES.fullmatch(place.sentence) else "agent"
+    last = {f"{heard}: {word}" for word in _tokens(question or (place.asked or [""])[-1])}
+    found = dict.fromkeys(own, len(own) ** -0.5)
+    found |= dict.fromkeys(last, len(last) ** -0.5 if last else 0.0)
+    return found | dict.fromkeys(_structure(place, words, question), 1.0)
+
+
+def _structure(place: Place, words: Sequence[str], question: str) -> Iterator[str]:
+    yield "= any sentence"
+    spoken = [word for word in words if word[0].isalnum() or word == "#"]
+    yield f"= length {next((most for most in LENGTHS if len(spoken) <= most), 'long')}"
+    begins, ends = place.index == 0, place.index == len(place.parts) - 1
+    yield f"= {'begins' if begins else 'inside'} {'ends' if ends else 'goes on'}"
+    if QUESTION.search(place.sentence):
+        yield "= question"
+    if place.sentence.endswith(("…", "...")):
+        yield "= open end"
+    if place.first:
+        yield "= first turn"
+    if not begins:
+        before = place.parts[place.index - 1]
+        yield "= after a question" if QUESTION.search(before) else "= after a statement"
+    if not ends and QUESTION.search(place.parts[place.index + 1]):
+        yield "= before a question"
+    size = "short" if len(spoken) <= SHORT_WORDS else "long"
+    yield f"= {size}, {'asked' if question else 'told'}{', begins' if begins else ''}"
+    heard = {word for part in place.asked for word in _tokens(part)}
+    telling = [word for word in words if len(word) >= TELLING_CHARS]
+    taken = sum(word in heard for word in telling)
+    yield f"= takes up {min(taken, 3)}"
+    if telling:
+        yield f"= takes up {3 * taken // len(telling)} thirds"
+
+
+def _tokens(text: str) -> list[str]:
+    """Words in lower case, marks, and # for any number."""
+    found = _TOKEN.findall(text.replace("\u2019", "'").replace("...", "…").casefold())
+    return ["#" if token[0].isdigit() else token for token in found]
+
+
+@cache
+def _load() -> tuple[dict[str, float], NDArray[np.float32], StaticEmbedder]:
+    stored = orjson.loads(WEIGHTS.read_bytes())
+    return stored["features"], np.array(stored["vector"], np.float32), StaticEmbedder()
+
+
+def score(places: Sequence[Place]) -> list[float]:
+    """The probability of each sentence that it settles something."""
+    if not places:
+        return []
+    weights, vector, embedder = _load()
+    logits = embedder.embed([place.sentence for place in places]) @ vector
+    for number, place in enumerate(places):
+        seen = read_features(place)
+        logits[number] += sum(weights.get(name, 0.0) * value for name, value in seen.items())
+    return (1.0 / (1.0 + np.exp(-logits))).tolist()

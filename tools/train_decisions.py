@@ -1,0 +1,149 @@
+"""Trains the classifier that finds decisions, and writes `src/rlm/data/decision_model.json`.
+
+    python tools/train_decisions.py    cross-validate, train, write; half a minute
+
+The sessions in `tools/decision_sessions` are our own prose: `U` is the person, `A` the agent, and
+what stands in [[…]] settles something. In cross-validation the sentences of one session are always
+on one side. Logistic regression with an L2 penalty, by Newton's method.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+
+from rlm.retrieval.static import StaticEmbedder
+from rlm.service.decision_model import WEIGHTS, Place, read_features
+from rlm.service.decisions import sentences
+
+FOLDER = Path(__file__).resolve().parent / "decision_sessions"
+FOLDS, STEPS = 5, 10
+SESSIONS = 2
+"""Features of fewer sessions are trained and then left out: what they explain is not credited to
+the others, and the file is a quarter as large."""
+SCALE = {"word": 5.0, "agent": 1.5, "accepted": 4.5, "structure": 0.4, "vector": 2.0}
+"""How freely a block of features may be weighed: the penalty of a block is one over its square."""
+MARKED = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Example:
+    session: str
+    place: Place
+    decides: bool
+
+
+def read_examples(path: Path) -> Iterator[Example]:
+    """Every sentence of every person in a file of sessions."""
+    for block in re.split(r"^=== ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
+        name, _, body = block.partition("\n")
+        asked: list[str] = []
+        first = True
+        for part in re.split(r"^(?=[UA] )", body.strip(), flags=re.MULTILINE):
+            text = MARKED.sub(r"\1", part[2:])
+            said = list(sentences(text))
+            if part.startswith("A"):
+                asked = said
+                continue
+            marked = [plain(words) for words in MARKED.findall(part)]
+            for index, sentence in enumerate(said):
+                own = plain(sentence)
+                decides = any(own in words or words in own for words in marked)
+                yield Example(f"{path.stem}:{name}", Place(said, index, asked, first), decides)
+            first = False
+
+
+def plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+|👍", text.casefold()))
+
+
+def block_of(name: str) -> str:
+    kind, mark, _ = name.partition(": ")
+    return kind if mark and kind in SCALE else "structure" if name[:2] == "= " else "word"
+
+
+class Trainer:
+    """Examples as rows of a matrix."""
+
+    def __init__(self, examples: Sequence[Example]) -> None:
+        self.examples = examples
+        self.seen = [read_features(each.place) for each in examples]
+        self.vectors = StaticEmbedder().embed([each.place.sentence for each in examples])
+        self.labels = np.array([each.decides for each in examples], float)
+        self.fold = np.array([zlib.crc32(each.session.encode()) % FOLDS for each in examples])
+
+    def name_features(self, chosen: np.ndarray, sessions: int) -> list[str]:
+        """The features that occur in so many of the chosen sessions."""
+        known: dict[str, set[str]] = {}
+        for number in np.flatnonzero(chosen):
+            for name in self.seen[number]:
+                known.setdefault(name, set()).add(self.examples[number].session)
+        return sorted(name for name in known if len(known[name]) >= sessions)
+
+    def matrix(self, names: Sequence[str]) -> np.ndarray:
+        column = {name: place for place, name in enumerate(names)}
+        rows = np.zeros((len(self.seen), len(names)))
+        for number, seen in enumerate(self.seen):
+            for name, value in seen.items():
+                if name in column:
+                    rows[number, column[name]] = value * SCALE[block_of(name)]
+        return np.hstack([rows, self.vectors * SCALE["vector"]])
+
+    def fit(self, chosen: np.ndarray) -> tuple[list[str], np.ndarray]:
+        """The names and the weights that the chosen examples give; those of the vector last."""
+        names = self.name_features(chosen, 1)
+        rows, labels = self.matrix(names)[chosen], self.labels[chosen]
+        products = rows @ rows.T
+        weights = np.zeros(rows.shape[1])
+        for _ in range(STEPS):
+            likely = 1 / (1 + np.exp(-rows @ weights))
+            slope = rows.T @ (likely - labels) + weights
+            # the step of Newton by the Woodbury identity: there are fewer rows than features
+            spread = np.diag(1 / np.maximum(likely * (1 - likely), 1e-9))
+            weights -= slope - rows.T @ np.linalg.solve(spread + products, rows @ slope)
+        kept = self.name_features(chosen, SESSIONS)
+        place = {name: number for number, name in enumerate(names)}
+        return kept, weights[[place[name] for name in kept] + list(range(len(names), len(weights)))]
+
+    def cross_validate(self) -> np.ndarray:
+        likely = np.zeros(len(self.examples))
+        for fold in range(FOLDS):
+            names, weights = self.fit(self.fold != fold)
+            held = self.fold == fold
+            likely[held] = 1 / (1 + np.exp(-self.matrix(names)[held] @ weights))
+        return likely
+
+
+def encode(names: Sequence[str], weights: np.ndarray) -> bytes:
+    """The weights as they are stored, with the scales of the blocks in them."""
+    scaled = {
+        name: round(float(weight) * SCALE[block_of(name)], 2)
+        for name, weight in zip(names, weights, strict=False)
+    }
+    vector = [round(float(each) * SCALE["vector"], 2) for each in weights[len(names) :]]
+    stored = {"features": {name: each for name, each in scaled.items() if each}, "vector": vector}
+    return orjson.dumps(stored) + b"\n"
+
+
+def main() -> None:
+    examples = [each for path in sorted(FOLDER.glob("*.txt")) for each in read_examples(path)]
+    trainer = Trainer(examples)
+    made = encode(*trainer.fit(np.ones(len(examples), bool)))
+    likely = trainer.cross_validate()
+    print(f"{len(examples)} sentences, {int(trainer.labels.sum())} of them decide something")
+    for floor in (0.3, 0.4, 0.5, 0.6, 0.7):
+        taken = likely >= floor
+        right = (taken & (trainer.labels > 0)).sum()
+        print(f"{floor}: {right / taken.sum():.3f} right, {right / trainer.labels.sum():.3f} found")
+    WEIGHTS.write_bytes(made)
+    print(f"wrote {WEIGHTS.name}, {len(made)} bytes")
+
+
+if __name__ == "__main__":
+    main()
