@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rlm import config
 from rlm.cli import output
 from rlm.errors import ConfigError, NotFound, StoreFull, StoreLocked, StoreReadOnly
-from rlm.project import git_local_name, project_name
+from rlm.hook_settings import git_local_name, project_name
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend

@@ -15,7 +15,7 @@ import re
 import time
 
 from rlm import clock
-from rlm.project import project_name
+from rlm.hook_settings import project_name
 from rlm.service import spool
 
 TYPE_CHECKING = False  # importing typing costs every hook 3 ms

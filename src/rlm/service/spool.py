@@ -12,7 +12,7 @@ import json
 import os
 import time
 
-from rlm.project import project_name
+from rlm.hook_settings import project_name
 
 TYPE_CHECKING = False  # importing typing costs every hook 3 ms
 if TYPE_CHECKING:
