@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import learning, loads, ontology, packs, quality, report, sandbox, search
+from bench import learning, loads, mcp_load, ontology, packs, quality, report, sandbox, search
 
 ROOT = Path(__file__).parent.parent
 PARTS = (
@@ -22,6 +22,7 @@ PARTS = (
     "import",
     "packs",
     "writers",
+    "mcp",
     "rarity",
     "search",
 )
@@ -37,6 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--only", default=",".join(PARTS), help=f"some of: {', '.join(PARTS)}")
     parser.add_argument("--sizes", default="10000,100000,1000000")
+    parser.add_argument("--seconds", type=float, default=300.0, help="how long the part mcp takes")
     parser.add_argument("--out", default=str(ROOT / "docs" / "benchmarks.md"))
     given = parser.parse_args()
     out = Path(given.out)
@@ -55,6 +57,7 @@ def main() -> None:
             "import": lambda: loads.imports(folder / "import"),
             "packs": lambda: packs.run(folder / "packs"),
             "writers": lambda: loads.writers(folder / "writers"),
+            "mcp": lambda: mcp_load.run(folder / "mcp", given.seconds),
             "rarity": lambda: search.by_rarity(folder / "rarity"),
             "search": lambda: search.run(
                 folder / "search", [int(size) for size in given.sizes.split(",")]

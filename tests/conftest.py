@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +20,18 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 
-settings.register_profile("rlm", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("rlm", deadline=None, max_examples=30)
+settings.register_profile("ci", deadline=None, max_examples=30, derandomize=True)
+settings.register_profile("thorough", deadline=None, max_examples=500)  # --hypothesis-profile
 settings.load_profile("ci" if os.environ.get("CI") else "rlm")
+
+# Without bytecode every worker rewrites every test file, and every process of rlm that a test
+# starts compiles what it imports: half a minute of two cores. It goes into build/, which git ignores.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(ROOT / "build" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 if (
     signal.getsignal(signal.SIGINT) == signal.SIG_IGN

@@ -24,7 +24,7 @@ import pkgutil
 import re
 from dataclasses import dataclass, field, is_dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -88,6 +88,10 @@ class Doors:
         self._sources: dict[Path, Source] = {}
 
     @cached_property
+    def _helpers(self) -> dict[str, Path]:
+        return {path.stem: path for path in (self.root / "tests").rglob("*.py")}
+
+    @cached_property
     def public(self) -> dict[int, str]:
         """The id of every public object with its name. Errors are left out."""
         import rlm
@@ -104,7 +108,7 @@ class Doors:
 
     def reached(self, path: Path, test: str) -> Reach:
         """What one test (`test_x` or `TestC::test_x`) reaches."""
-        source = self._source(path)
+        source = self.source(path)
         reach = Reach()
         for node in find_tests(source.tree.body, test.split("::") if test else []):
             self._follow(source, node, reach, set(), own=True)
@@ -112,7 +116,7 @@ class Doors:
 
     def counts(self, path: Path, test: str) -> bool:
         """Whether a test counts as a proof; a class or a file does when one of its tests does."""
-        source = self._source(path)
+        source = self.source(path)
         for node in find_tests(source.tree.body, test.split("::") if test else []):
             reach = Reach()
             self._follow(source, node, reach, set(), own=True)
@@ -120,7 +124,8 @@ class Doors:
                 return True
         return False
 
-    def _source(self, path: Path) -> Source:
+    def source(self, path: Path) -> Source:
+        """A file of tests or helpers, parsed once."""
         if path not in self._sources:
             self._sources[path] = Source(path)
         return self._sources[path]
@@ -180,10 +185,10 @@ class Doors:
     def _helper(self, source: Source, name: str) -> tuple[Source, ast.stmt] | None:
         """Where a helper module of the tests defines a name."""
         home, inner = source.imports[name]
-        path = next(iter((self.root / "tests").rglob(f"{home}.py")), None)
+        path = self._helpers.get(home)
         if path is None or inner is None:
             return None
-        other = self._source(path)
+        other = self.source(path)
         return (other, other.definitions[inner]) if inner in other.definitions else None
 
     def _fixture(self, source: Source, name: str) -> tuple[Source, ast.stmt] | None:
@@ -191,9 +196,9 @@ class Doors:
         places = [source.path, *(up / "conftest.py" for up in source.path.parents)]
         for path in places:
             if path.is_file() and self.root in path.parents:
-                found = self._source(path).definitions.get(name)
+                found = self.source(path).definitions.get(name)
                 if found is not None and _is_fixture(found):
-                    return self._source(path), found
+                    return self.source(path), found
         return None
 
 
@@ -255,6 +260,7 @@ def _does_something(value: Any) -> bool:
     return str(value.__module__).partition(".")[0] == "rlm"
 
 
+@cache
 def _module(name: str) -> ModuleType | None:
     try:
         return importlib.import_module(name)

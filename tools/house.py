@@ -28,6 +28,7 @@ LEVELS = (
         "clock",
         "urls",
         "http",
+        "files",
         "frames",
         "kernel",
         "lazy",
@@ -113,8 +114,13 @@ def parse(source: str) -> ast.Module:
     return ast.parse(source)
 
 
-def imports(source: str, module: str, *, is_package: bool = False) -> Iterator[Finding]:
+@functools.cache
+def imports(source: str, module: str, *, is_package: bool = False) -> tuple[Finding, ...]:
     """Every module of rlm that is imported, with its line; those for type checkers too."""
+    return tuple(_imports(source, module, is_package=is_package))
+
+
+def _imports(source: str, module: str, *, is_package: bool) -> Iterator[Finding]:
     for node in ast.walk(parse(source)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

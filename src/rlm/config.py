@@ -276,15 +276,14 @@ def _parse_setting(name: str, value: Any, where: str) -> Any:
     return value
 
 
-def host_folders(environ: Mapping[str, str] | None = None) -> dict[str, Path]:
+def host_folders() -> dict[str, Path]:
     """Where each coding agent keeps its settings. Claude Code keeps a file beside its folder, too,
     unless the folder was moved: `claude_home` is where that lies."""
-    env = os.environ if environ is None else environ
-    home, claude = Path.home(), env.get("CLAUDE_CONFIG_DIR")
+    home, claude = Path.home(), os.environ.get("CLAUDE_CONFIG_DIR")
     return {
         "claude": Path(claude).expanduser() if claude else home / ".claude",
         "claude_home": Path(claude).expanduser() if claude else home,
-        "codex": Path(env.get("CODEX_HOME") or home / ".codex").expanduser(),
+        "codex": Path(os.environ.get("CODEX_HOME") or home / ".codex").expanduser(),
         "cursor": home / ".cursor",
     }
 

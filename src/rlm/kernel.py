@@ -126,10 +126,10 @@ def seccomp(program: bytes | None) -> bool:
     return bool(libc.prctl(_PR_SET_SECCOMP, 2, ctypes.byref(made), 0, 0) == 0)
 
 
-def allow_only(names: Iterable[str], *, machine: str | None = None) -> bytes | None:
+def allow_only(names: Iterable[str]) -> bytes | None:
     """A filter: listed calls pass, executable memory and any other call do not. None: unknown
     machine."""
-    found = _MACHINES.get(machine or os.uname().machine)
+    found = _MACHINES.get(os.uname().machine)
     if found is None:
         return None
     column, arch = found
@@ -151,9 +151,9 @@ def allow_only(names: Iterable[str], *, machine: str | None = None) -> bytes | N
     return b"".join([*lines, _step(_RET, _EPERM)])
 
 
-def refuse(names: Iterable[str], *, machine: str | None = None) -> bytes | None:
+def refuse(names: Iterable[str]) -> bytes | None:
     """A filter: listed calls are EPERM, any other passes."""
-    found = _MACHINES.get(machine or os.uname().machine)
+    found = _MACHINES.get(os.uname().machine)
     if found is None:
         return None
     column, arch = found

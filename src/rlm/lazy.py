@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def lazy_names(
     package: str, homes: Mapping[str, Iterable[str]]
-) -> tuple[Getter, Callable[[], list[str]], list[str]]:
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package whose modules `homes` hold the names."""
     home_of = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
 

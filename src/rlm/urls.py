@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from rlm.errors import ConfigError
 
 MAX_URL_CHARS = 2000
+_NOT_IN_URLS = frozenset(' <>"{}|\\^`')
 DEFAULT_PORT = {"http": 80, "https": 443}
 
 
@@ -46,7 +47,7 @@ def parse_url(
     def bad(problem: str) -> NoReturn:
         raise ConfigError(f"{what} {problem}: write it as {example}")
 
-    if len(url) > MAX_URL_CHARS or not url.isprintable() or any(c in url for c in ' <>"{}|\\^`'):
+    if len(url) > MAX_URL_CHARS or not url.isprintable() or _NOT_IN_URLS.intersection(url):
         bad("is too long or holds characters that no URL has")
     try:
         parts = urlsplit(url)
@@ -54,19 +55,21 @@ def parse_url(
     except ValueError:
         bad("is not a URL")
     if parts.scheme not in DEFAULT_PORT:
-        begins = f"begins with {parts.scheme[:20]!r}" if parts.scheme else ""
-        bad(begins or "does not begin with http:// or https://")
-    if "@" in parts.netloc:
-        bad("has a user or password in it, which logs would show: name them in the environment")
-    if "[" in parts.netloc and not (parts.netloc.startswith("[") and ":" in host):
-        bad("has brackets around what is no IPv6 address")
-    if parts.fragment:
-        bad("has a # part, which is never sent")
-    if port == 0:
-        bad("has the port 0")
+        begins = f"begins with {parts.scheme[:20]!r}"
+        bad(begins if parts.scheme else "does not begin with http:// or https://")
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    if not target.isascii():
-        bad("has letters in its path that must be percent-encoded")
+    ipv6 = parts.netloc.startswith("[") and ":" in host
+    problems = {
+        "has a user or password in it, which logs would show: name them in the environment": (
+            "@" in parts.netloc
+        ),
+        "has brackets around what is no IPv6 address": "[" in parts.netloc and not ipv6,
+        "has a # part, which is never sent": parts.fragment,
+        "has the port 0": port == 0,
+        "has letters in its path that must be percent-encoded": not target.isascii(),
+    }
+    if problem := next(filter(problems.get, problems), None):
+        bad(problem)
     try:
         checked = _checked_host(host)
     except ValueError as exc:

@@ -11,6 +11,7 @@ nothing left to clean up then.
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import select
 import shutil
@@ -21,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,9 @@ from rlm.frames import HEAD, BrokenFrame, encode, read_now, read_soon
 
 SEND_S = 5.0
 """How long a worker may leave a message unread, and take to end after it closed its pipe."""
+CANCELLED: ContextVar[threading.Event | None] = ContextVar("CANCELLED", default=None)
+"""Set when nobody wants the work of this context any more; waiting for a worker ends then."""
+CANCEL_CHECK_S = 0.1
 NICE = 10
 _SIGNALS = frozenset(map(int, signal.Signals))
 _NO_MEMORY = ("memory allocation", "MemoryError", "bad_alloc")
@@ -49,6 +54,17 @@ class Gone(Exception):
     ) -> None:
         super().__init__(how)
         self.how, self.late, self.memory, self.outside = how, late, memory, outside
+
+
+class Cancelled(BaseException):
+    """Nobody waits for the work that this thread does. Nobody is told of it either: as an interrupt
+    it passes by whoever catches errors."""
+
+
+def check_cancelled() -> None:
+    """Raises Cancelled where the work of this context was cancelled."""
+    if (cancelled := CANCELLED.get()) is not None and cancelled.is_set():
+        raise Cancelled
 
 
 def parse_message(body: bytes) -> dict[str, Any]:
@@ -97,7 +113,9 @@ class Pipe:
                 raise self._gone() from None
 
     def receive(self, until: float, on_late: Callable[[], float] | None = None) -> dict[str, Any]:
-        """One message before `until` (time.monotonic()). `on_late` may give more time, once."""
+        """One message before `until` (time.monotonic()). `on_late` may give more time, once.
+        Cancelled where that happens while it waits: the worker must be ended then."""
+        most_s = math.inf if CANCELLED.get() is None else CANCEL_CHECK_S
         while True:
             try:
                 message = self._take()
@@ -105,8 +123,9 @@ class Pipe:
                 raise self._gone(str(exc)) from None
             if message is not None:
                 return message
+            check_cancelled()
             left_s = until - time.monotonic()
-            if left_s <= 0 or not self._more(left_s):
+            if (left_s <= 0 or not self._more(min(left_s, most_s))) and left_s <= most_s:
                 if on_late is None:
                     raise self._gone("it took too long", late=True)
                 until, on_late = on_late(), None

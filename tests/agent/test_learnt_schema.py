@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rlm import agent
-from rlm.learning.schema import learnt_terms
+from rlm.learning.calls import learnt_terms
 from rlm.llm import ScriptedClient
 from rlm.ontology.open import open_engine
 

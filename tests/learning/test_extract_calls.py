@@ -563,7 +563,7 @@ PATTERNS = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(PATTERNS, st.booleans(), st.sampled_from([GOOD, BAD]))
 def test_calls_are_never_cut_in_a_prompt(patterns, distinct, judgment):
     body = " . ".join(" ".join(part) for part in patterns)

@@ -367,7 +367,7 @@ options = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data(), st.lists(st.tuples(requests, options, texts), max_size=6))
 def test_whatever_is_recorded_is_replayed(tmp_path_factory, data, calls):
     tape = tmp_path_factory.mktemp("tape") / "t.jsonl"

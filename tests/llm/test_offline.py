@@ -177,7 +177,7 @@ def test_the_last_turn_gives_what_is_known():
     assert parse_reply(next_reply(last)).final.value.startswith("77 words")
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.one_of(
         st.text(max_size=80),

@@ -166,7 +166,7 @@ def test_a_sub_call_is_told_what_offline_is():
     )
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     st.one_of(
         st.text(max_size=60),

@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 import anyio
 import httpx2
-from mcp import Client, StdioServerParameters
+from mcp import Client, StdioServerParameters, types
 from mcp.client.streamable_http import streamable_http_client
 
 from rlm.cli import main
@@ -103,14 +103,14 @@ def run_async(function: Any, *args: Any) -> Any:
     return anyio.run(function, *args)
 
 
-async def ask(client: Client, name: str, **arguments: Any) -> Any:
+async def ask(client: Any, name: str, **arguments: Any) -> Any:
     """A call that must work: its text and its data."""
     result = await client.call_tool(name, arguments)
     assert not result.is_error, result.content[0].text
     return result.content[0].text, result.structured_content
 
 
-async def refused(client: Client, name: str, **arguments: Any) -> str:
+async def refused(client: Any, name: str, **arguments: Any) -> str:
     """A call that must not: what is said of it, on one line."""
     result = await client.call_tool(name, arguments)
     assert result.is_error, result.structured_content
@@ -163,10 +163,16 @@ class RawClient:
     def request(self, method: str, **params: Any) -> dict[str, Any]:
         """The result; notifications on the way are passed over."""
         self.number += 1
-        self.write({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
-        while (answer := self.read()).get("id") != self.number:
-            pass
-        return answer
+        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
+        return self.exchange(message)[-1]
+
+    def exchange(self, message: dict[str, Any]) -> list[dict[str, Any]]:
+        """All that comes back, the answer last."""
+        self.write(message)
+        found = [self.read()]
+        while found[-1].get("id") != message["id"]:
+            found.append(self.read())
+        return found
 
     def initialize(self) -> dict[str, Any]:
         answer = self.request(
@@ -180,3 +186,47 @@ class RawClient:
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         return dict(self.request("tools/call", name=name, arguments=arguments)["result"])
+
+
+def envelope(name: str = "") -> tuple[dict[str, Any], dict[str, str]]:
+    """What a request of the modern era carries: its `_meta`, and over HTTP its headers."""
+    version, prefix = ERAS["auto"], "io.modelcontextprotocol/"
+    meta = {
+        f"{prefix}protocolVersion": version,
+        f"{prefix}clientInfo": {"name": "raw", "version": "1"},
+        f"{prefix}clientCapabilities": {},
+    }
+    method = "tools/call" if name else "tools/list"
+    headers = {"MCP-Protocol-Version": version, "Mcp-Method": method}
+    return meta, headers | ({"Mcp-Name": name} if name else {})
+
+
+class BareTools:
+    """What the story asks of the SDK's client, by bare JSON-RPC: `send` gets a message and headers,
+    and returns all messages that came back, the answer last."""
+
+    def __init__(self, mode: str, send: Callable[[dict[str, Any], dict[str, str]], Any]) -> None:
+        self._modern, self._send, self._number = mode == "auto", send, 100
+
+    async def list_tools(self) -> Any:
+        return types.ListToolsResult.model_validate((await self._ask("tools/list", {}))[-1])
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], progress_callback: Any = None
+    ) -> Any:
+        params = {"name": name, "arguments": arguments, "_meta": {"progressToken": "p"}}
+        *notes, result = await self._ask("tools/call", params)
+        for note in notes if progress_callback else ():
+            await progress_callback(note["progress"], note.get("total"), note.get("message"))
+        return types.CallToolResult.model_validate(result)
+
+    async def _ask(self, method: str, params: dict[str, Any]) -> list[dict[str, Any]]:
+        self._number += 1
+        headers: dict[str, str] = {}
+        if self._modern:
+            meta, headers = envelope(params.get("name", ""))
+            params = {**params, "_meta": {**meta, **params.get("_meta", {})}}
+        message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+        *notes, answer = self._send(message, headers)
+        assert answer["id"] == self._number and "result" in answer, answer
+        return [note["params"] for note in notes] + [answer["result"]]

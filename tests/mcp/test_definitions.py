@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -10,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlm import open_store
 from rlm.errors import ConfigError, ValidationError
 from rlm.mcp_server import pick_tools
 from rlm.mcp_server.arguments import check_arguments
 from rlm.mcp_server.library import Library
 from rlm.mcp_server.server import INSTRUCTIONS, definition
+from rlm.mcp_server.tools import ToolRequest
 
 DEFAULT = pick_tools([], Library())
 ALL = pick_tools(["agent", "graph", "ontology"], Library())
@@ -57,6 +60,31 @@ def test_hints_say_what_a_tool_does() -> None:
 def test_an_unknown_toolset_is_refused() -> None:
     with pytest.raises(ConfigError, match="known are ontology, graph, agent"):
         pick_tools(["ontolgy"], Library())
+
+
+SEARCH, RECORD = DEFAULT[0], DEFAULT[2]
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "題", "👍"], ids=ascii)
+def test_a_hit_is_one_line_of_100_tokens_and_its_data_no_more_than_150(
+    tmp_path: Path, letter: str
+) -> None:
+    """Of the longest memory that is taken. Four bytes of English are a token, and three of a
+    script with a token for each character."""
+    words = f"{letter * 30}\n" * 300
+    with open_store(tmp_path / "m.db", embedder="none") as store:
+        call = ToolRequest(store)
+        kept = {
+            "title": " ".join(["tea", *words.split()])[:200],
+            "content": words[:8_000],
+            "session": "s" * 36,
+        }
+        RECORD.call(call, **kept, description=words[:500])
+        answer = SEARCH.call(call, query="tea")
+    assert len(answer.data["hits"]) == 1 and "\n" not in answer.text
+    assert len(answer.text.encode()) <= 300
+    data = json.dumps(answer.data["hits"][0], ensure_ascii=False)
+    assert len(data) <= 150 * CHARS_PER_TOKEN
 
 
 VALUES = st.recursive(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 
 from rlm import MemoryItem, open_store
-from rlm.mcp_server.tools import MEMORY_TOOLS, MOST_CHANGES, Call, Cancelled
+from rlm.mcp_server.tools import MEMORY_TOOLS, MOST_CHANGES, ToolRequest
+from rlm.worker import CANCELLED, Cancelled
 
 CONSOLIDATE = next(tool for tool in MEMORY_TOOLS if tool.name == "memory_consolidate")
 
@@ -21,12 +23,14 @@ def weak(number: int) -> MemoryItem:
 def test_an_answer_names_so_many_changes_and_counts_the_rest(tmp_path: Path) -> None:
     with open_store(tmp_path / "m.db", embedder="none") as store:
         store.add_many(weak(number) for number in range(MOST_CHANGES + 7))
-        call = Call(store)
-        call.stopped.set()
+        cancelled = threading.Event()
+        cancelled.set()
+        set_before = CANCELLED.set(cancelled)
         with pytest.raises(Cancelled):
-            CONSOLIDATE.call(call, dry_run=False)
+            CONSOLIDATE.call(ToolRequest(store), dry_run=False)
+        CANCELLED.reset(set_before)
         assert store.graph.evolution() == [], "a call that is cancelled changes nothing"
-        answer = CONSOLIDATE.call(Call(store), dry_run=False)
+        answer = CONSOLIDATE.call(ToolRequest(store), dry_run=False)
         assert answer.data["change_count"] == MOST_CHANGES + 7 == store.stats()["archived"]
     assert len(answer.data["changes"]) == MOST_CHANGES
     assert answer.text.splitlines()[-1] == "and 7 more"

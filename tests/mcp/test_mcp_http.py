@@ -12,10 +12,21 @@ import httpx
 import pytest
 import story
 from boats import BOATS
-from mcp_running import ALL, ERAS, HTTPServer, ask, new_token, over_http, refused, run_async
+from mcp_running import (
+    ALL,
+    ERAS,
+    BareTools,
+    HTTPServer,
+    ask,
+    new_token,
+    over_http,
+    refused,
+    run_async,
+)
 
 from rlm import open_store
 from rlm.cli import main
+from rlm.mcp_server.http import bind
 from rlm.store.types import Tenant
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -51,6 +62,23 @@ def test_every_tool_answers_in_both_eras(server: HTTPServer, capsys: Any, mode: 
             await story.tell(client)
 
     run_async(play)
+
+
+@pytest.mark.req("CX-03")
+@pytest.mark.parametrize("mode", ERAS)
+def test_every_tool_answers_a_client_without_sdk(
+    server: HTTPServer, capsys: Any, mode: str
+) -> None:
+    token = new_token(capsys, server.folder, "laptop", "--project", f"bare-{mode}")
+
+    def send(message: dict[str, Any], headers: dict[str, str]) -> list[dict[str, Any]]:
+        answer = post(server, token, message, **headers)
+        if answer.headers["content-type"].startswith("application/json"):
+            return [answer.json()]
+        lines = (line for line in answer.text.splitlines() if line.startswith("data: {"))
+        return [json.loads(line.removeprefix("data: ")) for line in lines]
+
+    run_async(story.tell, BareTools(mode, send))
 
 
 @pytest.mark.req("CX-04")
@@ -104,21 +132,28 @@ def test_what_is_refused_is_refused_with_nothing_served(server: HTTPServer, caps
         assert "pydantic" not in said and len(said) < 500 and '"error"' in said, said
 
 
-def test_the_host_list_is_exact_on_every_address(folder: Path, capsys: Any) -> None:
-    with over_http(folder, "--http", "0.0.0.0:0", "--allow-host", "memory.example.org") as server:
+@pytest.mark.parametrize("address", ["0.0.0.0", "[::]", "localhost"])
+def test_the_lists_are_exact_on_every_address(folder: Path, capsys: Any, address: str) -> None:
+    with over_http(
+        folder, "--http", f"{address}:0", "--allow-host", "memory.example.org"
+    ) as server:
         token = new_token(capsys, folder, "laptop", "--project", "shop")
-        port = server.address[1]
-        server.url = f"http://127.0.0.1:{port}/mcp"
+        port = server.url.rpartition(":")[2].removesuffix("/mcp")
+        server.url = f"http://{'[::1]' if address == '[::]' else '127.0.0.1'}:{port}/mcp"
         for host in (
             "evil.example",
             "localhost:80@evil",
+            f"localhost:{port}@evil",
             f"0.0.0.0:{port}",
+            f"[::]:{port}",
             "memory.example.org:1",
         ):
             assert post(server, token, host=host).status_code == 421
             assert post(server, host=host).status_code == 421
+            assert post(server, token, origin=f"http://{host}").status_code == 403
         for host in (f"127.0.0.1:{port}", f"localhost:{port}", "memory.example.org"):
             assert post(server, token, host=host).status_code == 200
+            assert post(server, token, host=host, origin=f"http://{host}").status_code == 200
 
 
 def raw_exchange(server: HTTPServer, head: str) -> bytes:
@@ -153,6 +188,13 @@ def test_a_slow_client_holds_up_nobody(server: HTTPServer, capsys: Any) -> None:
     for plug in waiting:
         plug.close()
     assert post(server, token).status_code == 200
+
+
+def test_an_answer_does_not_wait_for_an_acknowledgement() -> None:
+    with bind("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        connection = listener.accept()[0]
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.slow

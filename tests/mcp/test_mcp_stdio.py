@@ -13,7 +13,17 @@ from typing import Any
 
 import pytest
 import story
-from mcp_running import ALL, ERAS, RawClient, ask, command, environment, over_stdio, run_async
+from mcp_running import (
+    ALL,
+    ERAS,
+    BareTools,
+    RawClient,
+    ask,
+    command,
+    environment,
+    over_stdio,
+    run_async,
+)
 
 
 @pytest.mark.req("CX-03")
@@ -25,6 +35,15 @@ def test_every_tool_answers_in_both_eras(folder: Path, mode: str) -> None:
             await story.tell(client)
 
     run_async(play)
+
+
+@pytest.mark.req("CX-03")
+@pytest.mark.parametrize("mode", ERAS)
+def test_every_tool_answers_a_client_without_sdk(folder: Path, mode: str) -> None:
+    with RawClient(folder, *ALL, "--ontology", "boats.ttl") as raw:
+        if mode == "legacy":
+            assert raw.initialize()["protocolVersion"] == ERAS[mode]
+        run_async(story.tell, BareTools(mode, lambda message, _: raw.exchange(message)))
 
 
 def test_a_client_without_sdk_is_answered_and_nothing_else_is_on_stdout(folder: Path) -> None:
@@ -65,7 +84,7 @@ def loud(call, **_):
     print("printed")
     os.system("echo from a child")
     sys.__stdout__.write("under the table")
-    return tools.Answer("ok", {})
+    return tools.ToolAnswer("ok", {})
 object.__setattr__(tools.MEMORY_TOOLS[1], "call", loud)
 sys.exit(main(sys.argv[1:]))
 """

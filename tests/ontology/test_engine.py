@@ -440,7 +440,7 @@ from rlm.ontology.engine.local import LocalEngine
 engine = LocalEngine(sys.argv[1], cache_dir=Path(sys.argv[2]))
 print(engine._worker.pid, flush=True)
 if sys.argv[3] == "busy":
-    engine.query(sys.argv[4], timeout_s=3.0)
+    engine.query(sys.argv[4], timeout_s=1.0)
 sys.stdin.read()
 """
 

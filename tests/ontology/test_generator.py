@@ -44,7 +44,7 @@ def count(store: ox.Store, pattern: str) -> int:
     return int(row["n"].value)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(
     triples=st.integers(1_000, 6_000),
     seed=st.integers(0, 2**40),

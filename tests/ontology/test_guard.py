@@ -201,8 +201,8 @@ def test_no_repetition_takes_long(head: str, unit: str) -> None:
     """What is quadratic takes several times as long."""
     started = time.process_time()
     with contextlib.suppress(QueryRefused):
-        tokenize(head + unit * (40_000 // len(unit)))
-    assert time.process_time() - started < 0.64
+        tokenize(head + unit * (20_000 // len(unit)))
+    assert time.process_time() - started < 0.32
 
 
 @given(st.lists(st.sampled_from(_UNITS), min_size=1, max_size=6), st.integers(1, 2_000))
@@ -311,7 +311,7 @@ _CALLS = [hostile.text.removeprefix(PREFIXES) for hostile in CALLS]
     st.lists(st.tuples(st.floats(0, 1), st.sampled_from(_PIECES), st.integers(0, 3)), max_size=4),
 )
 @example(_CALLS[0], [])
-@settings(max_examples=400)
+@settings(max_examples=150)
 def test_nothing_that_passes_calls_out(
     engine: Store, call: str, edits: list[tuple[float, str, int]]
 ) -> None:

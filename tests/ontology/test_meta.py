@@ -425,7 +425,7 @@ _OBJECTS = _NAMES | st.sampled_from(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(_NAMES, _PREDICATES, _OBJECTS), max_size=25))
 def test_any_graph_gives_a_sound_meta(triples: list[tuple[str, str, str]]) -> None:
     text = "".join(f"{s} {p} {o} .\n" for s, p, o in triples)

@@ -63,7 +63,7 @@ METAS = st.builds(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=30)
 @given(METAS, st.integers(0, 700) | st.just(600))
 def test_never_over_budget(meta: GraphMeta, budget: int) -> None:
     assert len(sense_card(meta, budget)) <= budget

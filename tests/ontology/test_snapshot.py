@@ -82,7 +82,7 @@ def canonical(dataset: DatasetMeta) -> ox.Dataset:
 
 
 @pytest.mark.req("PM-09")
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(statements=STATEMENTS, session_id=SESSIONS, empty=st.booleans())
 def test_what_is_saved_comes_back(statements, session_id, empty, tmp_path_factory):
     folder = tmp_path_factory.getbasetemp()

@@ -82,7 +82,7 @@ def admissible(item: MemoryItem) -> bool:
 
 
 @pytest.mark.req("RB-06", "RB-12")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(ITEM, min_size=1, max_size=5), st.sampled_from(["onto", None]))
 def test_export_import_export_gives_the_same_bytes(
     items: list[MemoryItem], ontology: str | None

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from pack_making import line, memories, memory, pack_bytes, seal, state, store, write_pack
 
 from rlm.errors import PackError
-from rlm.packs import format as format_
 from rlm.packs import import_pack, verify_pack
 from rlm.packs.format import LINE_BYTES
 
@@ -112,37 +111,6 @@ def test_a_bad_line_is_refused_and_nothing_is_stored(
     assert (caught.value.path, caught.value.line) == (str(path), 2)
     report = verify_pack(path)
     assert not report.ok and report.problem == str(caught.value)
-
-
-_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
-_SPELLINGS = st.sampled_from(
-    ((",", ":"), (", ", ": "), (" ,", ": "), (",  ", ":  "), ("\t,", ":\n"))
-)
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from(("a", 'b":', 'c, "')), _VALUES), max_size=3),
-    _SPELLINGS,
-    st.booleans(),
-)
-def test_a_line_read_the_quick_way_is_read_as_the_strict_way_does(
-    pairs: list[tuple[str, object]], separators: tuple[str, str], escaped: bool
-) -> None:
-    comma, colon = separators
-    spell = json.JSONEncoder(ensure_ascii=escaped, separators=separators).encode
-    parts = (f"{spell(key)}{colon}{spell(value)}" for key, value in pairs)
-    data = f"{{{comma.join(parts)}}}".encode("utf-8", "surrogatepass")
-    quick = format_._canonical(data)
-    if quick is not None:
-        assert len({key for key, _ in pairs}) == len(pairs)
-        assert quick == format_._DECODER.decode(data.decode())
 
 
 @pytest.mark.req("RB-12")
@@ -310,7 +278,7 @@ def test_a_manifest_that_is_none(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.req("RB-12", "RB-14")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_a_damaged_pack_never_imports_in_part(data: st.DataObject) -> None:
     good = pack_bytes(memories(3))

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from rlm.cli import main
 
 VOLATILE = re.compile(
     r"rlm_tok_\S+|\d{4}-\d\d-\d\d[ T]\d\d:\d\d\S*(?= +(?:\d|rlm|$))|\d{4}-\d\d-\d\dT\S+"
@@ -38,6 +41,10 @@ def settled(text: str) -> str:
     return TOKEN_ID.sub("*", text)
 
 
+PROCESSES = ("setup", "worker")
+"""These are run as a person runs them; the other commands in this process, which takes a fifth."""
+
+
 def run(command: str, folder: Path, home: Path, root: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "PYTHONPATH": str(root / "src"), "NO_COLOR": "1"}
@@ -49,14 +56,27 @@ def run(command: str, folder: Path, home: Path, root: Path) -> str:
 
 @pytest.mark.parametrize("page", ["coding-agents.md", "team.md"])
 def test_the_commands_print_what_the_page_shows(
-    root: Path, tmp_path: Path, clean_environment: Path, page: str
+    root: Path,
+    tmp_path: Path,
+    clean_environment: Path,
+    page: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     text = (root / "docs" / page).read_text("utf-8")
     (tmp_path / "docs").symlink_to(root / "docs")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
     found = list(sessions(text))
     assert len(found) >= 9
     for command, shown in found:
-        printed = run(command, tmp_path, clean_environment, root)
+        name, *arguments = shlex.split(command)
+        assert name == "rlm"
+        if arguments[0] in PROCESSES:
+            printed = run(command, tmp_path, clean_environment, root)
+        else:
+            main(arguments)
+            printed = "\n".join(capsys.readouterr()).replace(str(clean_environment), "~")
         assert settled(printed) == settled(shown), command
 
 

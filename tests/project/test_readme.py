@@ -7,6 +7,8 @@ import shlex
 
 import pytest
 
+from rlm.cli import main
+
 
 @pytest.fixture(scope="module")
 def readme(root):
@@ -30,7 +32,9 @@ def test_the_python_sessions_print_what_they_say(readme, run_python, root, tmp_p
     assert len(session.splitlines()) <= 12
 
 
-def test_the_commands_work_one_after_another(readme, run_python, root, tmp_path, clean_environment):
+def test_the_commands_work_one_after_another(
+    readme, root, tmp_path, clean_environment, monkeypatch, capsys
+):
     scripts = [block for block in blocks(readme, "sh") if "rlm " in block and "pip " not in block]
     first, *more = [[line for line in script.splitlines() if line.strip()] for script in scripts]
     assert len(first) == 3
@@ -39,12 +43,14 @@ def test_the_commands_work_one_after_another(readme, run_python, root, tmp_path,
     (tmp_path / "ontology").symlink_to(root / "ontology")
     outputs = []
     (tmp_path / "README.md").write_text(readme, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
     for line in lines:
         command, *arguments = shlex.split(line, comments=True)
         assert command == "rlm"
-        done = run_python("-m", "rlm", *arguments, cwd=tmp_path, NO_COLOR="1")
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
-        outputs.append(done.stdout)
+        code, done = main(arguments), capsys.readouterr()
+        assert code == 0, f"{line}\n{done.err}"
+        outputs.append(done.out)
     assert "SECURITY.md" not in outputs[0] and "sandbox" in outputs[0]
     assert "Find Subclasses Using GraphMeta" in outputs[2].splitlines()[0]
     assert outputs[3].startswith("prov:Activity is a class")

@@ -23,10 +23,7 @@ def test_a_run_enters_few_files_and_loads_few_modules(walk):
     assert len(entered) <= MOST_FILES, f"{len(entered)} files: {entered}"
     assert len(loaded) <= MOST_MODULES, f"{len(loaded)} modules: {loaded}"
     assert {"agent/loop.py", "loop/run.py", "cli/run.py"} <= {*entered}, "this is no run"
-
-
-def test_a_run_over_a_file_loads_nothing_that_it_does_not_use(walk):
     rooms = ("packs", "evaluate", "train", "llm.chat", "llm.cassette", "llm.scripted")
     rooms += ("agent.memory", "llm.offline.text.planner", "ontology.datasets")
     unused = tuple(f"rlm.{room}" for room in rooms)
-    assert [name for name in walk["loaded"] if name.startswith(unused)] == []
+    assert [name for name in loaded if name.startswith(unused)] == [], "none of these is used"

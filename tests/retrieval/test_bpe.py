@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 
 from rlm.retrieval.bpe import SPACE, WORD_CHARS, Vocabulary, split_words
 
-CHECK = settings(deadline=None, database=None, max_examples=300)
+CHECK = settings(deadline=None, database=None, max_examples=100)
 SPECIAL = (
     "<s>",
     "</s>",

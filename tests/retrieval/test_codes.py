@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rlm.retrieval.codes import CHUNK, hamming, nearest, sign_codes
 
-CHECK = settings(deadline=None, database=None, max_examples=200)
+CHECK = settings(deadline=None, database=None, max_examples=80)
 
 
 def random_vectors(count: int, dim: int, seed: int = 0) -> NDArray[np.float32]:

@@ -24,7 +24,7 @@ from rlm.retrieval.tokens import (
     words,
 )
 
-CHECK = settings(deadline=None, database=None, max_examples=300)
+CHECK = settings(deadline=None, database=None, max_examples=100)
 
 NASTY = [
     "",

@@ -604,7 +604,7 @@ def test_any_string_is_a_query(backend, make_item):
 
 
 @given(query=st.text(max_size=200), k=st.integers(-1, 5))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_string_is_a_query(backend, make_item, query, k):
     backend.add(make_item())
     assert len(backend.retrieve(query, k)) <= max(k, 0)

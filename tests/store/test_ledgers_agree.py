@@ -61,7 +61,7 @@ def state(store):
 
 @given(steps=STEPS)
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_both_ledgers_do_the_same(tmp_path_factory, steps):
     folder = tmp_path_factory.mktemp("ledgers")

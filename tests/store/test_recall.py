@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from rlm.store.open import open_store
 from rlm.store.sqlite import wordindex
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
+from rlm.store.sqlite.candidates import SQLiteCandidates
 from rlm.store.types import MemoryItem, Tenant
 
 WORDS = re.findall(
@@ -178,7 +180,7 @@ def test_without_fts5_the_same_is_found(tmp_path):
 
 @given(cuts=st.lists(st.integers(1, 59), max_size=4), data=st.data())
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_any_history_of_edits_and_deaths_gives_the_same_answers(
     tmp_path_factory, large, cuts, data
@@ -416,6 +418,23 @@ def test_killed_while_the_word_index_catches_up_nothing_is_lost(tmp_path, large,
         assert sound(db)
 
 
+def test_a_word_index_that_another_one_builds_is_left_to_them(tmp_path, large, monkeypatch):
+    """Two that notice at once that there is none: the second must not throw away the first's."""
+    monkeypatch.setattr(wordindex, "LARGE", 10_000)
+    with open_store(tmp_path / "m.db") as db, open_store(tmp_path / "m.db") as other:
+        db.add_many(corpus(80))
+        monkeypatch.setattr(wordindex, "LARGE", 30)
+        pages = db.index.words._pages
+
+        def meanwhile(upto, last):
+            assert not other.index.catch_up()
+            yield from pages(upto, last)
+
+        monkeypatch.setattr(db.index.words, "_pages", meanwhile)
+        assert db.index.catch_up()
+        assert has_word_index(db) == ["ok: up to row 80"]
+
+
 def test_filters_reach_past_the_first_candidates(tmp_path):
     with open_store(tmp_path / "m.db") as db:
         many = [MemoryItem(title=f"Deploy step {n}", description="deploy", content="deploy it", source_type="success")
@@ -430,6 +449,24 @@ def test_filters_reach_past_the_first_candidates(tmp_path):
         assert [hit.item.title for hit in db.retrieve("deploy step", outcome="failure")] == [
             rare.title
         ]
+
+
+def test_one_confident_memory_does_not_make_a_search_read_all(tmp_path, monkeypatch):
+    """It was looked for among thousands, each read and scored: 200 ms of a search in 100,000."""
+    read = []
+    rows = SQLiteCandidates.rows
+
+    def counted(self, *given):
+        for document in rows(self, *given):
+            read.append(document.number)
+            yield document
+
+    monkeypatch.setattr(SQLiteCandidates, "rows", counted)
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        db.add_many(replace(item, confidence=0.5) for item in corpus(2_000))
+        db.add(MemoryItem(title="Tea", description="d", content="c", confidence=1.0))
+        assert len(db.retrieve("graph class search", k=5)) == 5
+    assert 64 <= len(read) <= 100, len(read)
 
 
 def test_confidence_can_lift_a_memory_past_closer_ones(tmp_path):

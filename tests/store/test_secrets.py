@@ -524,7 +524,7 @@ def test_no_token_survives_between_punctuation(before: str, secret: str, after: 
 
 
 @given(st.one_of(st.text(), st.lists(PIECES, max_size=8).map("".join)))
-@settings(max_examples=400)
+@settings(max_examples=150)
 def test_scrubbing_twice_changes_nothing_more(text: str) -> None:
     once, kinds = scrub(text)
     assert scrub(once) == (once, ())
@@ -735,17 +735,6 @@ JSON_LIKE = st.recursive(
 def test_scrubbing_a_value_twice_changes_nothing_more(value: object) -> None:
     once, _ = scrub_value(value)
     assert scrub_value(once) == (once, ())
-
-
-def test_a_name_that_was_plain_hides_no_secret_and_a_secret_is_not_remembered() -> None:
-    names = [f"probe_relationships_{number}" for number in range(3 * secrets._PLAIN_RUNS_KEPT)]
-    for name in names:
-        assert scrub(f"call {name} now") == (f"call {name} now", ())
-    assert 0 < len(secrets._PLAIN_RUNS) <= secrets._PLAIN_RUNS_KEPT
-    for secret in SECRET_LIST:
-        for text in (f"use {secret}", f"Bearer {names[-1]}9 and {secret}"):
-            assert secret not in scrub(text)[0] and secret not in scrub(text)[0]
-        assert not any(secret in run for run in secrets._PLAIN_RUNS)
 
 
 @pytest.mark.parametrize("name", ["private_\u212aey_id", "api_\u212aey", "to\u212aen"])

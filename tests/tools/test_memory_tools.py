@@ -294,7 +294,7 @@ def test_a_wrong_argument_is_told_what_is_right(call, name, args, message):
 WORDS = st.text(st.characters() | st.sampled_from('zebra "\\\n'), min_size=1, max_size=300)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     items=st.lists(st.tuples(WORDS, WORDS, WORDS, st.integers(1, 300)), max_size=8),
     q=WORDS,

@@ -149,7 +149,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(
     st.one_of(st.lists(json_values, max_size=9), st.dictionaries(texts, json_values, max_size=9)),
     st.integers(60, 900),

@@ -16,13 +16,13 @@ from rlm.agent.spec import RunSpec
 from rlm.handles import Meter
 from rlm.handles import Store as Handles
 from rlm.learning.artifact import extract_trajectory_artifact
+from rlm.learning.calls import terms_of
 from rlm.learning.claims import find_unseen_numbers, find_unseen_quotes
 from rlm.learning.confidence import Uses, uses_in
 from rlm.learning.evidence import Evidence
 from rlm.learning.extract_calls import CallReading
 from rlm.learning.grounding import describe_doubt, find_ungrounded
 from rlm.learning.judge import judge_trajectory
-from rlm.learning.schema import terms_of
 from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client, is_language_model
 from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult

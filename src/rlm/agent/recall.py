@@ -10,8 +10,8 @@ from typing import Any
 
 from rlm.agent.parts import Graph
 from rlm.context import AT_MOST, MEMORY_CHARS, BuiltContext, build_context
+from rlm.learning.calls import learnt_terms
 from rlm.learning.confidence import RECALL_FLOOR
-from rlm.learning.schema import learnt_terms
 from rlm.retrieval.rank import likeness_floor
 from rlm.retrieval.tokens import STOPWORDS, tokens
 from rlm.store.backend import MemoryBackend
@@ -174,11 +174,14 @@ def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[
     if len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:
         floor = ALIKE_FLOOR
     least = SECOND_SHARE * max(hit.score for hit in hits)
-    known = [hit for hit in hits if _kinds_shared(hit.item, task_types)]
-    like = [hit for hit in hits if hit.score >= least and hit.why.similarity >= floor]
-    if not known and not like and hits[0].why.similarity >= KIND_FLOOR:
-        return [hits[0]] if _is_of_kind(hits[0], scope) else []
-    return [hit for hit in hits if hit in known or hit in like]
+    near = [
+        hit
+        for hit in hits
+        if _kinds_shared(hit.item, task_types)
+        or (hit.score >= least and hit.why.similarity >= floor)
+    ]
+    of_kind = hits[0].why.similarity >= KIND_FLOOR and _is_of_kind(hits[0], scope)
+    return near or ([hits[0]] if of_kind else [])
 
 
 def _is_of_kind(hit: Hit, scope: Scope) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from itertools import count as count_up
 from pathlib import Path
 from textwrap import fill
@@ -23,6 +24,7 @@ from rlm.errors import ConfigError
 if TYPE_CHECKING:
     from rlm.evaluate import Evaluation, Measured
     from rlm.evaluate.report import ArmDifference, Summary
+    from rlm.packs.curriculum import Curriculum
     from rlm.train import TaskOutcome
 
 MOST_MEMORIES = 20
@@ -73,9 +75,10 @@ def evaluate(
     from rlm.agent import RunSpec
     from rlm.packs.curriculum import read_curriculum
 
-    if html is not None:
-        session.require_folder(Path(html).expanduser(), f"--html {html}")
-        _check_writable(Path(html).expanduser())
+    page = None if html is None else Path(html).expanduser()
+    if page is not None:
+        session.require_folder(page, f"--html {html}")
+        _check_writable(page)
     if not (*files, *curriculum):
         raise ConfigError("there is no curriculum: `rlm eval FILE`")
     spec = RunSpec(limits=take_limits(given), store=session.reading, **given)
@@ -83,12 +86,10 @@ def evaluate(
     suite = [read_curriculum(file) for file in (*files, *curriculum)]
     for lesson in suite:
         print_odd_tags(session, lesson)
-    named = tuple(part.strip() for part in arms.split(",") if part.strip())
-    lessons = sum(len(lesson.training) for lesson in suite) if "trained" in named else 0
-    asked = sum(len(lesson.tasks if all_tasks else lesson.held_out) for lesson in suite)
-    steps = count_up(1)
+    named = tuple(filter(None, map(str.strip, arms.split(","))))
     title = f"evaluating {' + '.join(lesson.id for lesson in suite)}"
-    with output.progress(title, lessons + asked * trials * len(named)) as advance:
+    steps = count_up(1)
+    with output.progress(title, _count_runs(suite, named, trials, all_tasks)) as advance:
 
         def on_task(outcome: TaskOutcome, done: int, of: int) -> None:
             advance(next(steps))
@@ -108,8 +109,8 @@ def evaluate(
             on_run=on_run,
             spec=spec,
         )
-    if html is not None and made.runs:
-        Path(html).expanduser().write_text(room.page(made), "utf-8")
+    if page is not None and made.runs:
+        page.write_text(room.page(made), "utf-8")
     if session.json:
         print_json(made.to_dict())
     elif made.runs:
@@ -118,9 +119,10 @@ def evaluate(
         session.notify(
             f"stopped early: {one_line(made.stopped)}; what is shown is what there was by then"
         )
-    elif html is not None:
+        return INTERRUPTED if made.stopped == "interrupted" else 2
+    if page is not None:
         session.notify(f"the report is in {html}")
-    return INTERRUPTED if made.stopped == "interrupted" else 2 if made.stopped else 0
+    return 0
 
 
 def _check_writable(path: Path) -> None:
@@ -144,6 +146,13 @@ def _print_run(session: Session, run: Measured, done: int, of: int) -> None:
             f"{done}/{of} {one_line(run.task_id)} {run.arm}: {verdict} in {steps},"
             f" {run.seconds:.1f} s"
         )
+
+
+def _count_runs(suite: list[Curriculum], arms: Sequence[str], trials: int, all_tasks: bool) -> int:
+    """Of training and of measuring."""
+    lessons = sum(len(lesson.training) for lesson in suite) if "trained" in arms else 0
+    asked = sum(len(lesson.tasks if all_tasks else lesson.held_out) for lesson in suite)
+    return lessons + asked * trials * len(arms)
 
 
 def _print_tables(made: Evaluation) -> None:

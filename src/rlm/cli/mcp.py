@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from rlm.mcp_server.stores import Opener, StorePool
     from rlm.retrieval.embed import Embedder
     from rlm.store.backend import MemoryBackend
-    from rlm.store.types import Tenant, Token
+    from rlm.store.types import Tenant
 
 INSTALL = "`pip install 'mcp>=2.3,<2.4'`"
 
@@ -86,16 +87,14 @@ def _over_http(session: Session, http: str, allowed: tuple[str, ...], *given: An
     host, port = split_address(http)
     with bind(host, port) as listener:
         port = listener.getsockname()[1]
-        with _server(session, access_of_request, *given) as (server, stores):
-
-            def find(text: str) -> Token | None:
-                with stores.lend(session.tenant) as store:
-                    return check_token(store, text)
-
+        with (
+            _server(session, access_of_request, *given) as (server, stores),
+            stores.lend(session.tenant) as store,
+        ):
             hosts = known_hosts(host, port, allowed)
             shown = f"[{host}]" if ":" in host else host
             session.notify(f"serving http://{shown}:{port}/mcp; a token: `rlm token add NAME`")
-            serve_http(http_app(server, find, hosts), listener)
+            serve_http(http_app(server, partial(check_token, store), hosts), listener)
     return 0
 
 

@@ -12,7 +12,6 @@ other programs read them:
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from rlm.cli.command import Decorator, with_options
 from rlm.cli.output import encode_json, print_json, print_table, print_text
 from rlm.cli.session import Session
 from rlm.errors import ConfigError, QueryRefused, QueryTimeout
+from rlm.files import write_whole
 
 if TYPE_CHECKING:
     from rlm.ontology.engine.protocol import Answer, Engine, EngineLimits
@@ -296,19 +296,13 @@ def _csv(names: list[str], rows: list[dict[str, Term]]) -> str:
 
 def _write(target: Path, data: bytes, *, force: bool) -> None:
     """Put the whole file in place, or nothing."""
-    part = target.with_name(f".{target.name[:80]}.{os.getpid()}.part")
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if not force and target.exists():  # made while the query ran
-            raise ConfigError(f"--out {target} is there already: name another file, or add --force")
-        part.replace(target)
+        write_whole(target, data, mode=0o666, replace=force)
+    except FileExistsError as exc:  # made while the query ran
+        why = f"--out {target} is there already: name another file, or add --force"
+        raise ConfigError(why) from exc
     except OSError as exc:
         raise ConfigError(f"--out {target} cannot be written: {exc.strerror or exc}") from exc
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _report_file(session: Session, answer: Answer, target: Path) -> None:

@@ -118,8 +118,6 @@ def run(
     """
     asked = _question(question, query)
     ontology = _one_ontology(given.pop("ontologies"), given["ontology_name"])
-    if not contexts and not ontology and sys.stdin.isatty():
-        raise ConfigError(f"{NOTHING}: give --context FILE or --ontology FILE, or pipe a text in")
     named = given["model"] or session.settings.model or given["replay"]
     if given["base_url"] and not named:
         raise ConfigError(
@@ -127,9 +125,7 @@ def run(
         )
     from rlm.agent import RunSpec, run_spec
 
-    context = _read(session, contexts or ("-",)) if contexts or not ontology else None
-    if not contexts and context == "":
-        raise ConfigError(f"{NOTHING}: standard input is empty; give --context or --ontology FILE")
+    context = None if ontology and not contexts else _context(session, contexts)
     memory, extract = not given.pop("no_memory"), not given.pop("no_extract")
     given["log_dir"] = _log_dir(session, given["log_dir"])
     given["sub_model"] = given["sub_model"] or session.settings.sub_model or None
@@ -154,6 +150,16 @@ def run(
     if result.result.interrupted:
         return INTERRUPTED
     return 0 if result.answered else 1
+
+
+def _context(session: Session, named: tuple[str, ...]) -> str | dict[str, str]:
+    """The texts that were named, or standard input."""
+    if not named and sys.stdin.isatty():
+        raise ConfigError(f"{NOTHING}: give --context FILE or --ontology FILE, or pipe a text in")
+    found = _read(session, named or ("-",))
+    if not named and found == "":
+        raise ConfigError(f"{NOTHING}: standard input is empty; give --context or --ontology FILE")
+    return found
 
 
 def _one_ontology(named: tuple[str, ...], called: str | None) -> str | None:

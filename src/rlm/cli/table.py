@@ -27,26 +27,24 @@ def show_table(
 ) -> None:
     """Print rows of harmless text without newlines; a column that is empty throughout goes."""
     console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False)
-    kept = [place for place in range(len(headers)) if any(row[place] for row in cells)]
     widths = {
         place: max(cell_len(headers[place]), *(cell_len(row[place]) for row in cells))
-        for place in kept
+        for place in range(len(headers))
+        if any(row[place] for row in cells)
     }
-    loose = [place for place in kept if headers[place] in prose]
-    fixed = [place for place in kept if place not in loose]
-    room = console.width - sum(widths[place] for place in fixed) - len(GAP) * (len(kept) - 1)
-    below = room < sum(min(widths[place], LEAST) for place in loose)
-    if not below:
-        widths |= _share(room, {place: widths[place] for place in loose})
-    beside = {place: widths[place] for place in (fixed if below else kept)}
+    loose = {place: width for place, width in widths.items() if headers[place] in prose}
+    fixed = {place: width for place, width in widths.items() if place not in loose}
+    room = console.width - sum(fixed.values()) - len(GAP) * (len(widths) - 1)
+    below = room < sum(min(width, LEAST) for width in loose.values())
+    beside = fixed if below else widths | _share(room, loose)
     for number, row in enumerate([headers, *cells]):
         shown = _join(console, row, beside)
-        for text in [row[place] for place in loose if below and row[place]]:
+        for text in filter(None, (row[place] for place in loose)) if below else ():
             shown += [
                 GAP + line for line in _lines(console, text, max(console.width - len(GAP), 1))
             ]
         for line in shown:
-            console.print(Text(line.rstrip(), style="bold" if number == 0 else ""), soft_wrap=True)
+            console.print(Text(line.rstrip(), style="" if number else "bold"), soft_wrap=True)
 
 
 def _share(room: int, wanted: dict[int, int]) -> dict[int, int]:

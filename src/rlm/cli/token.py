@@ -10,7 +10,7 @@ from rlm.cli.command import command, new_group
 from rlm.cli.session import Session
 
 if TYPE_CHECKING:
-    from rlm.store.types import Token
+    from rlm.store.types import AccessToken
 
 app = new_group("Tokens for `rlm mcp --http`: add, list, revoke.")
 
@@ -52,5 +52,5 @@ def revoke(session: Session, name: str) -> None:
     session.show(_document(token), f"{token.name} is revoked")
 
 
-def _document(token: Token) -> dict[str, object]:
+def _document(token: AccessToken) -> dict[str, object]:
     return {name: value for name, value in token.to_dict().items() if name != "digest"}

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +77,7 @@ def evaluate(
     `on_run` of measuring. Ctrl-C, or a model that fails, ends it with what there is. Raises
     RLMError before anything is asked when something is wrong.
     """
-    given = [curriculum] if isinstance(curriculum, Curriculum | str | Path) else list(curriculum)
-    lessons = [each if isinstance(each, Curriculum) else read_curriculum(each) for each in given]
+    lessons = _read_suite(curriculum)
     _check(lessons, arms, trials)
     which: Which = "held_out" if held_out_only else "all"
     planned = [(lesson, choose_tasks(lesson, which)) for lesson in lessons]
@@ -102,22 +102,25 @@ def evaluate(
         runs = sum(len(tasks) for _, tasks in planned) * len(arms) * trials
         outcomes: list[TaskOutcome] = []
         stopped = ""
-        for lesson, tasks in planned:
-            try:
+        try:
+            for lesson, tasks in planned:
                 stores = _Stores(folder, lesson, arms, spec)
                 outcomes += stores.train(spec, on_task)
-            except KeyboardInterrupt:
-                stopped = INTERRUPTED
-            except ModelError as exc:
-                if not made.runs:
-                    raise
-                stopped = str(exc)
-            else:
-                suite = _Suite(lesson, stores, spec)
-                stopped = suite.run(tasks, arms, trials, made.runs, runs, on_run)
-            if stopped:
-                break
+                _Suite(lesson, stores, spec).run(tasks, arms, trials, made.runs, runs, on_run)
+        except KeyboardInterrupt:
+            stopped = INTERRUPTED
+        except ModelError as exc:
+            if not made.runs:
+                raise
+            stopped = str(exc)
         return replace(made, stopped=stopped, trained=_summarize(outcomes) if outcomes else None)
+
+
+def _read_suite(
+    given: Curriculum | str | Path | Sequence[Curriculum | str | Path],
+) -> list[Curriculum]:
+    each = [given] if isinstance(given, Curriculum | str | Path) else given
+    return [one if isinstance(one, Curriculum) else read_curriculum(one) for one in each]
 
 
 def _check(lessons: Sequence[Curriculum], arms: Sequence[str], trials: int) -> None:
@@ -234,24 +237,13 @@ class _Suite:
         found: list[Measured],
         of: int,
         on_run: OnRun | None,
-    ) -> str:
-        """Every task under every arm, `trials` times, into `found`; why it ended early, or ''.
-        `of` is how many runs the evaluation has in all."""
-        planned = [
-            (trial, task, arm) for trial in range(1, trials + 1) for task in tasks for arm in arms
-        ]
-        for trial, task, arm in planned:
-            try:
-                found.append(self._one(task, arm, trial))
-                if on_run is not None:
-                    on_run(found[-1], len(found), of)
-            except KeyboardInterrupt:
-                return INTERRUPTED
-            except ModelError as exc:
-                if not found:
-                    raise
-                return str(exc)
-        return ""
+    ) -> None:
+        """Every task under every arm, `trials` times, into `found`. `of` is how many runs the
+        evaluation has in all."""
+        for trial, task, arm in product(range(1, trials + 1), tasks, arms):
+            found.append(self._one(task, arm, trial))
+            if on_run is not None:
+                on_run(found[-1], len(found), of)
 
     def _one(self, task: Task, arm: str, trial: int) -> Measured:
         with (

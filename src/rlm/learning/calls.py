@@ -1,4 +1,5 @@
-"""The calls of a run as the steps of a procedure, and how they look without the specifics.
+"""The calls of a run as the steps of a procedure, how they look without the specifics, and which
+terms of a graph they needed.
 
 Knows no tool, only the names of tools and their parameters.
 """
@@ -6,6 +7,7 @@ Knows no tool, only the names of tools and their parameters.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,8 +16,10 @@ from typing import Any
 from rlm.errors import RLMError
 from rlm.learning.lesson import is_common
 from rlm.loop.trace import ToolCall
+from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.query.shape import names_of, template_of
 from rlm.ontology.terms import Prefixes, is_machinery, local_name
+from rlm.store.backend import MemoryBackend
 
 LINKING = {"search_entity": "query", "search_by_label": "text"}
 """Tools that find an IRI for a name, and the parameter that holds the name."""
@@ -285,3 +289,31 @@ def _query(
         return None
     call = f"sparql_query({', '.join([chr(34) + made.text + chr(34), *_settings(step)])})"
     return CallText(call, made.kept, bool(made.unfilled), made.text)
+
+
+# -- what runs found out about a graph
+#
+# A run that is stored names the terms of those of its queries that returned something. Counted over
+# the runs that were judged a success, that says what questions about this graph are about, and the
+# card of the graph begins with it. A term that the graph has no longer is left out.
+
+MOST_TERMS = 40
+RUNS = 200
+"""So many of the newest runs are counted."""
+
+
+def terms_of(calls: Sequence[ToolCall], meta: GraphMeta) -> list[str]:
+    """The classes and properties that the queries of a run name, if they returned something."""
+    asked = [step for step in steps_of(calls, meta.prefixes) if step.query and step.rows != 0]
+    names = dict.fromkeys(name for step in asked for name in step.names)
+    known = (name for name in names if name in meta.properties or name in meta.classes)
+    return [name for name in known if not is_machinery(name)][:MOST_TERMS]
+
+
+def learnt_terms(store: MemoryBackend, ontology: str, meta: GraphMeta) -> Counter[str]:
+    """How many successful runs over an ontology needed each of the terms that it has."""
+    found: Counter[str] = Counter()
+    for row in store.learning_rows(RUNS):
+        if row.is_success and row.ontology_name == ontology:
+            found.update(i for i in row.terms if i in meta.properties or i in meta.classes)
+    return found

@@ -153,24 +153,12 @@ class Extraction:
             success=best is not None,
             parses=self.parses,
         )
-        bound = Prefixes(self.prefixes)
-        vocabulary = {bound.expand(name) for name in (template.terms if template else ())}
-        texts = set[str]().union(*map(_texts_of, artifacts, readings))
-        asked = set[str]().union(*map(_asked_iris, artifacts, readings))
-        named = asked.union(*map(_answer_iris, artifacts, readings))
-        # Within one ontology its classes and properties are vocabulary, whatever was asked, and so
-        # are codes and the like that an answer names to explain itself.
-        own = {iri for iri in asked if iri not in self.terms and iri not in vocabulary}
-        words = {plain(local_name(iri)) for iri in named - own}
+        general, of_ontology = self._specifics(artifacts, readings, template)
         foreign = ForeignText(
             [*self.foreign, *(text for each in artifacts for text in _quoted(each))]
         )
         for item in items:
-            general = item.scope.ontology is None
-            iris = named - VOCABULARY if general else own
-            forms = {form for iri in iris for form in (iri, bound.shrink(iri), local_name(iri))}
-            forms |= {text for text in texts if general or plain(text) not in words}
-            specifics = frozenset(filter(None, forms))
+            specifics = general if item.scope.ontology is None else of_ontology
             gate = Gate(
                 self.tools, specifics, self.prefixes, self.recalled, foreign, question=self.question
             )
@@ -178,6 +166,32 @@ class Extraction:
             if item.quarantine_reason:
                 item.trust = "quarantined"
         return items
+
+    def _specifics(
+        self,
+        artifacts: Sequence[Mapping[str, Any]],
+        readings: Sequence[CallReading],
+        template: QueryPattern | None,
+    ) -> tuple[frozenset[str], frozenset[str]]:
+        """The names and texts that only these runs were about: for a lesson of any ontology, and
+        for one of this. Within one ontology its classes and properties are vocabulary, whatever was
+        asked, and so are codes and the like that an answer names to explain itself."""
+        bound = Prefixes(self.prefixes)
+        vocabulary = {bound.expand(name) for name in (template.terms if template else ())}
+        texts = set[str]().union(*map(_texts_of, artifacts, readings))
+        asked = set[str]().union(*map(_asked_iris, artifacts, readings))
+        named = asked.union(*map(_answer_iris, artifacts, readings))
+        own = {iri for iri in asked - vocabulary if iri not in self.terms}
+        words = {plain(local_name(iri)) for iri in named - own}
+
+        def spell(iris: set[str], texts: set[str]) -> frozenset[str]:
+            forms = {form for iri in iris for form in (iri, bound.shrink(iri), local_name(iri))}
+            return frozenset(filter(None, forms | texts))
+
+        return (
+            spell(named - VOCABULARY, texts),
+            spell(own, {text for text in texts if plain(text) not in words}),
+        )
 
     def _lessons_of_calls(
         self,

@@ -48,6 +48,7 @@ from rlm.store.types import Judgment, MemoryItem, Scope
 
 TASK_CHARS = 2_000
 LINK = "`{}(name)` for {} IRI"
+BELOW = "run the query below with `sparql_query`, then page with `sparql_slice`"
 ENDINGS = {
     "namespaces": "answer with each prefix and its namespace",
     "describe": "answer from what it returned, with the IRI",
@@ -118,7 +119,8 @@ class CallReading:
             return []
         tags = self.kind.tags
         if judgment.is_success:
-            found = [self.procedure(), lesson_of_errors(self.calls, tags, recovered=True)]
+            done = self.procedure(decisive_steps(self.steps, self.form))
+            found = [done, lesson_of_errors(self.calls, tags, recovered=True)]
         else:
             # Of a call alone nobody knows what it is wrong for: it may be right for its own kind.
             wrong = self.pitfall(judgment) if self.said else None
@@ -139,30 +141,25 @@ class CallReading:
         )
         return None if made is None else pattern_item(made, self)
 
-    def procedure(self, chosen: list[Step] | None = None) -> MemoryItem | None:
+    def procedure(self, chosen: list[Step]) -> MemoryItem | None:
         """The calls that gave the answer, as general as they can be."""
-        chosen = decisive_steps(self.steps, self.form) if chosen is None else chosen
         if not chosen:
             return self._absent()
         entities, shown = self._entities(chosen), self._write_steps(chosen)
         kind = self._kind(shown)
-        if not kind.title or not shown or _is_special(kind, shown, entities):
+        if not (kind.title and shown) or _is_special(kind, shown, entities):
             return None
-        linker = self._linker(entities) if entities and chosen[0].tool not in LINKING else ""
-        link = LINK.format(linker, "each" if len(entities) > 1 else "the") if linker else ""
+        linker = self._linker(entities) if chosen[0].tool not in LINKING else ""
+        link = LINK.format(linker, ("the", "each")[len(entities) > 1]) if linker else ""
         tools = _tools_of(linker, chosen, shown)
-        ending = ENDINGS.get(kind.name) or (PAGE if chosen[0].query or chosen[-1].query else EVERY)
+        usual = PAGE if any(step.query for step in chosen) else EVERY
+        ending = ENDINGS.get(kind.name, usual)
         kept = [name for one in shown for name in one.kept]
-        for steps in _forms(link, shown, ending):
-            item = self._item(kind, steps, tools, kept)
-            if is_shown_whole(item):
-                return item
+        items = (self._item(kind, steps, tools, kept) for steps in _forms(link, shown, ending))
+        if item := next(filter(is_shown_whole, items), None):
+            return item
         # A query that a step has no room for stands below the steps.
-        steps = [
-            *([link] if link else []),
-            "run the query below with `sparql_query`, then page with `sparql_slice`",
-        ]
-        item = self._item(kind, steps, tools, kept)
+        item = self._item(kind, [*filter(None, (link, BELOW))], tools, kept)
         for one in shown:
             item.content = join_template(item.content, one.query or one.text)
         item.rekey()
@@ -187,6 +184,8 @@ class CallReading:
         return entities_in(self.steps, about, self.question, self.prefixes)
 
     def _linker(self, entities: Mapping[str, str]) -> str:
+        if not entities:
+            return ""
         used = [
             step.tool for step in self.steps if step.tool in LINKING and step.iris & entities.keys()
         ]
@@ -340,17 +339,17 @@ def decisive_steps(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
     """The one or two steps that an answer came from, in order; [] when that is unclear."""
     # An ASK for concepts of SKOS only probes for a thesaurus.
     steps = [step for step in steps if not (_is_ask(step) and is_of_a_thesaurus(step.query))]
-    form = answer.form
-    if form == YES_NO:
+    none = says_none(answer.answer)
+    if answer.form == YES_NO:
         return _yes_no_steps(steps, answer)
     if says_absent(answer.answer) and not (answer.named or answer.asked):
         return []
-    if form == NUMBER:
+    if answer.form == NUMBER:
         return _counting_steps(steps, answer)
-    if answer.wanted or (answer.named and not says_none(answer.answer)):
-        return _covering_steps(steps, answer.wanted or answer.named)
+    if wanted := answer.wanted or (frozenset() if none else answer.named):
+        return _covering_steps(steps, wanted)
     others = [step for step in steps if step.tool not in LINKING]
-    empty = [step for step in others if step.rows == 0 and says_none(answer.answer)]
+    empty = [step for step in others if none and step.rows == 0]
     # What was asked first is the question itself; what comes after looks further.
     return empty[:1] or others[-1:]
 

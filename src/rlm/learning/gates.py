@@ -219,16 +219,15 @@ class Gate:
         if why := _find_query(text):
             return why
         text = _QUERY.sub("sparql_query(", text)
-        spans = " ".join(_SPAN.findall(text))
-        prose = _SPAN.sub(" ", text)
-        calls = [*_CALL.findall(spans), *filter(_is_call, _CALL.findall(prose))]
-        calls += [("", module) for module in _MODULE.findall(text)]
-        for dot, name in calls:
-            known = METHODS if dot else self.tools | PLAIN
-            if name not in known and (dot or not name.isalpha() or not name.isupper()):
-                return f"calls {name[:40]}, which is no tool that reads"
+        if unknown := next(filter(self._is_unknown, _calls_in(text)), None):
+            return f"calls {unknown[1][:40]}, which is no tool that reads"
         is_open = text.count("(") > text.count(")") and _CALL.search(text)
         return "holds a call that does not end" if is_open else ""
+
+    def _is_unknown(self, call: tuple[str, str]) -> bool:
+        dot, name = call
+        known = METHODS if dot else self.tools | PLAIN
+        return name not in known and (bool(dot) or not name.isalpha() or not name.isupper())
 
     def _names(self, item: MemoryItem, text: str) -> str:
         """Hard-coded names: none without an ontology in the scope, else of known namespaces."""
@@ -291,6 +290,13 @@ def _form(item: MemoryItem) -> str:
     if not all(_TAG.fullmatch(tag) and len(tag.split()) <= TAG_WORDS for tag in item.tags):
         return "has a tag that is no tag"
     return ""
+
+
+def _calls_in(text: str) -> list[tuple[str, str]]:
+    """The dot before each call, if any, and its name."""
+    spans, prose = " ".join(_SPAN.findall(text)), _SPAN.sub(" ", text)
+    modules = [("", module) for module in _MODULE.findall(text)]
+    return [*_CALL.findall(spans), *filter(_is_call, _CALL.findall(prose)), *modules]
 
 
 def _is_call(call: tuple[str, str]) -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rlm.errors import RLMError
-from rlm.learning.values import values_in
+from rlm.learning.claims import values_in
 from rlm.learning.words import says_absent, says_none, truth_of
 from rlm.loop.trace import ToolCall, Trace
 from rlm.ontology.engine.protocol import Engine
@@ -135,29 +135,24 @@ def find_ungrounded(
     """
     texts = [text for text in evidence_texts if text.strip()]
     calls = trace.all_calls() if trace is not None else []
-    if not texts and not calls and not looked:
+    if not (texts or calls or looked):
         return [NO_EVIDENCE] * bool(re.search(r"\w", answer))
     prefixes = _bind_prefixes(namespaces, [*code, *_asked_texts(calls)])
     named = iris_in(answer, prefixes)
     if len(named) < 2 and says_none(answer) and (failed := _failed_last(calls, question)):
         return [FAILED_CALL.format(failed)]
-    if not named:
-        return []
-    seen = _collect_seen(texts, calls, prefixes, code if trace is not None else ())
-    for text in results:
-        seen |= iris_in(text, prefixes)
-    left = {iri for iri in named if iri not in seen and not _is_namespace(iri, prefixes, seen)}
+    seen = _collect_seen(texts, calls, prefixes, code if trace is not None else (), results)
+    left = {iri for iri in named - seen if not _is_namespace(iri, prefixes, seen)}
     if engine is not None and trace is not None:
         spaces = tuple(filter(None, namespaces.values()))
-        own = {iri for iri in named - left if iri.startswith(spaces) and iri not in spaces}
+        own = {iri for iri in named - left if iri.startswith(spaces)}.difference(spaces)
         left |= _find_unknown(_own_words(own, calls, prefixes, code, bare=bare), engine)
     left -= _vocabulary_terms(left & VOCABULARY, calls, prefixes, code, engine)
-    if left:
-        asked = iris_in(question, prefixes)
-        left -= _excused_terms(answer, asked, calls, prefixes, traced=trace is not None)
-        if engine is not None:
-            read = left & _asked_terms(calls, prefixes, answered=True)
-            left -= read - _find_unknown(read, engine)
+    asked = iris_in(question, prefixes)
+    left -= _excused_terms(answer, asked, calls, prefixes, traced=trace is not None)
+    if engine is not None:
+        read = left & _asked_terms(calls, prefixes, answered=True)
+        left -= read - _find_unknown(read, engine)
     return sorted(map(prefixes.shrink, left))
 
 
@@ -199,9 +194,13 @@ def _bind_prefixes(namespaces: Mapping[str, str], texts: Iterable[str]) -> Prefi
 
 
 def _collect_seen(
-    texts: Iterable[str], calls: Iterable[ToolCall], prefixes: Prefixes, code: Iterable[str]
+    texts: Iterable[str],
+    calls: Iterable[ToolCall],
+    prefixes: Prefixes,
+    code: Iterable[str],
+    results: Iterable[str],
 ) -> set[str]:
-    returned: set[str] = set()
+    returned = set[str]().union(*(iris_in(text, prefixes) for text in results))
     remembered: set[str] = set()
     for call in calls:
         (remembered if call.tool.startswith(_MEMORY) else returned).update(

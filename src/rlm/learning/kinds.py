@@ -267,23 +267,28 @@ def _of_query(query: str, answer: str) -> TaskKind:
     other = TaskKind(form, special_title=_FORM_TITLES.get(form, ""))
     counts = answer == NUMBER or re.search(r"\bCOUNT\s*\(", body) is not None
     if query.startswith('sparql_query("ASK'):
-        about = _ABOUT_TWO.search(body)
-        if about is None:
-            return other
-        direct = about[1] == _SUB and _PATH.findall(body) == [""]
-        title = "Check whether a class is a direct subclass" if direct else ""
-        return TaskKind("is_subclass" if about[1] == _SUB else "is_instance", special_title=title)
+        return _of_ask(body) or other
     name = _listed_terms(body, negated=body != query)
     if counts and _EVERYTHING.search(body):
         name = "triples"
-    types = {_TYPES.get(name) for name in _TYPED.findall(body)} - {None}
+    types = {_TYPES[name] for name in _TYPED.findall(body) if name in _TYPES}
     only = ""
     if _BY_SIDE.search(body) and len(types) == 1:
-        only = (next(iter(types)) or "").removesuffix("_properties").removesuffix("properties")
+        only = types.pop().removesuffix("_properties").removesuffix("properties")
     chosen = name in ("instances", "search") and form in ("comparison", "negation")
     if not name or form == "superlative" or chosen:
         return other
     return TaskKind("count", of=name, only=only) if counts else TaskKind(name, only=only)
+
+
+def _of_ask(body: str) -> TaskKind | None:
+    """Whether one term is of or below another; None for any other question."""
+    about = _ABOUT_TWO.search(body)
+    if about is None or about[1] != _SUB:
+        return about and TaskKind("is_instance")
+    direct = _PATH.findall(body) == [""]
+    title = "Check whether a class is a direct subclass" if direct else ""
+    return TaskKind("is_subclass", special_title=title)
 
 
 def form_of(query: str, *, one: bool = False) -> str:

@@ -9,13 +9,13 @@ capitals and how many rows are wanted do not count.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
 from rlm.errors import RLMError
 from rlm.ontology.query.guard import FORMS, check_query
-from rlm.ontology.query.lexer import LANG, NUMBER, VAR, Token
+from rlm.ontology.query.lexer import LANG, NUMBER, VAR, QueryToken
 from rlm.ontology.query.shape import QueryPattern, pattern_of, split_prologue
 from rlm.ontology.terms import Prefixes, is_machinery
 from rlm.ontology.vocabulary import SKOS, XSD
@@ -36,6 +36,7 @@ _FILLERS = {"ENTITY": "<urn:rlm:gap>", "TEXT": '"gap"', "NUMBER": "1"}
 _CLAUSES = frozenset(
     ("FILTER", "OPTIONAL", "MINUS", "BIND", "VALUES", "UNION", "GRAPH", "LATERAL", "{")
 )
+_ENDS = (".", ";", ",")
 _NO_SHAPE = frozenset(("WHERE", "DISTINCT", "LIMIT", "OFFSET"))
 
 
@@ -152,36 +153,39 @@ def shape_words(query: str) -> list[str]:
     return [*(head if "as" in head else sorted(head)), *found]
 
 
-def _spell(token: Token) -> str:
+def _spell(token: QueryToken) -> str:
     """A token in one spelling, without the name of a variable or the number of a placeholder."""
     if token.kind == VAR:
         return f"${gap[1]}" if (gap := _GAP.fullmatch(token.text)) else "?"
     return "a" if token.text == "rdf:type" else token.text.casefold()
 
 
-def _order_group(tokens: Iterator[Token]) -> list[Token]:
+def _order_group(tokens: Iterator[QueryToken]) -> list[QueryToken]:
     """The tokens up to the end of a group, its triples in full and sorted between what has a place
     of its own (OPTIONAL, BIND, …), its filters last. Of equal triples the order stays, so two
     queries that do the same may differ, and two that differ are never equal."""
-    parts, depth = list[list[Token]]([[]]), 0
+    parts, depth = list[list[QueryToken]]([[]]), 0
     for token in tokens:
         part, text = parts[-1], token.text
         if text == "}":
             break
-        whole = depth > 0 or _first(part) in FORMS  # no statement ends in here
-        if text in (".", ";", ",") and not whole:
-            parts.append(_subject(part, text))
-            continue
-        opens = token.upper in _CLAUSES or (text == "{" and _first(part) not in _CLAUSES)
-        if opens and part and not whole:
-            parts.append(part := [])
+        if not depth and (new := _next_part(part, token)) is not None:
+            parts.append(part := new)
+            if text in _ENDS:
+                continue
         part.append(token)
         depth += (text in ("(", "[")) - (text in (")", "]"))
         if text == "{":
             part += [*_order_group(tokens), token._replace(text="}")]
-        if text in ("{", ")") and not depth and _first(part) in _CLAUSES:
+        if text in ("{", ")") and not depth and _is_clause(part):
             parts.append([])
-    ranked, place = list[tuple[float, list[str], list[Token]]](), 0
+    whole = len(parts) == 1
+    return [token for part in _sort_parts(parts) if whole or len(part) > 1 for token in part]
+
+
+def _sort_parts(parts: Iterable[list[QueryToken]]) -> Iterator[list[QueryToken]]:
+    """Triples by their words between the clauses that have a place; filters at the end."""
+    ranked, place = list[tuple[float, list[str], list[QueryToken]]](), 0
     for part in parts:
         fixed = _first(part) in _CLAUSES - {"FILTER"}
         place += fixed
@@ -189,14 +193,28 @@ def _order_group(tokens: Iterator[Token]) -> list[Token]:
         ranked.append((rank, [*map(_spell, part)], part))
         place += fixed
     ranked.sort(key=lambda one: one[:2])
-    return [token for *_, part in ranked if len(part) > 1 or len(parts) == 1 for token in part]
+    return (part for *_, part in ranked)
 
 
-def _first(part: Sequence[Token]) -> str:
+def _next_part(part: list[QueryToken], token: QueryToken) -> list[QueryToken] | None:
+    """What a token begins, a subject that goes without saying included; None where it goes on."""
+    if _first(part) in FORMS:
+        return None
+    if token.text in _ENDS:
+        return _subject(part, token.text)
+    of_clause = token.text == "{" and _is_clause(part)
+    return [] if part and (token.upper or token.text) in _CLAUSES and not of_clause else None
+
+
+def _is_clause(part: Sequence[QueryToken]) -> bool:
+    return _first(part) in _CLAUSES
+
+
+def _first(part: Sequence[QueryToken]) -> str:
     return (part[0].upper or part[0].text) if part else ""
 
 
-def _subject(part: list[Token], sign: str) -> list[Token]:
+def _subject(part: list[QueryToken], sign: str) -> list[QueryToken]:
     """What the next triple begins with after `;` or `,`: it goes without saying there."""
     if sign == ",":
         size = 2 if part[-1].kind == LANG else 3 if part[-2:][0].text == "^^" else 1

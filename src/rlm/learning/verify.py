@@ -24,9 +24,9 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from rlm.errors import ValidationError
+from rlm.learning.claims import Values, values_in
 from rlm.learning.grounding import iris_in
 from rlm.learning.names import TermNames, asked_in, mentioned_in, named_in, names_of, nearly
-from rlm.learning.values import Values, values_in
 from rlm.learning.words import (
     all_numbers,
     begins_with_none,

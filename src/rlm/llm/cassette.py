@@ -55,8 +55,8 @@ def request_key(request: Mapping[str, Any]) -> str:
     return sha256(canonical.encode()).hexdigest()[:32]
 
 
-def _request(messages: Sequence[Message], *params: Any) -> dict[str, Any]:
-    given = {name: value for name, value in zip(PARAMS, params, strict=True) if value is not None}
+def _request(messages: Sequence[Message], params: Mapping[str, Any]) -> dict[str, Any]:
+    given = {name: params[name] for name in PARAMS if params.get(name) is not None}
     return {"messages": copy_messages(messages), "params": given}
 
 
@@ -77,26 +77,12 @@ class RecordingClient:
         other._client, other._tape, other._owner = client, self._tape, False
         return other
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        json_schema: dict[str, Any] | None = None,
-        timeout_s: float | None = None,
-    ) -> Reply:
+    def complete(self, messages: Sequence[Message], **params: Any) -> Reply:
         """What the client answers or raises, written down."""
-        request = _request(messages, max_tokens, temperature, json_schema)
+        request = _request(messages, params)
         call = self._tape.start()
         try:
-            reply = self._client.complete(
-                messages,
-                max_tokens=max_tokens,
-                temperature=temperature,
-                json_schema=json_schema,
-                timeout_s=timeout_s,
-            )
+            reply = self._client.complete(messages, **params)
         except RLMError as exc:
             error: dict[str, Any] = {"type": type(exc).__name__, "message": str(exc)}
             if isinstance(exc, ModelRateLimited):
@@ -225,17 +211,9 @@ class ReplayClient:
         with self._lock:
             return sum(map(len, self._waiting.values()))
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        json_schema: dict[str, Any] | None = None,
-        timeout_s: float | None = None,
-    ) -> Reply:
+    def complete(self, messages: Sequence[Message], **params: Any) -> Reply:
         """What was recorded for this request. Raises CassetteDiverged when nothing was."""
-        request = _request(messages, max_tokens, temperature, json_schema)
+        request = _request(messages, params)
         key = request_key(request)
         with self._lock:
             self._calls += 1

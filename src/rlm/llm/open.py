@@ -46,12 +46,10 @@ def open_client(
         return OfflineClient()
     if named.partition(":")[0] == SCRIPTED:
         return _open_scripted(named)
-    if slash and not name and provider in ("openai", "anthropic"):
-        raise ConfigError(f"{named!r} names no model: write {provider}/NAME")
-    if slash and provider == "openai":
-        return _openai(name, settings, base_url)
-    if slash and provider == "anthropic":
-        return _anthropic(name, settings, base_url)
+    if slash and (opened := {"openai": _openai, "anthropic": _anthropic}.get(provider)):
+        if not name:
+            raise ConfigError(f"{named!r} names no model: write {provider}/NAME")
+        return opened(name, settings, base_url)
     if base_url or settings.base_url:
         return _openai(named, settings, base_url)
     if slash:

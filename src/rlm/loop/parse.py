@@ -154,23 +154,23 @@ class _Reader:
         for number in range(begin, len(self.lines)):
             line = self.lines[number]
             other = _read_fence(line)
-            if inside and other is not None and inside not in line:
-                if _closes(line, fence) and depth == 0:
-                    candidate = number if candidate is None else candidate
-                elif candidate is not None and other.language in REPL | PYTHON:
-                    break  # the string was never closed and this is the next block
-                else:
-                    depth = max(0, depth + (1 if other.language else -1))
-                continue
-            if not inside and _closes(line, fence):
-                return self._block(fence, begin, number)
-            if not inside and (short := _before_mark(line, fence)) is not None:
-                self.lines[number] = short
-                return self._block(fence, begin, number + 1, resume=number + 1)
-            before = inside
-            inside = _string_state(line, inside)
-            if before and not inside:
-                candidate, depth = None, 0
+            if not inside:
+                if _closes(line, fence):
+                    return self._block(fence, begin, number)
+                if (short := _before_mark(line, fence)) is not None:
+                    self.lines[number] = short
+                    return self._block(fence, begin, number + 1, resume=number + 1)
+                inside = _string_state(line, inside)
+            elif other is None or inside in line:
+                inside = _string_state(line, inside)
+                if not inside:
+                    candidate, depth = None, 0
+            elif depth == 0 and _closes(line, fence):
+                candidate = number if candidate is None else candidate
+            elif candidate is not None and other.language in REPL | PYTHON:
+                break  # the string was never closed and this is the next block
+            else:
+                depth = max(0, depth + (1 if other.language else -1))
         if candidate is not None:
             return self._block(fence, begin, candidate)
         return self._block(fence, begin, len(self.lines), closed=False)

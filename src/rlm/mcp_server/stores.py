@@ -17,8 +17,9 @@ from rlm.store.types import Tenant
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
 
-MOST_IDLE = 8
-"""So many stores wait open; each has its own connection and its own copy of the sign codes."""
+MOST_IDLE = 16
+"""So many stores wait open, two for each project that is busy; each has its own connection and its
+own copy of the sign codes."""
 
 Opener = Callable[[Tenant, bool], "MemoryBackend"]
 """Opens a store for a tenant; True: to read only."""

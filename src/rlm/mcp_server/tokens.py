@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
-    from rlm.store.types import Token
+    from rlm.store.types import AccessToken
 
 _FORM = re.compile(r"rlm_tok_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
 _NOBODY = "0" * 64
 
 
-def issue_token(store: MemoryBackend, name: str, *, read_only: bool) -> tuple[Token, str]:
+def issue_token(store: MemoryBackend, name: str, *, read_only: bool) -> tuple[AccessToken, str]:
     """A new token for the store's project, and its text, which nobody can show again."""
     token_id, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     token = store.add_token(token_id, name, _digest(secret), read_only=read_only)
     return token, f"rlm_tok_{token_id}_{secret}"
 
 
-def check_token(store: MemoryBackend, text: str) -> Token | None:
+def check_token(store: MemoryBackend, text: str) -> AccessToken | None:
     """The token with this text; None where there is none, or where its secret is another."""
     match = _FORM.fullmatch(text)
     if match is None:

@@ -1,14 +1,13 @@
 """The tools that every connection has: search, get, record, rate, consolidate, branch.
 
 A tool is data: a name, what it says of itself, the schema of its arguments, hints for the host, and
-a function. It gets a `Call` (a store that was lent for the connection's tenant) and checked
-arguments, and returns an `Answer`: text for the model, one line a hit, and the same as data. No
+a function. It gets a `ToolRequest` (a store that was lent for the connection's tenant) and checked
+arguments, and returns a `ToolAnswer`: text for the model, one line a hit, and the same as data. No
 argument names a tenant. What goes wrong is an RLMError, which the server shows as one line.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,25 +18,18 @@ from rlm.mcp_server.arguments import Schema, flag, object_of, one_of, text, text
 from rlm.service import Memory, MemoryManager
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import LEVELS, OUTCOMES
+from rlm.worker import check_cancelled
 
 GET_CHARS = 20_000
 """The most of one memory that is shown, and of what a branch gets."""
-HIT_FIELDS = (
-    "id", "title", "description", "kind", "scope", "outcome", "confidence", "score", "trust",
-    "source_session", "created_at",
-)  # fmt: skip
-"""What a hit says of itself; `memory_get` has the rest."""
+HIT_CHARS = 200
+"""The most of a hit's text as data: hosts show a model that beside the line."""
 MOST_CHANGES = 50
 """The changes of a consolidation that an answer names."""
-NOTHING = "nothing relevant"
-
-
-class Cancelled(Exception):
-    """The client does not want the answer any more. No RLMError: nobody is told of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """What a tool says: to a model as text, to a program as data."""
 
     text: str
@@ -45,79 +37,76 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolRequest:
     """One call of a tool: a store that is lent for it, and the way back to its client."""
 
     store: MemoryBackend
     report: Callable[[float, float | None, str], None] = lambda done, total, message: None
     """Tells the client how far a long call has come, where it asked for that."""
-    stopped: threading.Event = field(default_factory=threading.Event)
-    """Set when the client has cancelled, or is gone."""
     session: str | None = None
     """The session of a connection that lasts; over HTTP there is none."""
+    on_cancel: list[Callable[[], None]] = field(default_factory=list)
+    """What else ends the work when the client has cancelled, or is gone. Worker processes are ended
+    anyhow (`rlm.worker.CANCELLED`)."""
 
     @property
     def memory(self) -> MemoryManager:
         """The memories of the connection's tenant."""
         return MemoryManager(self.store)
 
-    def check_stopped(self) -> None:
-        """Ends the work of a call that nobody waits for."""
-        if self.stopped.is_set():
-            raise Cancelled("the call was cancelled")
-
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolDefinition:
     """One tool, as it is listed and as it is called."""
 
     name: str
     description: str
     schema: Schema
-    call: Callable[..., Answer]
+    call: Callable[..., ToolAnswer]
     writes: bool = True
     destructive: bool = False
     idempotent: bool = False
     """Whether the same call again changes nothing more."""
+    takes_long: bool = False
+    """Whether it may take more than a moment: such calls run beside the others."""
     open_world: bool = False
     """Whether it may reach a model or an endpoint outside of the store."""
 
-    @property
-    def title(self) -> str:
-        return self.name.replace("_", " ").capitalize()
 
-
-def _search(call: Call, query: str, scope: str | None = None, limit: int = 5) -> Answer:
+def _search(call: ToolRequest, query: str, scope: str | None = None, limit: int = 5) -> ToolAnswer:
     hits = call.memory.search(query, scope=scope, limit=limit, floor=True)
-    return Answer(_lines(hits) or NOTHING, {"hits": [_brief(hit) for hit in hits]})
+    lines = "\n".join(hit.line() for hit in hits) or "nothing relevant"
+    return ToolAnswer(lines, {"hits": [_hit(hit) for hit in hits]})
 
 
-def _get(call: Call, id: str) -> Answer:
+def _get(call: ToolRequest, id: str) -> ToolAnswer:
     memory = call.memory.get(id)
     said = [memory.line(), _cut(memory.content)]
-    return Answer("\n".join(said), {**memory.to_dict(), "content": said[1]})
+    return ToolAnswer("\n".join(said), {**memory.to_dict(), "content": said[1]})
 
 
-def _record(call: Call, session: str | None = None, **given: Any) -> Answer:
+def _record(call: ToolRequest, session: str | None = None, **given: Any) -> ToolAnswer:
     memory = call.memory.record(**given, source_session=session, origin="mcp")
     return _changed("recorded", [memory])
 
 
-def _feedback(call: Call, id: str, helpful: bool, comment: str = "") -> Answer:
+def _feedback(call: ToolRequest, id: str, helpful: bool, comment: str = "") -> ToolAnswer:
     return _changed("noted", [call.memory.feedback(id, helpful, comment)])
 
 
-def _outcome(call: Call, ids: Sequence[str], succeeded: bool, session: str | None = None) -> Answer:
+def _outcome(
+    call: ToolRequest, ids: Sequence[str], succeeded: bool, session: str | None = None
+) -> ToolAnswer:
     return _changed("noted", call.memory.outcome(ids, succeeded, session=session))
 
 
-def _consolidate(call: Call, dry_run: bool = True) -> Answer:
+def _consolidate(call: ToolRequest, dry_run: bool = True) -> ToolAnswer:
     from rlm.service.consolidation import consolidate
 
     total = float(call.store.stats()["memories"])
 
     def step(done: int) -> None:
-        call.check_stopped()
+        check_cancelled()
         call.report(done, total, "comparing memories")
 
     # An agent proposes: what goes up to a team or an organisation, a person decides.
@@ -130,10 +119,10 @@ def _consolidate(call: Call, dry_run: bool = True) -> Answer:
     if count > MOST_CHANGES:
         lines.append(f"and {count - MOST_CHANGES:,} more")
     data = {**report.to_dict(), "change_count": count}
-    return Answer("\n".join(lines) or "nothing to merge, prune or promote", data)
+    return ToolAnswer("\n".join(lines) or "nothing to merge, prune or promote", data)
 
 
-def _branch_create(call: Call, **given: Any) -> Answer:
+def _branch_create(call: ToolRequest, **given: Any) -> ToolAnswer:
     from rlm.service.folding import ContextFolding
 
     session = call.session or f"mcp-{clock.new_uuid()}"
@@ -142,12 +131,12 @@ def _branch_create(call: Call, **given: Any) -> Answer:
     context, left = _cut(opened.context), branch.budget_tokens - branch.used_tokens
     data = {"branch": branch.branch_id, "context": context, "tokens_left": left}
     data["memory_ids"] = list(opened.memory_ids)
-    return Answer(f"branch {branch.branch_id}, {left:,} tokens left\n\n{context}", data)
+    return ToolAnswer(f"branch {branch.branch_id}, {left:,} tokens left\n\n{context}", data)
 
 
 def _branch_return(
-    call: Call, message: str, outcome: str = "success", branch: str | None = None
-) -> Answer:
+    call: ToolRequest, message: str, outcome: str = "success", branch: str | None = None
+) -> ToolAnswer:
     from rlm.service.folding import ContextFolding
 
     session = call.session
@@ -160,33 +149,40 @@ def _branch_return(
         raise ValidationError("branch is missing: use the id that branch_create returned")
     ended = ContextFolding(call.store, session).branch_return(message, outcome, branch)
     data = {"branch": ended.branch_id, "state": ended.state}
-    return Answer(f"branch {ended.branch_id} {ended.state}", data)
+    return ToolAnswer(f"branch {ended.branch_id} {ended.state}", data)
 
 
-def _lines(memories: Sequence[Memory]) -> str:
-    return "\n".join(memory.line() for memory in memories)
+def _hit(memory: Memory) -> dict[str, Any]:
+    """What is needed to choose among hits; `memory_get` has the rest."""
+    said = memory.content if memory.kind == "turn" else memory.description or memory.content
+    return {
+        "id": memory.id,
+        "kind": memory.kind,
+        "title": memory.title,
+        "text": _cut(" ".join(said.split()), HIT_CHARS),
+        "score": round(memory.score, 3),
+        "scope": memory.scope,
+        "source_session": memory.source_session,
+        "date": memory.created_at[:10],
+    }
 
 
-def _brief(memory: Memory) -> dict[str, Any]:
-    whole = memory.to_dict()
-    return {name: whole[name] for name in HIT_FIELDS}
+def _changed(word: str, memories: Sequence[Memory]) -> ToolAnswer:
+    lines, data = [], []
+    for each in memories:
+        lines.append(f"{each.id}  {word}: confidence {each.confidence:.2f}, {each.trust}")
+        data.append({"id": each.id, "confidence": each.confidence, "trust": each.trust})
+    return ToolAnswer("\n".join(lines), {"memories": data})
 
 
-def _changed(word: str, memories: Sequence[Memory]) -> Answer:
-    lines = [
-        f"{each.id}  {word}: confidence {each.confidence:.2f}, {each.trust}" for each in memories
-    ]
-    return Answer("\n".join(lines), {"memories": [_brief(each) for each in memories]})
-
-
-def _cut(content: str) -> str:
-    return content if len(content) <= GET_CHARS else content[: GET_CHARS - 1] + "…"
+def _cut(content: str, most: int = GET_CHARS) -> str:
+    return content if len(content) <= most else content[: most - 1] + "…"
 
 
 ID = text("As memory_search shows it.", most=200)
 SESSION = text("The id of your session.", most=200)
 MEMORY_TOOLS = (
-    Tool(
+    ToolDefinition(
         "memory_search",
         "Search what this project, its team and its organisation have learned: procedures, facts,"
         " decisions, and what was said in past sessions. One line a hit, best first; 'nothing"
@@ -204,7 +200,7 @@ MEMORY_TOOLS = (
         writes=False,
         idempotent=True,
     ),
-    Tool(
+    ToolDefinition(
         "memory_get",
         "The whole of one memory. A turn of a past session comes with the turns around it.",
         object_of({"id": ID}, {}),
@@ -212,7 +208,7 @@ MEMORY_TOOLS = (
         writes=False,
         idempotent=True,
     ),
-    Tool(
+    ToolDefinition(
         "memory_record",
         "Keep what is worth knowing next time: how something is done here, a fact, or what was"
         " decided and why. Found by the next search. Not for secrets, nor for what a search"
@@ -233,13 +229,13 @@ MEMORY_TOOLS = (
         _record,
         idempotent=True,
     ),
-    Tool(
+    ToolDefinition(
         "memory_feedback",
         "Say whether a memory that you used was right and of help. Good ones rise, bad ones sink.",
         object_of({"id": ID, "helpful": flag()}, {"comment": text("Why.", most=500, least=0)}),
         _feedback,
     ),
-    Tool(
+    ToolDefinition(
         "memory_outcome",
         "At the end of a task: which memories you followed, and whether the task succeeded.",
         object_of(
@@ -248,7 +244,7 @@ MEMORY_TOOLS = (
         ),
         _outcome,
     ),
-    Tool(
+    ToolDefinition(
         "memory_consolidate",
         "Merge memories that say the same, archive weak ones, propose strong ones to the team."
         " Without dry_run=false it only tells what it would do. Nothing is lost: a person can undo"
@@ -256,9 +252,10 @@ MEMORY_TOOLS = (
         object_of({}, {"dry_run": flag("true where it is left out.")}),
         _consolidate,
         destructive=True,
+        takes_long=True,
         idempotent=True,
     ),
-    Tool(
+    ToolDefinition(
         "branch_create",
         "Begin a side task within a budget of tokens and seconds. Returns its id and a context with"
         " the memories that matter: work on it apart, then call branch_return, and only that"
@@ -275,7 +272,7 @@ MEMORY_TOOLS = (
         ),
         _branch_create,
     ),
-    Tool(
+    ToolDefinition(
         "branch_return",
         "End a branch with what it came to, in a few sentences. What it teaches is kept.",
         object_of(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,23 +16,25 @@ from typing import TYPE_CHECKING, Any
 from rlm.errors import ConfigError, ValidationError
 from rlm.mcp_server.arguments import flag, object_of, of_signature, one_of, text, whole
 from rlm.mcp_server.library import Library
-from rlm.mcp_server.tools import MEMORY_TOOLS, Answer, Call, Tool
+from rlm.mcp_server.tools import MEMORY_TOOLS, ToolAnswer, ToolDefinition, ToolRequest
+from rlm.worker import check_cancelled
 
 if TYPE_CHECKING:
-    from rlm.llm import Client, Reply
     from rlm.loop import RLMIteration
 
 TOOLSETS = ("ontology", "graph", "agent")
 ONTOLOGY = text("Its handle, or a path.", most=1_000)
+ASKING: Any = {"writes": False, "idempotent": True, "takes_long": True}
+"""What holds for every question to a graph."""
 MOST_STEPS = 50
 STEPS = 20
 MOST_RUN_S = 3_600
 RUN_S = 600
 
 
-def pick_tools(toolsets: Sequence[str], library: Library) -> tuple[Tool, ...]:
+def pick_tools(toolsets: Sequence[str], library: Library) -> tuple[ToolDefinition, ...]:
     """The tools of every connection, and those of these sets. ConfigError for an unknown set."""
-    made: dict[str, Callable[[Library], tuple[Tool, ...]]] = {
+    made: dict[str, Callable[[Library], tuple[ToolDefinition, ...]]] = {
         "ontology": _ontology_tools,
         "graph": lambda _: GRAPH_TOOLS,
         "agent": _agent_tools,
@@ -43,18 +46,18 @@ def pick_tools(toolsets: Sequence[str], library: Library) -> tuple[Tool, ...]:
     return (*MEMORY_TOOLS, *chosen)
 
 
-def _shown(value: Any) -> Answer:
+def _shown(value: Any) -> ToolAnswer:
     """A value as text; a list is one line a row."""
     rows = value if isinstance(value, list) else [value]
     lines = (json.dumps(row, ensure_ascii=False, default=str) for row in rows)
     data = {"rows": value} if isinstance(value, list) else value
-    return Answer("\n".join(lines) or "nothing", json.loads(json.dumps(data, default=str)))
+    return ToolAnswer("\n".join(lines) or "nothing", json.loads(json.dumps(data, default=str)))
 
 
 # -- ontology
 
 
-def _ontology_tools(library: Library) -> tuple[Tool, ...]:
+def _ontology_tools(library: Library) -> tuple[ToolDefinition, ...]:
     from rlm.ontology.views.views import VIEWS, Views
 
     views = []
@@ -65,11 +68,13 @@ def _ontology_tools(library: Library) -> tuple[Tool, ...]:
         schema["required"] = ["ontology", *schema["required"]]
         said = " ".join((method.__doc__ or "").split())
         act = partial(_view, library, name)
-        views.append(Tool(name, said, schema, act, writes=False, idempotent=True))
+        views.append(ToolDefinition(name, said, schema, act, **ASKING))
     return (*views, *_sparql_tools(library))
 
 
-def _view(library: Library, name: str, call: Call, ontology: str, **given: Any) -> Answer:
+def _view(
+    library: Library, name: str, call: ToolRequest, ontology: str, **given: Any
+) -> ToolAnswer:
     from rlm.handles import Meter
     from rlm.tools.views import view_tools
 
@@ -77,7 +82,9 @@ def _view(library: Library, name: str, call: Call, ontology: str, **given: Any) 
     return _shown(box.functions[name](**given))
 
 
-def _sparql(library: Library, name: str, call: Call, ontology: str, **given: Any) -> Answer:
+def _sparql(
+    library: Library, name: str, call: ToolRequest, ontology: str, **given: Any
+) -> ToolAnswer:
     from rlm.handles import Meter
     from rlm.tools.sparql import sparql_tools
 
@@ -94,15 +101,15 @@ def _sparql(library: Library, name: str, call: Call, ontology: str, **given: Any
     return _shown(found)
 
 
-def _sparql_tools(library: Library) -> tuple[Tool, ...]:
+def _sparql_tools(library: Library) -> tuple[ToolDefinition, ...]:
     from rlm.ontology.query.guard import MAX_CHARS
     from rlm.tools.sparql import QUERY_ROWS, SLICE_ROWS
     from rlm.tools.sparql_schema import SCHEMA_MODES
 
-    def tool(name: str, said: str, required: Any, optional: Any) -> Tool:
+    def tool(name: str, said: str, required: Any, optional: Any) -> ToolDefinition:
         schema = object_of({"ontology": ONTOLOGY, **required}, optional)
         act = partial(_sparql, library, name)
-        return Tool(name, said, schema, act, writes=False, idempotent=True)
+        return ToolDefinition(name, said, schema, act, **ASKING)
 
     return (
         tool(
@@ -148,7 +155,7 @@ def _sparql_tools(library: Library) -> tuple[Tool, ...]:
 # -- graph
 
 
-def _note(name: str, call: Call, **given: Any) -> Answer:
+def _note(name: str, call: ToolRequest, **given: Any) -> ToolAnswer:
     from rlm.handles import Meter
     from rlm.tools.graph import graph_tools
 
@@ -156,9 +163,13 @@ def _note(name: str, call: Call, **given: Any) -> Answer:
     return _shown({"id": found} if isinstance(found, str) else found)
 
 
-def _graph_tool(name: str, said: str, required: Any, optional: Any, *, writes: bool = True) -> Tool:
+def _graph_tool(
+    name: str, said: str, required: Any, optional: Any, *, writes: bool = True
+) -> ToolDefinition:
     schema = object_of(required, optional)
-    return Tool(name, said, schema, partial(_note, name), writes=writes, idempotent=not writes)
+    return ToolDefinition(
+        name, said, schema, partial(_note, name), writes=writes, idempotent=not writes
+    )
 
 
 NODES = whole(most=20, default=10)
@@ -202,9 +213,9 @@ GRAPH_TOOLS = (
 # -- agent
 
 
-def _agent_tools(library: Library) -> tuple[Tool, ...]:
+def _agent_tools(library: Library) -> tuple[ToolDefinition, ...]:
     return (
-        Tool(
+        ToolDefinition(
             "agent_run",
             "Answer a question over a whole file or an ontology without pasting it: a model works"
             " through it in a sealed REPL, step by step. It takes a while; what it learns is kept.",
@@ -218,6 +229,7 @@ def _agent_tools(library: Library) -> tuple[Tool, ...]:
                 },
             ),
             partial(_agent_run, library),
+            takes_long=True,
             open_world=True,
         ),
     )
@@ -225,13 +237,13 @@ def _agent_tools(library: Library) -> tuple[Tool, ...]:
 
 def _agent_run(
     library: Library,
-    call: Call,
+    call: ToolRequest,
     question: str,
     file: str | None = None,
     ontology: str | None = None,
     max_steps: int = STEPS,
     timeout_s: int = RUN_S,
-) -> Answer:
+) -> ToolAnswer:
     from rlm import config
     from rlm.agent import AGENT_OUTPUT_CHARS, run
     from rlm.llm import open_client
@@ -241,43 +253,29 @@ def _agent_run(
         raise ValidationError("there is nothing to ask about: give a file or an ontology")
 
     def step(turn: RLMIteration) -> None:
-        call.check_stopped()
+        check_cancelled()
         call.report(turn.number, max_steps, f"step {turn.number}")
 
     over_text = {} if file is not None else {"max_output_chars": AGENT_OUTPUT_CHARS}
-    client = StoppableClient(open_client(None), call)
     sub_model = config.load().sub_model
-    try:
+    with ExitStack() as clients:
+        client = clients.enter_context(closing(open_client(None)))
+        helper = clients.enter_context(closing(open_client(sub_model))) if sub_model else None
+        call.on_cancel.append(clients.close)  # which breaks off a question that waits
+        check_cancelled()
         result = run(
             question,
             None if ontology is None else library.locate(ontology),
             context=None if file is None else Path(library.locate(file)),
             store=call.store,
             client=client,
-            sub_client=StoppableClient(open_client(sub_model), call) if sub_model else None,
+            sub_client=helper,
             limits=Limits(max_iters=max_steps, wall_s=float(timeout_s), **over_text),
             on_step=step,
         )
-    finally:
-        client.close()
-    call.check_stopped()
+    check_cancelled()
     ended = "" if result.answered else f"not answered ({result.reason}): "
     keys = ("answer", "iterations", "converged", "reason", "model", "trajectory_id", "judgment")
     whole_result = result.to_dict()
     data = {name: whole_result[name] for name in (*keys, "new_memories", "usage")}
-    return Answer(f"{ended}{result.answer}", json.loads(json.dumps(data, default=str)))
-
-
-class StoppableClient:
-    """A model that is not asked again once the call is cancelled."""
-
-    def __init__(self, client: Client, call: Call) -> None:
-        self.model, self.is_language_model = client.model, client.is_language_model
-        self._client, self._call = client, call
-
-    def complete(self, messages: Any, **options: Any) -> Reply:
-        self._call.check_stopped()
-        return self._client.complete(messages, **options)
-
-    def close(self) -> None:
-        self._client.close()
+    return ToolAnswer(f"{ended}{result.answer}", json.loads(json.dumps(data, default=str)))

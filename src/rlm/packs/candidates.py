@@ -35,7 +35,7 @@ from rlm.packs.format import (
     open_regular,
     parse_line,
     record_of,
-    write_atomically,
+    write_file,
 )
 from rlm.packs.manifest import manifest_path
 from rlm.packs.select import EVERYTHING, THRESHOLD, candidates
@@ -85,7 +85,7 @@ def write_candidates(
         record["_why"] = [candidate.because, *candidate.bars]
         lines.append(f"{dumps(record)}\n")
     target = Path(path).expanduser()
-    write_atomically(target, "".join(lines).encode())
+    write_file(target, "".join(lines).encode())
     return CandidatesReport(str(target), len(found), sum(not candidate.bars for candidate in found))
 
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from rlm.errors import PackError, ValidationError
-from rlm.packs.format import PackReader, encode_line, record_of, write_atomically
+from rlm.packs.format import PackReader, encode_line, record_of, write_file
 from rlm.packs.manifest import (
     PACK_SUFFIX,
     UNIVERSAL,
@@ -83,7 +83,7 @@ def export_pack(
     if key is not None:
         manifest = sign_manifest(manifest, key)
     was_signed = _is_signed(manifest_path(target))
-    write_atomically(target, data)
+    write_file(target, data)
     write_manifest(manifest_path(target), manifest)
     return ExportReport(
         path=str(target),

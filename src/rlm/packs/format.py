@@ -27,9 +27,8 @@ from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any, NoReturn
 
-import orjson
-
 from rlm.errors import PackError, ValidationError
+from rlm.files import write_whole
 from rlm.store.types import SOURCE_TYPES, MemoryItem, Scope
 
 LINE_BYTES = 1 << 20
@@ -162,8 +161,6 @@ def _check_types(record: Mapping[str, Any]) -> None:
 
 def parse_object(data: bytes) -> dict[str, Any]:
     """Strict JSON: UTF-8 without a BOM, one object, no key twice, finite, `DEPTH` at most."""
-    if (quick := _canonical(data)) is not None:
-        return quick
     if data.startswith(b"\xef\xbb\xbf"):
         raise Refused("begins with a byte order mark: save it as plain UTF-8")
     if not data.strip():
@@ -182,28 +179,6 @@ def parse_object(data: bytes) -> dict[str, Any]:
     if data.count(b"{") + data.count(b"[") > DEPTH and deeper_than(value, DEPTH):
         raise Refused(_TOO_DEEP)
     return value
-
-
-def _canonical(data: bytes) -> dict[str, Any] | None:
-    """The object of a line in our spelling, or that of `json.dumps`, at a third of the price.
-
-    What is written back as the same bytes, blanks aside, had no key twice, no byte order mark, and
-    no number that JSON cannot express.
-    """
-    if data.count(b"{") + data.count(b"[") > DEPTH:
-        return None
-    try:
-        value = orjson.loads(data)
-    except ValueError:
-        return None
-    if type(value) is not dict:
-        return None
-    written = orjson.dumps(value)
-    return value if written == data or _without_blanks(written) == _without_blanks(data) else None
-
-
-def _without_blanks(data: bytes) -> bytes:
-    return data.translate(None, b" \t\r\n")
 
 
 def deeper_than(value: Any, depth: int) -> bool:
@@ -354,16 +329,9 @@ def encode_line(record: Mapping[str, Any]) -> bytes:
     return line
 
 
-def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Put a whole file in place: a reader sees the old one or the new one, never a part."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+def write_file(path: Path, data: bytes) -> None:
+    """Put a whole file in place."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        write_whole(path, data, mode=0o644)
     except OSError as exc:
-        part.unlink(missing_ok=True)
         raise PackError(f"cannot be written: {exc.strerror}", path=str(path)) from exc

@@ -16,7 +16,7 @@ from typing import Any
 
 from rlm._version import __version__
 from rlm.errors import PackError
-from rlm.packs.format import Refused, dumps, open_regular, parse_object, write_atomically
+from rlm.packs.format import Refused, dumps, open_regular, parse_object, write_file
 from rlm.store.secrets import scrub
 
 FORMAT = 1
@@ -96,7 +96,7 @@ def read_manifest(path: Path) -> Manifest:
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Write one in place of what is there."""
     refuse_secret(manifest.kind, "ontology")
-    write_atomically(path, manifest.encode())
+    write_file(path, manifest.encode())
 
 
 def _check(values: Mapping[str, Any]) -> None:
@@ -115,6 +115,12 @@ def _check(values: Mapping[str, Any]) -> None:
         raise Refused(f"count is {str(values['count'])[:80]!r}, expected a number from 0 up")
     if not _HEX.fullmatch(values["sha256"]):
         raise Refused("sha256 is not 64 hexadecimal digits")
+    _check_names(values)
+    if "signature" in values:
+        _check_signature(values["signature"])
+
+
+def _check_names(values: Mapping[str, Any]) -> None:
     if any(scrub(values[name])[1] for name in ("name", "file", "kind", "created_by")):
         raise Refused(f"a name in it {A_SECRET}")
     for name in (values["name"], values["file"]):
@@ -124,8 +130,10 @@ def _check(values: Mapping[str, Any]) -> None:
     if not values["file"].endswith(PACK_SUFFIX):
         why = f"file is {values['file'][:80]!r}, expected a name that ends in {PACK_SUFFIX}"
         raise Refused(why)
-    signature = values.get("signature")
-    if "signature" in values and (
+
+
+def _check_signature(signature: Any) -> None:
+    if (
         not isinstance(signature, dict)
         or set(signature) != _SIGNATURE_KEYS
         or not all(isinstance(value, str) and len(value) <= 200 for value in signature.values())

@@ -40,6 +40,11 @@ def trust(confidence: float, share: float = 1.0) -> float:
     return 1.0 - share * (1.0 - confidence)
 
 
+def confidence_for(trusted: float, share: float = 1.0) -> float:
+    """The confidence that leaves so much: the inverse of `trust`."""
+    return 1.0 - (1.0 - trusted) / share
+
+
 def factor(
     confidence: float, last_used: str | None, level: str, now: datetime, share: float = 1.0
 ) -> float:

@@ -26,15 +26,13 @@ from rlm.retrieval.embed import Embedder
 from rlm.retrieval.explain import Explanation
 from rlm.retrieval.tokens import Query, parse_query
 
-CANDIDATES = 256
-"""How many of each signal get an estimate."""
+CANDIDATES = 1_024
+"""How many of each signal get an estimate: further down nobody wins by confidence either."""
 READ = 64
 """How many of those are read; a caller that wants many hits gets more."""
 ALL_ROWS = 256
 ALL_CHARS = 500_000
 """A corpus of so few rows and characters is read whole: every store gives the same hits."""
-FAR = 1_024
-"""Beyond so many nobody is looked for who might win by confidence alone."""
 WIDEN = 4
 """By how much the look is widened when too few candidates pass."""
 LENDERS = 24
@@ -100,8 +98,9 @@ class Candidates(Protocol):
     def by_meaning(self, vector: Floats, count: int, others: Sequence[int]) -> Mapping[int, float]:
         """The `count` nearest to a vector, and these others: number, estimate of the cosine."""
 
-    def rows(self, numbers: Sequence[int]) -> Iterable[Document]:
-        """Those of these documents that live and that the tenant may see."""
+    def rows(self, numbers: Sequence[int], above: float = -1.0) -> Iterable[Document]:
+        """Those of these documents that live, that the tenant may see, and whose confidence is
+        above this."""
 
     @property
     def lends(self) -> bool:
@@ -116,7 +115,7 @@ class Candidates(Protocol):
 
 
 @dataclass(slots=True)
-class Found:
+class ScoredDocument:
     """A candidate with its scores. `lent` is what neighbours lent, by their key."""
 
     document: Document
@@ -133,7 +132,7 @@ class Found:
 class Recalled:
     """The hits of one question, best first, and what is needed to explain them."""
 
-    hits: Sequence[Found] = ()
+    hits: Sequence[ScoredDocument] = ()
     query: Query | None = None
     plan: fusion.QueryWeights | None = None
     mean_chars: float = 1.0
@@ -141,7 +140,7 @@ class Recalled:
     confidence_share: float = 1.0
     documents: int = 0
 
-    def explain(self, hit: Found) -> Explanation:
+    def explain(self, hit: ScoredDocument) -> Explanation:
         """Every factor of one hit's score, and the words that it shares with the question."""
         assert self.query is not None and self.plan is not None and self.now is not None
         document = hit.document
@@ -176,13 +175,10 @@ def recall(
 ) -> Recalled:
     """The best `k` documents for any text, best first; fewer when fewer fit."""
     query = parse_query(text)
-    vector = None if embedder is None else embedder.embed([query.text])[0]
-    if vector is not None and not vector.any():
-        vector = None
-    if k <= 0 or (not query.terms and vector is None):
-        return Recalled()
-    corpus = source.corpus(query)
-    if not corpus.rows:
+    vector = _embed(embedder, query.text)
+    askable = k > 0 and (query.terms or vector is not None)
+    corpus = source.corpus(query) if askable else None
+    if corpus is None or not corpus.rows:
         return Recalled()
     k = min(k, corpus.rows)
     plan = fusion.plan(query, corpus.holding, corpus.rows)
@@ -192,26 +188,35 @@ def recall(
     if corpus.rows <= ALL_ROWS and corpus.rows * corpus.mean_chars <= ALL_CHARS:
         count = read = ALL_ROWS + 1
     while True:
-        numbers, bound = _candidates(source, query, plan, vector, count, read)
+        numbers, rest, estimates = _candidates(source, query, plan, vector, count, read)
         found = judge.score(numbers)
         hits = _rank(found, now, admits, confidence_share)[:k]
-        if len(hits) == k and bound:
-            bound = max(bound, min(hit.similarity for hit in found))
-        if not bound or (
-            len(hits) == k and (read > FAR or not _may_be_beaten(hits[-1], bound, lift))
-        ):
-            chars = judge.mean_chars
-            return Recalled(hits, query, plan, chars, now, confidence_share, corpus.rows)
+        if not len(estimates) or len(hits) == k:
+            break
         count, read = count * WIDEN, read * WIDEN
+    if len(estimates):
+        wins_from = hits[-1].score / hits[-1].similarity * (1.0 + 2.0 * rank.RECENCY_GAIN)
+        may_win = _count_challengers(hits[-1], found, estimates, lift) if lift > wins_from else 0
+        if may_win:
+            above = rank.confidence_for(wins_from / (1.0 + rank.RECENCY_GAIN), confidence_share)
+            found = judge.score([*numbers, *rest[:may_win]], above)
+            hits = _rank(found, now, admits, confidence_share)[:k]
+    return Recalled(hits, query, plan, judge.mean_chars, now, confidence_share, corpus.rows)
 
 
-def _may_be_beaten(last: Found, bound: float, lift: float) -> bool:
-    """Whether an unread one could win by its confidence, which is at most `lift`.
+def _embed(embedder: Embedder | None, text: str) -> Floats | None:
+    """The vector of a text; None where no model says anything of it."""
+    vector = None if embedder is None else embedder.embed([text])[0]
+    return vector if vector is not None and vector.any() else None
 
-    Among equals the estimates decide: they are too rough to tell recency apart.
-    """
-    factor = last.score / last.similarity
-    return lift > factor * (1.0 + 2.0 * rank.RECENCY_GAIN) and last.score < bound * lift
+
+def _count_challengers(
+    last: ScoredDocument, found: list[ScoredDocument], estimates: Floats, lift: float
+) -> int:
+    """How many of the rest may win by their confidence: only those are read that have it. Among
+    equals the estimates decide: they are too rough to tell recency apart."""
+    too_low = max(1.0, min(hit.similarity for hit in found) / max(1e-9, float(estimates[0])))
+    return int(np.count_nonzero(estimates * too_low * lift > last.score))
 
 
 def _candidates(
@@ -221,24 +226,26 @@ def _candidates(
     vector: Floats | None,
     count: int,
     read: int,
-) -> tuple[list[int], float]:
-    """Those that look best, and the estimate of the best one left out; 0 when there is none."""
+) -> tuple[list[int], list[int], Floats]:
+    """Those that look best; the others, and their estimates, none where there is nobody else."""
     by_words = source.by_words(query, plan.weights, count) if query.terms else {}
     near = {} if vector is None else source.by_meaning(vector, count, list(by_words))
     numbers = list(near.keys() | by_words.keys())
     if (
-        len(numbers) <= max(read, CANDIDATES)
+        len(numbers) <= max(read, ALL_ROWS)
         and max(len(by_words), len(near.keys() - by_words)) < count
     ):
-        return numbers, 0.0
+        return numbers, [], np.empty(0, np.float32)
     lexical = np.array([by_words.get(number, 0.0) for number in numbers], np.float32)
     cosine = np.array([near.get(number, 0.0) for number in numbers], np.float32)
     estimate = fusion.fuse(lexical / plan.ceiling, cosine, plan.damp)
     order = np.argsort(-estimate, kind="stable")
-    best = [numbers[place] for place in order[:read]]
+    ordered = [numbers[place] for place in order.tolist()]
+    best = ordered[:read]
     if plan.common:  # FTS5 takes such a word for nothing, so its estimates say too little
         best = list(dict.fromkeys([*best, *list(by_words)[: read // 2]]))
-    return best, float(estimate[order[min(read, len(order) - 1)]]) or 1e-9
+    rest = min(read, len(order) - 1)
+    return best, ordered[rest:], estimate[order[rest:]]
 
 
 class _Scorer:
@@ -257,11 +264,12 @@ class _Scorer:
         self._admits = admits
         self._terms = frozenset((*query.terms, *query.stops))
         self.mean_chars = mean_chars
-        self._known: dict[int, Found | None] = {}
+        self._known: dict[int, ScoredDocument | None] = {}
 
-    def score(self, numbers: Sequence[int]) -> list[Found]:
-        """Those of these documents that are hits, and the neighbours that they lend to."""
-        self._read(numbers)
+    def score(self, numbers: Sequence[int], above: float = -1.0) -> list[ScoredDocument]:
+        """Those of these documents that are hits, and the neighbours that they lend to. What was
+        not read yet is read only where its confidence is above this."""
+        self._read(numbers, above)
         found = {number: hit for number in numbers if (hit := self._known.get(number)) is not None}
         lenders = sorted(found.values(), key=_by_similarity)[:LENDERS]
         loans = list(self._source.neighbours([hit.document.number for hit in lenders]))
@@ -284,7 +292,7 @@ class _Scorer:
             hit.similarity = min(1.0, hit.similarity + lent)
         return list(hits.values())
 
-    def _read(self, numbers: Sequence[int], *, keep: bool = False) -> None:
+    def _read(self, numbers: Sequence[int], above: float = -1.0, *, keep: bool = False) -> None:
         """Score what is unread. What is no hit is forgotten unless kept: it may borrow."""
         fresh = [
             number
@@ -294,7 +302,7 @@ class _Scorer:
         if not fresh:
             return
         self._known.update(dict.fromkeys(fresh))
-        documents = list(self._source.rows(fresh))
+        documents = list(self._source.rows(fresh, above))
         if not self._source.lends:  # else what does not pass may still lend its words
             documents = [each for each in documents if self._admits(each)]
         cosines = self._cosines(documents)
@@ -317,7 +325,7 @@ class _Scorer:
             if is_hit or keep:
                 own = (words, similarity) if is_hit else (0.0, 0.0)
                 meaning = None if self._vector is None else cosine
-                hit = Found(document, own[0], meaning, own[1], counts=counts, chars=chars)
+                hit = ScoredDocument(document, own[0], meaning, own[1], counts=counts, chars=chars)
                 self._known[document.number] = hit
 
     def _cosines(self, documents: Sequence[Document]) -> Floats:
@@ -339,21 +347,21 @@ class _Scorer:
         return out
 
 
-def _by_similarity(hit: Found) -> tuple[float, int]:
+def _by_similarity(hit: ScoredDocument) -> tuple[float, int]:
     return -hit.similarity, hit.document.number
 
 
 def _rank(
-    found: Sequence[Found],
+    found: Sequence[ScoredDocument],
     now: datetime,
     admits: Callable[[Document], bool],
     confidence_share: float,
-) -> list[Found]:
+) -> list[ScoredDocument]:
     """Those that pass the filter, best first; of one key only the nearest level.
 
     Equal scores are ordered by key: numbers differ from store to store.
     """
-    nearest: dict[str, Found] = {}
+    nearest: dict[str, ScoredDocument] = {}
     for hit in found:
         document = hit.document
         if hit.similarity <= 0.0 or not admits(document):
@@ -368,5 +376,5 @@ def _rank(
     return sorted(nearest.values(), key=lambda hit: (-hit.score, hit.document.key))
 
 
-def _level(hit: Found) -> float:
+def _level(hit: ScoredDocument) -> float:
     return rank.LEVEL_WEIGHT[hit.document.level]

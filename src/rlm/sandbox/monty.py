@@ -50,6 +50,7 @@ from rlm.sandbox.engine import (
     to_plain,
 )
 from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, SLICE_CHARS, TEXT_TOOLS, TOOL, prepare_block
+from rlm.worker import CANCEL_CHECK_S, check_cancelled
 
 ASIDE_S = 20.0
 """How long a question outside of any block may take."""
@@ -161,7 +162,9 @@ class MontyRepl(Repl):
         """What the worker answers; Stopped when it is late or gone, else what the code raised."""
         future: Future[Any] = self._thread.submit(step)
         try:
-            wait([future], max(0.0, until - time.monotonic()))
+            while not future.done() and (left_s := until - time.monotonic()) > 0:
+                check_cancelled()
+                wait([future], min(left_s, CANCEL_CHECK_S))
             if not future.done():
                 raise Stopped("timeout", OVER)
             return future.result()
@@ -479,10 +482,8 @@ def _syntax_error(error: Any, code: str) -> str:
     if not at or at[0].filename == "main.py":  # monty gives the place only when it read that far
         return f"SyntaxError: {str(error.exception())[:500]}"
     if at[0].line > len(lines):
-        return (
-            f"SyntaxError: something is missing at the end (line {len(lines)})\n   "
-            f" {lines[-1][:200]}"
-        )
+        missing = f"something is missing at the end (line {len(lines)})"
+        return f"SyntaxError: {missing}\n    {lines[-1][:200]}"
     return (
         f"SyntaxError: {str(error.exception())[:500]} (line {at[0].line})\n   "
         f" {lines[at[0].line - 1][:200]}"

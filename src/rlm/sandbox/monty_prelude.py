@@ -15,6 +15,7 @@ import io
 import textwrap
 import tokenize
 from collections.abc import Sequence
+from itertools import takewhile
 
 from rlm.sandbox.child.rows import Rows
 
@@ -402,20 +403,19 @@ def _calls_show(tokens: list[tokenize.TokenInfo], place: int) -> bool:
 
 def _stand_ins(tokens: list[tokenize.TokenInfo], place: int) -> tuple[tuple[int, int], str]:
     """What to put behind the import at this place, and where."""
-    source, words = "", list[str]()
-    for token in reversed(tokens[:place]):
-        if token.type not in (tokenize.NAME, tokenize.OP) or token.string in (";", ":"):
-            break
-        source = token.string + source
-    end = tokens[place].end
-    for token in tokens[place + 1 :]:
-        if token.type in (tokenize.NEWLINE, tokenize.ENDMARKER) or token.string == ";":
-            break
-        if token.type in (tokenize.NAME, tokenize.OP):
-            end = token.end
-            words.append(token.string)
+    word, ends = (tokenize.NAME, tokenize.OP), (tokenize.NEWLINE, tokenize.ENDMARKER)
+    before = takewhile(
+        lambda token: token.type in word and token.string not in (";", ":"),
+        reversed(tokens[:place]),
+    )
+    behind = takewhile(
+        lambda token: token.type not in ends and token.string != ";", tokens[place + 1 :]
+    )
+    source = "".join(token.string for token in reversed([*before]))
+    after = [token for token in behind if token.type in word]
+    end = after[-1].end if after else tokens[place].end
     made = ""
-    for name in " ".join(word for word in words if word not in "()").split(","):
+    for name in " ".join(one.string for one in after if one.string not in "()").split(","):
         what, _, called = name.strip().partition(" as ")
         if source == "fromre" and what in _RE_FUNCTIONS:
             made += f"; {called or what} = _rlm_re.{what}"

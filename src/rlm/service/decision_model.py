@@ -124,4 +124,4 @@ def score(places: Sequence[Place]) -> list[float]:
     for number, place in enumerate(places):
         seen = read_features(place)
         logits[number] += sum(weights.get(name, 0.0) * value for name, value in seen.items())
-    return (1.0 / (1.0 + np.exp(-logits))).tolist()
+    return [float(each) for each in 1.0 / (1.0 + np.exp(-logits))]

@@ -21,6 +21,8 @@ from rlm.store.types import MemoryItem
 FLOOR, EXPLICIT_FLOOR = 0.5, 0.1
 """A sentence that is less likely a decision is none. One that says so itself ("from now on", "we
 decided", "never …") needs little else, whatever the agent was talking about."""
+SETTLED = 2
+"""In a session in which fewer are said in words, "yes" agrees to a fix or the next step."""
 QUOTE_CHARS, CONTEXT_CHARS, TASK_CHARS, DESCRIPTION_CHARS = 600, 400, 300, 400
 FEW_WORDS = 6
 """An answer of so few words is described with its question; a shorter context is no context."""
@@ -91,7 +93,8 @@ def find_decisions(session: CodingSession, known: Echoes | None = None) -> list[
             if echoes.holds(quote) or echoes.holds(turn.text):
                 continue
             found.append(Decision(quote, turn.number, turn.at, sure, context, agrees, files))
-    return found
+    said = [each for each in found if not each.accepts]
+    return found if len(said) >= SETTLED else said
 
 
 def _read_places(turns: Sequence[SessionTurn]) -> Iterator[tuple[int, list[Place]]]:

@@ -82,7 +82,7 @@ class MemoryManager:
                 explain=detail,
                 count_access=False,
             )
-            found += map(_found_item, hits)
+            found += (_found_item(hit, explain) for hit in hits)
         if (not wanted or TURN in wanted) and levels == LEVELS and not (outcome or ontology):
             found += self._turns(query, pool, explain=detail)
         ranked = [hit.memory for hit in rank_found(found) if not floor or _fits(hit)]
@@ -262,8 +262,8 @@ class MemoryManager:
         return explain_query(self, id_or_query, limit)
 
 
-def _found_item(hit: Hit) -> Found:
-    memory = Memory.of_item(hit.item, hit.score, hit.why)
+def _found_item(hit: Hit, explain: bool) -> Found:
+    memory = Memory.of_item(hit.item, hit.score, hit.why if explain else None)
     return Found(memory, hit.why, _place(hit.item.provenance.get("turn")))
 
 

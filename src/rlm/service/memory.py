@@ -12,8 +12,8 @@ KINDS = ("procedure", "fact", "decision", "turn")
 """How something is done, what is so, what was settled, and what was said in a session."""
 STORED_KINDS = KINDS[:3]
 """Those that are stored as memories."""
-LINE_CHARS = 300
-"""A line for a model: about 75 tokens."""
+LINE_BYTES = 300
+"""A line for a model: 75 tokens of English, 100 of a script with a token for each character."""
 TURN_TITLE_CHARS = 80
 
 
@@ -107,4 +107,7 @@ class Memory:
         """One line of text: what a model is shown of a hit."""
         said = f": {self.description}" if self.description else ""
         text = f"{self.id}  {self.title}{said} ({self.kind}, {self.created_at[:10]})"
-        return text if len(text) <= LINE_CHARS else text[: LINE_CHARS - 1] + "…"
+        raw = text.encode()
+        if len(raw) <= LINE_BYTES:
+            return text
+        return raw[: LINE_BYTES - 3].decode(errors="ignore") + "…"

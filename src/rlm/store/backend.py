@@ -20,6 +20,7 @@ from rlm.store.graph import GraphStore
 from rlm.store.learning import LearningRow
 from rlm.store.types import (
     LEVELS,
+    AccessToken,
     Branch,
     Check,
     Hit,
@@ -32,7 +33,6 @@ from rlm.store.types import (
     Run,
     Scope,
     Tenant,
-    Token,
     Trajectory,
 )
 
@@ -266,17 +266,17 @@ class BranchStore(Protocol):
 class TokenStore(Protocol):
     """Who may speak to this store over HTTP."""
 
-    def add_token(self, token_id: str, name: str, digest: str, *, read_only: bool) -> Token:
+    def add_token(self, token_id: str, name: str, digest: str, *, read_only: bool) -> AccessToken:
         """Admit a bearer of the secret with this digest to this tenant. A name is given once."""
 
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> list[AccessToken]:
         """The tokens of this tenant's project, the oldest first."""
 
-    def find_token(self, token_id: str) -> Token | None:
+    def find_token(self, token_id: str) -> AccessToken | None:
         """A token of whatever tenant: the one call that looks beyond this one, because a server
         learns from it which tenant a connection has."""
 
-    def revoke_token(self, name_or_id: str) -> Token:
+    def revoke_token(self, name_or_id: str) -> AccessToken:
         """End a token of this tenant's project. NotFound where there is none."""
 
 

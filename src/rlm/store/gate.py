@@ -96,6 +96,7 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
     for name in ("access_count", "success_count", "failure_count"):
         natural(getattr(item, name), name)
     implied = "failure" if source_type == "failure" else "success"
+    org, team, project = tenant.at_level(level)
     made = replace(
         item,
         title=title,
@@ -117,9 +118,9 @@ def admit_item(item: MemoryItem, tenant: Tenant, *, origin: str) -> MemoryItem:
         last_used=admit_time(item.last_used, "last_used") if item.last_used else None,
         trust=trust,
         origin=admit_line(item.origin, "origin", 200) if item.origin else origin,
-        org=tenant.org,
-        team=tenant.team if level != "org" else "",
-        project=tenant.project if level == "project" else "",
+        org=org,
+        team=team,
+        project=project,
         archived_at=None,
     )
     made.id = alias_of(provenance) or made.memory_id

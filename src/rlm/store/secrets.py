@@ -28,6 +28,7 @@ from rlm.store.secret_values import (
     AROUND_NAME,
     SQUEEZE,
     WORDY,
+    VendorRule,
     is_jwt,
     is_mixed,
     is_placeholder,
@@ -36,8 +37,9 @@ from rlm.store.secret_values import (
     is_slashed_password,
     is_url_password,
     looks_secret,
+    short_id,
+    vendor_rules,
 )
-from rlm.store.vendors import VendorRule, short_id, vendor_rules
 
 _SHAPE_CHARS = 40  # nor has one without a prefix fewer than this
 _RUN_CHARS = 20  # no vendor token has fewer characters in a row; most words do
@@ -183,13 +185,11 @@ def _scrub_once(text: str, kinds: set[str]) -> str:
     if (short := short_id()).pattern.search(text):
         text = short.pattern.sub(partial(_redact_token, rule=short, kinds=kinds), text)
     text = _scrub_runs(text, kinds)
-    if b"<" in data and b"</" in data:
-        text = _scrub_named(text, _ELEMENT.finditer(text), kinds)
-    if b"curl " in data:
-        text = _scrub_named(text, _CURL_USER.finditer(text), kinds)
-    if b"ookie" in data or b"OOKIE" in data:
-        for header in _COOKIES:
-            text = header.sub(partial(_redact_cookies, kinds=kinds), text)
+    for sign, named in ((b"</", _ELEMENT), (b"curl ", _CURL_USER)):
+        if sign in data:
+            text = _scrub_named(text, named.finditer(text), kinds)
+    for header in _COOKIES if b"ookie" in data or b"OOKIE" in data else ():
+        text = header.sub(partial(_redact_cookies, kinds=kinds), text)
     for word, flag in _SHORT_FLAGS:
         if word in data:
             text = flag.sub(partial(_redact_short_flag, kinds=kinds), text)
@@ -288,49 +288,34 @@ def _scrub_runs(text: str, kinds: set[str]) -> str:
         end = len(text) if end < 0 else end
         if start and text[start - 1] in "\\%" and (escape := _ESCAPE.match(text, start - 1)):
             start = escape.end()
-        before = text[start - 1 : start] if start else ""
-        if before == "/" and _WEBHOOK.search(text[max(0, start - 80) : start]):
-            spans.append((start, end, _mark("webhook-url", kinds)))
-        elif before == " " and _is_bearer(text, start, end):
-            more = _BEARER.match(text, end)
-            end = more.end() if more else end
-            spans.append((start, end, _mark("authorization", kinds)))
-        else:
-            run = text[start:end]
-            if run not in _PLAIN_RUNS and (new := _scrub_run(run, kinds)) != run:
-                if new.endswith(_BASE64_KEY) and (more := _BASE64.match(text, end)):
-                    end = more.end()
-                spans.append((start, end, new))
+        if (found := _scrub_span(text, start, end, kinds)) is not None:
+            end, new = found
+            spans.append((start, end, new))
         start = mask.find(_RUN, end)
     text = _splice(text, spans)
     return _scrub_putty(text, kinds) if "Private-Lines:" in text else text
 
 
-_PLAIN_RUNS: set[str] = set()
-"""Long names recur in one project. Only what is no secret is remembered."""
-_PLAIN_RUNS_KEPT = 4_096
+def _scrub_span(text: str, start: int, end: int, kinds: set[str]) -> tuple[int, str] | None:
+    """Where a secret that begins here ends, and what stands in its place; None if it is none."""
+    before = text[start - 1 : start] if start else ""
+    if before == "/" and _WEBHOOK.search(text[max(0, start - 80) : start]):
+        return end, _mark("webhook-url", kinds)
+    if before == " " and _is_bearer(text, start, end):
+        more = _BEARER.match(text, end)
+        return more.end() if more else end, _mark("authorization", kinds)
+    run = text[start:end]
+    if (new := _scrub_run(run, kinds)) == run:
+        return None
+    more = _BASE64.match(text, end) if new.endswith(_BASE64_KEY) else None
+    return more.end() if more else end, new
 
 
 def _scrub_run(run: str, kinds: set[str]) -> str:
-    rules: dict[VendorRule, None] = {}  # as an ordered set
-    without_mark, by_mark = vendor_rules()
-    for marker, plain in without_mark:
-        if marker in run:
-            rules |= dict.fromkeys(plain)
-    for mark, by_ending in by_mark.items():
-        if mark in run:
-            for piece in run.split(mark):
-                if piece[-2:] in by_ending:
-                    rules |= dict.fromkeys(by_ending[piece[-2:]])
-            if len(run) >= _SHAPE_CHARS:
-                rules |= dict.fromkeys(by_ending.get("", ()))
-    new = run
-    for rule in rules:
-        new = rule.pattern.sub(partial(_redact_token, rule=rule, kinds=kinds), new)
-    if new == run and len(run) <= _SHAPE_CHARS:
-        if len(_PLAIN_RUNS) >= _PLAIN_RUNS_KEPT:
-            _PLAIN_RUNS.clear()
-        _PLAIN_RUNS.add(run)
+    new, prefixed = run, len(run) < _SHAPE_CHARS
+    for rule in vendor_rules():
+        if rule.marker in run and not (prefixed and len(rule.marker) == 1):
+            new = rule.pattern.sub(partial(_redact_token, rule=rule, kinds=kinds), new)
     return new
 
 
@@ -401,20 +386,17 @@ def _secret_span(text: str, match: re.Match[str], kind: str, head: str) -> tuple
     start, quote = match.end(), match[2]
     if kind == "authorization" and (scheme := _SCHEME.match(text, start)):
         return scheme.span(2) if _is_authorization(scheme[1].lower(), scheme[2]) else None
-    end = text.find(quote, start, start + 512) if quote else -1
-    if end >= 0:
+    if quote and (end := text.find(quote, start, start + 512)) >= 0:
         value = text[start:end]
-        secret = not any(map(str.isspace, value)) and looks_secret(value, kind, quoted=True)
+        secret = value.split() == [value] and looks_secret(value, kind, quoted=True)
         return (start, end) if secret else None
     bare = _BARE.match(text, start)
     if bare is None:
         return None
     value = bare[0].rstrip(".:)]}*|")
-    tight = match[1] == "=" and start == match.start(1) + 1
-    env_style = tight and head[-1:].isupper() and value.isalpha() and kind == "password"
-    if not (env_style and looks_secret(value, kind, quoted=True)) and not looks_secret(
-        value, kind, quoted=False, tight=tight
-    ):
+    tight = text[match.start(1) : start] == "="
+    env_style = tight and kind == "password" and head[-1:].isupper() and value.isalpha()
+    if not looks_secret(value, kind, quoted=env_style, tight=tight):
         return None
     rest = _BARE_REST.match(text, bare.end()) if len(bare[0]) == 128 else None
     return start, rest.end() if rest else start + len(value)

@@ -60,6 +60,11 @@ class Tenant:
                 why = f"tenant {name} is {_quote(value)}: use 1 to 200 printable characters"
                 raise ValidationError(why, field=name)
 
+    def at_level(self, level: str) -> tuple[str, str, str]:
+        """Org, team and project of what is shared at a level: those below it are ''."""
+        team = self.team if level != "org" else ""
+        return self.org, team, self.project if level == "project" else ""
+
 
 def _quote(value: Any) -> str:
     """A refused value without its secrets. Loaded here: most programs refuse nothing."""
@@ -424,7 +429,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Token(Record):
+class AccessToken(Record):
     """Who may speak to a store over HTTP, for which project. The secret itself is kept nowhere."""
 
     token_id: str

@@ -14,11 +14,9 @@ when it cannot be written, the old one stays.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +24,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from rlm.errors import OntologyError
+from rlm.files import write_whole
 from rlm.ontology.datasets.dataset import OURS, DatasetMeta, SavedSnapshot
 from rlm.ontology.datasets.graphs import MAX_BYTES, MAX_GRAPHS, MAX_STATEMENTS, check, graph_of
 from rlm.ontology.vocabulary import XSD
@@ -107,27 +106,11 @@ def _about(dataset: DatasetMeta) -> str:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    part: Path | None = None
     try:
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # mode 0600
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".rlm-", suffix=".part")
-        part = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    except BaseException as exc:
-        if part is not None:
-            with contextlib.suppress(OSError):
-                part.unlink()
-        if isinstance(exc, OSError | ValueError):
-            what = f"the snapshot {target} cannot be written ({exc}): what was there stays"
-            raise OntologyError(what) from exc
-        raise
+        write_whole(target, data)
+    except (OSError, ValueError) as exc:
+        what = f"the snapshot {target} cannot be written ({exc}): what was there stays"
+        raise OntologyError(what) from exc
     with contextlib.suppress(OSError):  # the new name, too, is to survive a power cut
         folder = os.open(target.parent, os.O_RDONLY)
         try:

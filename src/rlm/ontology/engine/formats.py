@@ -103,19 +103,7 @@ def detect(path: str | Path, format: str | None = None) -> RDFFile:
     """How to read a file; a given format is believed. NotRDF when it is plainly something else."""
     path = Path(path)
     wanted = None if format is None else find_format(format)
-    raw = _first_bytes(path)
-    if not raw:
-        raise NotRDF("the file is empty (0 bytes)", path=str(path))
-    gzipped = raw.startswith(_GZIP)
-    head = _unpack_head(raw, path) if gzipped else raw
-    if not head.strip():
-        raise NotRDF("there is nothing in it but blanks", path=str(path))
-    for magic, what in _ARCHIVES.items():
-        if head.startswith(magic):
-            raise NotRDF(f"this is {what}", path=str(path))
-    if b"\0" in head:
-        what = "this is a binary file, or text in UTF-16: RDF is text in UTF-8"
-        raise NotRDF(what, path=str(path))
+    head, gzipped = _read_head(path)
     notes: list[str] = []
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".gzip"):
@@ -147,6 +135,24 @@ def _contradicts(named: str, found: str, head: bytes) -> bool:
     return True
 
 
+def _read_head(path: Path) -> tuple[bytes, bool]:
+    """The beginning of a file of text, unpacked, and whether it was packed."""
+    raw = _first_bytes(path)
+    if not raw:
+        raise NotRDF("the file is empty (0 bytes)", path=str(path))
+    gzipped = raw.startswith(_GZIP)
+    head = _unpack_head(raw, path) if gzipped else raw
+    if not head.strip():
+        raise NotRDF("there is nothing in it but blanks", path=str(path))
+    for magic, what in _ARCHIVES.items():
+        if head.startswith(magic):
+            raise NotRDF(f"this is {what}", path=str(path))
+    if b"\0" in head:
+        what = "this is a binary file, or text in UTF-16: RDF is text in UTF-8"
+        raise NotRDF(what, path=str(path))
+    return head, gzipped
+
+
 def sniff(head: str, path: Path | None = None) -> str | None:
     """The format of a text by its beginning, None when unclear. NotRDF for a known other kind."""
     where = None if path is None else str(path)
@@ -154,25 +160,31 @@ def sniff(head: str, path: Path | None = None) -> str | None:
     text = text[_end(_BLANK, text, 0) :]
     if _HTML.match(text):
         raise NotRDF(_IS_HTML, path=where)
-    if text.startswith(("<?xml", "<!--", "<!DOCTYPE", "<!doctype")) or _ELEMENT.match(text):
-        found = _sniff_xml(text, where)
-        if found is not None:
-            return found
+    is_xml = text.startswith(("<?xml", "<!--", "<!DOCTYPE", "<!doctype")) or _ELEMENT.match(text)
+    if is_xml and (found := _sniff_xml(text, where)):
+        return found
     if re.match(r'\{\s*["}]|\[\s*\{', text):
         return "json-ld"
     for pattern, what in _OTHERS:
         if pattern.match(text):
             raise NotRDF(f"this is {what}, no RDF: save it as Turtle or RDF/XML", path=where)
-    lines = [line.strip() for line in text.splitlines()]
-    if len(lines) > 1 and not head.endswith("\n"):
-        lines.pop()  # it may be cut
-    lines = [line for line in lines if line and not line.startswith("#")]
-    matches = [_LINE.fullmatch(line) for line in lines[:200] if len(line) <= _LINE_CHARS]
-    if matches and all(matches):
-        return "n-quads" if any(match and match.group(1) for match in matches) else "n-triples"
+    if found := _sniff_lines(text):
+        return found
     if _DIRECTIVE.match(text) or _STATEMENT.match(text) or _GRAPH.match(text):
         return "trig" if "{" in _QUOTED.sub(" ", text) else "turtle"
     return None
+
+
+def _sniff_lines(text: str) -> str | None:
+    """N-Triples or N-Quads: every line is a statement."""
+    lines = [line.strip() for line in text.splitlines()]
+    if len(lines) > 1 and not text.endswith("\n"):
+        lines.pop()  # it may be cut
+    lines = [line for line in lines if line and not line.startswith("#")]
+    matches = [_LINE.fullmatch(line) for line in lines[:200] if len(line) <= _LINE_CHARS]
+    if not matches or not all(matches):
+        return None
+    return "n-quads" if any(match and match.group(1) for match in matches) else "n-triples"
 
 
 def _sniff_xml(text: str, where: str | None) -> str | None:

@@ -12,7 +12,7 @@ from rlm.frames import BrokenFrame
 from rlm.ontology.engine.protocol import EngineLimits
 from rlm.ontology.query.guard import Checked, unbound
 from rlm.ontology.terms import Prefixes
-from rlm.worker import Gone, WorkerProcess, package_folder
+from rlm.worker import Gone, WorkerProcess, check_cancelled, package_folder
 
 __all__ = ["Damaged", "Gone", "Killed", "Worker", "ask", "explain_refusal"]
 
@@ -66,6 +66,7 @@ def ask(
     worker: Worker, order: dict[str, Any], wait_s: float, limits: EngineLimits
 ) -> Generator[dict[str, Any], None, None]:
     """The messages up to the last one. Close it: a worker that was not heard out is ended."""
+    check_cancelled()  # while it waited for its turn: the worker is another's
     until, whole = time.monotonic() + wait_s, False
     try:
         worker.send(order)

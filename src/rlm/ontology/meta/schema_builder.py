@@ -184,7 +184,7 @@ def read_properties(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]
         "traits": {},
     }
     for key, groups in (("dom", doms), ("rng", rngs)):
-        flat = {i: sorted({name for group in groups[i] for name in group}) for i in sorted(groups)}
+        flat = {iri: sorted(set[str]().union(*groups[iri])) for iri in sorted(groups)}
         found[f"{key}s"] = flat
         found[f"{key}_groups"] = {i: groups[i] for i, names in flat.items() if len(names) > 1}
     for iri in found["properties"]:

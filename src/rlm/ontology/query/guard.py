@@ -23,7 +23,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rlm.errors import OntologyError, QueryRefused
-from rlm.ontology.query.lexer import IRI, PNAME, PUNCT, STRING, VAR, WORD, Token, refusal, tokenize
+from rlm.ontology.query.lexer import (
+    IRI,
+    PNAME,
+    PUNCT,
+    STRING,
+    VAR,
+    WORD,
+    QueryToken,
+    refusal,
+    tokenize,
+)
 from rlm.ontology.terms import Prefixes
 
 MAX_CHARS = 20_000
@@ -63,7 +73,7 @@ class Checked:
 
     kind: str
     text: str
-    tokens: tuple[Token, ...]
+    tokens: tuple[QueryToken, ...]
 
 
 def check_query(text: str, *, max_chars: int = MAX_CHARS, max_depth: int = MAX_DEPTH) -> Checked:
@@ -83,7 +93,7 @@ def check_query(text: str, *, max_chars: int = MAX_CHARS, max_depth: int = MAX_D
     return Checked(tokens[form].upper, text, tuple(tokens))
 
 
-def _skip_prologue(text: str, tokens: list[Token]) -> int:
+def _skip_prologue(text: str, tokens: list[QueryToken]) -> int:
     """The index of the query form behind BASE, PREFIX and VERSION."""
     expected = {"BASE": (IRI,), "PREFIX": (PNAME, IRI), "VERSION": (STRING,)}
     index = 0
@@ -109,8 +119,8 @@ def _skip_prologue(text: str, tokens: list[Token]) -> int:
     return index
 
 
-def _check_body(text: str, tokens: list[Token], form: int, max_depth: int) -> None:
-    nesting: list[Token] = []
+def _check_body(text: str, tokens: list[QueryToken], form: int, max_depth: int) -> None:
+    nesting: list[QueryToken] = []
     counts = dict.fromkeys(("groups", "statements", "operators", "clauses"), 0)
     for index in range(form + 1, len(tokens)):
         token = tokens[index]
@@ -132,7 +142,7 @@ def _check_body(text: str, tokens: list[Token], form: int, max_depth: int) -> No
         raise refusal(text, nesting[-1].start, f"{nesting[-1].text} is never closed", "close it")
 
 
-def _check_word(text: str, token: Token, *, top: bool) -> None:
+def _check_word(text: str, token: QueryToken, *, top: bool) -> None:
     word = token.upper
     if word in _UPDATES:
         raise _update(text, token)
@@ -154,7 +164,7 @@ def _check_word(text: str, token: Token, *, top: bool) -> None:
     raise refusal(text, token.start, what, todo)
 
 
-def _check_name(text: str, tokens: list[Token], index: int, *, top: bool) -> None:
+def _check_name(text: str, tokens: list[QueryToken], index: int, *, top: bool) -> None:
     """Refuse a prefixed name that an engine may split into a keyword and a name. `SERVICE:x {` and
     `SERVICEex:x {` are calls to pyoxigraph, and so is `ex:SERVICE<…> {` when ex: followed by
     "SERVICE" makes no IRI. All of them need a `{` after the name, or after one more term."""
@@ -171,7 +181,7 @@ def _check_name(text: str, tokens: list[Token], index: int, *, top: bool) -> Non
         raise refusal(text, start, what, "write the IRI in full")
 
 
-def _check_sign(text: str, token: Token, nesting: list[Token], max_depth: int) -> None:
+def _check_sign(text: str, token: QueryToken, nesting: list[QueryToken], max_depth: int) -> None:
     sign = token.text
     if sign in ("{", "(", "[", "<<"):
         nesting.append(token)
@@ -191,18 +201,18 @@ def _check_sign(text: str, token: Token, nesting: list[Token], max_depth: int) -
         raise refusal(text, token.start, "; between operations", todo)
 
 
-def _count(text: str, token: Token, counts: dict[str, int], what: str, most: int) -> None:
+def _count(text: str, token: QueryToken, counts: dict[str, int], what: str, most: int) -> None:
     counts[what] += 1
     if counts[what] > most:
         raise _too_many(text, token, what, most)
 
 
-def _too_many(text: str, token: Token, what: str, most: int) -> QueryRefused:
+def _too_many(text: str, token: QueryToken, what: str, most: int) -> QueryRefused:
     todo = "ask for less, or split the query"
     return refusal(text, token.start, f"more than {most:,} {what}", todo)
 
 
-def _update(text: str, token: Token) -> QueryRefused:
+def _update(text: str, token: QueryToken) -> QueryRefused:
     todo = "only SELECT, ASK, CONSTRUCT and DESCRIBE are run; the data is read-only"
     return refusal(text, token.start, f"{token.upper} would change the data", todo)
 
@@ -236,9 +246,9 @@ def enforce_limit(text: str, limit: int) -> str:
     return f"{text[:end]} LIMIT {limit}{text[end:]}"
 
 
-def _outer(tokens: tuple[Token, ...]) -> list[Token]:
+def _outer(tokens: tuple[QueryToken, ...]) -> list[QueryToken]:
     """The tokens outside of all brackets."""
-    outer: list[Token] = []
+    outer: list[QueryToken] = []
     depth = 0
     for token in tokens:
         if token.kind == PUNCT and token.text in ("}", ")", "]", ">>"):

@@ -28,7 +28,7 @@ NUMBER = "number"
 PUNCT = "punctuation"
 
 
-class Token(NamedTuple):
+class QueryToken(NamedTuple):
     """A piece of the text: `text[start:end]`. Keywords keep their case; compare `upper`."""
 
     kind: str
@@ -94,10 +94,10 @@ _CODEPOINTS = re.compile(_CODEPOINT)
 _LONE_CR_AFTER_COMMENT = re.compile(r"\r(?!\n)")
 
 
-def tokenize(text: str) -> list[Token]:
+def tokenize(text: str) -> list[QueryToken]:
     """The tokens without comments and white space. QueryRefused where it cannot be read safely."""
     _check_characters(text)
-    tokens: list[Token] = []
+    tokens: list[QueryToken] = []
     position, size, no_prefix_before = 0, len(text), 0
     while position < size:
         start, char = position, text[position]
@@ -123,7 +123,7 @@ def tokenize(text: str) -> list[Token]:
                 kind, position = WORD, _end(_BARE, text, position)
         else:
             kind, position = _other(text, position)
-        tokens.append(Token(kind, text[start:position], start))
+        tokens.append(QueryToken(kind, text[start:position], start))
     return tokens
 
 
@@ -181,7 +181,7 @@ def _string(text: str, position: int) -> int:
     return match.end()
 
 
-def _angle(text: str, position: int, before: list[Token]) -> tuple[str, int]:
+def _angle(text: str, position: int, before: list[QueryToken]) -> tuple[str, int]:
     """An IRI, `<<`, `<=` or a less-than: refused where it could be two of them."""
     if match := _IRI.match(text, position):
         # After an operand an engine may take `<` for less-than. What follows then can only be read
@@ -202,7 +202,7 @@ def _angle(text: str, position: int, before: list[Token]) -> tuple[str, int]:
     return PUNCT, position + (2 if text[position : position + 2] in ("<<", "<=") else 1)
 
 
-def _may_be_less_than(before: list[Token]) -> bool:
+def _may_be_less_than(before: list[QueryToken]) -> bool:
     """Whether the last token can end an operand. After `PREFIX name:` an IRI must follow."""
     if not before:
         return False

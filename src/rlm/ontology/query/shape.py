@@ -27,7 +27,7 @@ from rlm.ontology.query.lexer import (
     STRING,
     VAR,
     WORD,
-    Token,
+    QueryToken,
 )
 from rlm.ontology.terms import Prefixes, is_machinery
 from rlm.ontology.vocabulary import SKOS, TYPE, XSD
@@ -96,14 +96,14 @@ def pattern_of(
     return QueryPattern(checked.kind, text, tuple(named), made.slots, counts)
 
 
-def split_prologue(checked: Checked) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+def split_prologue(checked: Checked) -> tuple[tuple[QueryToken, ...], tuple[QueryToken, ...]]:
     """The tokens before the query form, and those from there on."""
     tokens = checked.tokens
     form = next(place for place, token in enumerate(tokens) if token.upper == checked.kind)
     return tokens[:form], tokens[form:]
 
 
-def declared_prefixes(tokens: tuple[Token, ...]) -> dict[str, str]:
+def declared_prefixes(tokens: tuple[QueryToken, ...]) -> dict[str, str]:
     """The prefixes that a query declares."""
     threes = zip(tokens, tokens[1:], tokens[2:], strict=False)
     return {name.text[:-1]: iri.text[1:-1] for word, name, iri in threes if word.upper == "PREFIX"}
@@ -114,7 +114,7 @@ class QueryWriter:
 
     def __init__(
         self,
-        tokens: tuple[Token, ...],
+        tokens: tuple[QueryToken, ...],
         prefixes: Prefixes,
         own: Mapping[str, str],
         terms: Container[str],
@@ -133,7 +133,7 @@ class QueryWriter:
         self.kept: dict[str, None] = {}
         self.classes: dict[str, None] = {}
 
-    def words(self) -> Iterator[Token]:
+    def words(self) -> Iterator[QueryToken]:
         """The tokens as the pattern has them; those that a placeholder swallowed are gone."""
         until, place = "", 0
         while place < len(self._tokens):
@@ -156,16 +156,16 @@ class QueryWriter:
             place += 1
 
     @staticmethod
-    def _listed_until(token: Token, until: str) -> str:
+    def _listed_until(token: QueryToken, until: str) -> str:
         """The sign that ends a list of names (in a DESCRIBE or a VALUES), '' outside of one."""
         if token.upper in ("DESCRIBE", "VALUES"):
             return "{" if token.upper == "DESCRIBE" else "}"
         return "" if token.text == until else until
 
-    def _near(self, place: int) -> Token:
-        return self._tokens[place] if 0 <= place < len(self._tokens) else Token("", "", 0)
+    def _near(self, place: int) -> QueryToken:
+        return self._tokens[place] if 0 <= place < len(self._tokens) else QueryToken("", "", 0)
 
-    def _name(self, place: int, token: Token, *, listed: bool) -> Token:
+    def _name(self, place: int, token: QueryToken, *, listed: bool) -> QueryToken:
         iri = self._expanding.expand(token.text)
         short = self._prefixes.shrink(iri)
         is_class = self._is_class(place)
@@ -200,7 +200,7 @@ class QueryWriter:
             return before.text in (";", "[", "]") and follows
         return before.kind in _NODES and follows
 
-    def _text(self, place: int, token: Token) -> tuple[Token, int]:
+    def _text(self, place: int, token: QueryToken) -> tuple[QueryToken, int]:
         """What a string becomes, and the last token that belongs to it."""
         before, after = self._near(place - 1), self._near(place + 1)
         separator = before.text == "=" and self._near(place - 2).upper == "SEPARATOR"
@@ -214,26 +214,26 @@ class QueryWriter:
             return self._slot("TEXT", token.text + kind, f"a value of {kind}", token), place + 2
         return self._slot("TEXT", token.text, "text", token), place
 
-    def _number(self, place: int, token: Token) -> Token:
+    def _number(self, place: int, token: QueryToken) -> QueryToken:
         """How many rows are wanted is no variable to SPARQL; 0 and 1 are part of the shape."""
         if token.text in ("0", "1") or self._near(place - 1).upper in ("LIMIT", "OFFSET"):
             return token
         return self._slot("NUMBER", token.text, "a number", token)
 
-    def _slot(self, kind: str, value: str, what: str, token: Token) -> Token:
+    def _slot(self, kind: str, value: str, what: str, token: QueryToken) -> QueryToken:
         """The placeholder of a value: the same one each time."""
         name = self._names.get((kind, value))
         if name is None:
             number = 1 + sum(known == kind for known, _ in self._names)
             name = self._names[kind, value] = f"${kind}_{number}"
             self.slots[name] = what
-        return Token(VAR, name, token.start)
+        return QueryToken(VAR, name, token.start)
 
 
-def join_tokens(words: list[Token]) -> str:
+def join_tokens(words: list[QueryToken]) -> str:
     """One spelling for one list of tokens."""
     parts: list[str] = []
-    before = Token("", "(", 0)
+    before = QueryToken("", "(", 0)
     for word in words:
         tight = before.text in _TIGHT_AFTER or word.text in _TIGHT_BEFORE or word.kind == LANG
         tight = tight or (word.text == "(" and before.kind == WORD and before.upper not in _SPACED)
@@ -300,7 +300,7 @@ class _Filler(QueryWriter):
 
     def __init__(
         self,
-        tokens: tuple[Token, ...],
+        tokens: tuple[QueryToken, ...],
         prefixes: Prefixes,
         own: Mapping[str, str],
         entities: Mapping[str, str],
@@ -310,38 +310,40 @@ class _Filler(QueryWriter):
         self._entities = entities
         self._texts = texts
 
-    def _name(self, place: int, token: Token, *, listed: bool) -> Token:
+    def _name(self, place: int, token: QueryToken, *, listed: bool) -> QueryToken:
         iri = self._expanding.expand(token.text)
         if iri in self._entities:
-            return Token(VAR, self._entities[iri], token.start)
+            return QueryToken(VAR, self._entities[iri], token.start)
         short = self._prefixes.shrink(iri)
         if not (is_machinery(iri) or iri.startswith((XSD, SKOS))):
             self.kept[short] = None
         return token._replace(text=short)
 
-    def _text(self, place: int, token: Token) -> tuple[Token, int]:
+    def _text(self, place: int, token: QueryToken) -> tuple[QueryToken, int]:
         quotes = 3 if token.text[:3] in ('"""', "'''") else 1
         value = token.text[quotes:-quotes]
         after = self._near(place + 1)
         end = place + (1 if after.kind == LANG else 2 if after.text == "^^" else 0)
         folded = value.casefold()
         if folded in self._texts:
-            return Token(VAR, self._texts[folded], token.start), end
+            return QueryToken(VAR, self._texts[folded], token.start), end
         if SHAPELY.fullmatch(token.text) or _WORDLESS.fullmatch(value):
             return token._replace(text=f"'{value}'"), place
         for text, name in self._texts.items():
             before, found, behind = folded.partition(text)
             if text and found and _WORDLESS.fullmatch(before) and _WORDLESS.fullmatch(behind):
                 parts = [f"'{before}'" if before else "", name, f"'{behind}'" if behind else ""]
-                return Token(VAR, f"CONCAT({', '.join(filter(None, parts))})", token.start), end
+                return QueryToken(
+                    VAR, f"CONCAT({', '.join(filter(None, parts))})", token.start
+                ), end
         return self._slot("TEXT", token.text, "text", token), end
 
-    def _number(self, place: int, token: Token) -> Token:
+    def _number(self, place: int, token: QueryToken) -> QueryToken:
         return token
 
-    def _slot(self, kind: str, value: str, what: str, token: Token) -> Token:
+    def _slot(self, kind: str, value: str, what: str, token: QueryToken) -> QueryToken:
         """A gap of its own, numbered behind those that were chosen."""
         number = 1 + len(self._texts) + len(self._names)
         name = self._names.setdefault((kind, value), f"${kind}_{number}")
         self.slots[name] = what
-        return Token(VAR, name, token.start)
+        return QueryToken(VAR, name, token.start)

@@ -88,8 +88,9 @@ def _variables(found: dict[str, Any]) -> list[str]:
 
 
 def _json_term(value: Any, names: BlankNodeLabels, key: str, depth: int = 0) -> Term:
+    where = f"has a value of ?{_cut(key)}"
     if not isinstance(value, dict):
-        _wrong(f"has a value of ?{_cut(key)} that is no object")
+        _wrong(f"{where} that is no object")
     kind, text = value.get("type"), value.get("value")
     if kind == "triple" and isinstance(text, dict):
         if depth >= MAX_TRIPLE_DEPTH:
@@ -97,16 +98,16 @@ def _json_term(value: Any, names: BlankNodeLabels, key: str, depth: int = 0) -> 
         parts = (text.get(part) for part in ("subject", "predicate", "object"))
         return {"t": "triple", "v": [_json_term(part, names, key, depth + 1) for part in parts]}
     if not isinstance(kind, str) or not isinstance(text, str):
-        _wrong(f"has a value of ?{_cut(key)} without type and value")
+        _wrong(f"{where} without type and value")
     if kind == "uri":
         return terms.iri(text)
     if kind == "bnode":
         return names.to_public({"t": "bnode", "v": text})
     if kind not in ("literal", "typed-literal"):
-        _wrong(f"has a value of ?{_cut(key)} of an unknown type, {_cut(kind)!r}")
+        _wrong(f"{where} of an unknown type, {_cut(kind)!r}")
     lang, datatype = value.get("xml:lang"), value.get("datatype")
-    if not all(part is None or isinstance(part, str) for part in (lang, datatype)):
-        _wrong(f"has a value of ?{_cut(key)} with a language or datatype that is no text")
+    if not isinstance(lang, str | None) or not isinstance(datatype, str | None):
+        _wrong(f"{where} with a language or datatype that is no text")
     return _literal(text, datatype or None, lang)
 
 

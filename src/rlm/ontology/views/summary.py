@@ -13,7 +13,7 @@ the constraints. Lists are cut between names, never inside one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from heapq import nsmallest
 from math import log1p
@@ -207,9 +207,9 @@ def _prefixes(meta: GraphMeta) -> str:
     spaces = dict.fromkeys(map(namespace, terms))
     named = reversed(meta.namespaces.items())
     by_space = {space: prefix for prefix, space in named if not is_machinery(space)}
-    own = own_namespace(meta)
+    by_name = {*WELL_KNOWN.values()} - {own_namespace(meta)} if has_instances(meta) else set[str]()
     bound = [space for space in spaces if space in by_space]
-    known = [i for i in bound if has_instances(meta) and i != own and i in WELL_KNOWN.values()]
+    known = [space for space in bound if space in by_name]
     spelled = (f"{by_space[space]}: <{space}>" for space in bound if space not in known)
     line = list_line("Prefixes: ", spelled, 130)
     also = ", ".join(f"{by_space[space]}:" for space in known)
@@ -219,7 +219,6 @@ def _prefixes(meta: GraphMeta) -> str:
 def _labels(meta: GraphMeta, lang: str | None) -> str:
     terms = [iri for iri in (*meta.classes, *meta.properties) if not is_machinery(iri)]
     labelled = [iri for iri in terms if iri in meta.labels]
-    opaque = sum(is_opaque(local_name(iri)) for iri in terms)
     if not labelled and not meta.languages:
         return "Labels: none; search by local name" if terms else ""
     if has_instances(meta) and _is_named_alike(meta):
@@ -229,16 +228,23 @@ def _labels(meta: GraphMeta, lang: str | None) -> str:
     line = "Labels: " + ", ".join(tags)
     if len(meta.languages) > 4:
         line += f", {len(meta.languages) - 4} more"
+    return line + _label_hint(meta, terms, labelled, lang)
+
+
+def _label_hint(
+    meta: GraphMeta, terms: Sequence[str], labelled: Sequence[str], lang: str | None
+) -> str:
+    """How to search by labels, or an example of one that its name does not tell."""
+    opaque = sum(is_opaque(local_name(iri)) for iri in terms)
     if terms and opaque * 2 > len(terms):
-        return line + "; names are numbers: search by label"
+        return "; names are numbers: search by label"
     if terms and len(labelled) * 2 < len(terms):
-        return line + f"; {len(terms) - len(labelled):,} terms have none: try the local name"
+        return f"; {len(terms) - len(labelled):,} terms have none: try the local name"
     example = next((iri for iri in key_classes(meta, 5) if iri in meta.labels), None)
-    if example is None:
-        return line
-    label = meta.label(example, lang)
-    same = squeeze(label) == squeeze(local_name(example))
-    return line if same else line + f'; e.g. {meta.curie(example)} is "{cut(label, 40)}"'
+    label = meta.label(example, lang) if example else ""
+    if example is None or squeeze(label) == squeeze(local_name(example)):
+        return ""
+    return f'; e.g. {meta.curie(example)} is "{cut(label, 40)}"'
 
 
 # -- which classes and properties matter

@@ -77,35 +77,12 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
         """`print`: a text on the host shows itself as a handle, rows as the first of them."""
         if not all(each is None or type(each) is str for each in (sep, end)):
             raise TypeError("sep and end are text")
-        text = (" " if sep is None else sep).join(map(shown, values))
+        text = (" " if sep is None else sep).join(map(_show, values))
         text += "\n" if end is None else end
         if file is None:
             out.write(text)
         else:
             guards.guarded_getattr(file, "write")(text)
-
-    def shown(value: Any) -> str:
-        if isinstance(value, Rows):
-            return value._shown()
-        return repr(value) if isinstance(value, HostText) and value.is_shut else str(value)
-
-    def kind(value: Any, *more: Any) -> Any:
-        if more:
-            raise TypeError("type() takes one value here: use a class statement")
-        return guards.type_of(value)
-
-    def is_instance(value: Any, kinds: Any) -> bool:
-        """`isinstance`, for which a text on the host is a string."""
-        many = kinds if isinstance(kinds, tuple) else (kinds,)
-        plain = tuple(kind for kind in many if not isinstance(kind, guards.TypeName))
-        named = any(kind.fits(value) for kind in many if isinstance(kind, guards.TypeName))
-        return named or isinstance(value, plain) or (isinstance(value, HostText) and str in plain)
-
-    def refuse(what: str) -> Callable[..., Any]:
-        def function(*_: Any, **__: Any) -> Any:
-            raise PermissionError(what)
-
-        return function
 
     def names(*value: Any) -> list[str]:
         return guards.names_of(value[0]) if value else sorted(user_names())
@@ -116,8 +93,8 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
     made = {name: getattr(builtins, name) for name in _TAKEN}
     made |= {
         "print": write,
-        "type": kind,
-        "isinstance": is_instance,
+        "type": _type,
+        "isinstance": _is_instance,
         "getattr": guards.guarded_getattr,
         "hasattr": guards.guarded_hasattr,
         "setattr": guards.guarded_setattr,
@@ -126,8 +103,8 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
         "dir": names,
         "globals": user_names,
         "locals": user_names,
-        "open": refuse("there are no files in the sealed REPL: the text is in `context`"),
-        "input": refuse("there is no input in the sealed REPL"),
+        "open": _refuse("there are no files in the sealed REPL: the text is in `context`"),
+        "input": _refuse("there is no input in the sealed REPL"),
         "exit": _leave,
         "quit": _leave,
         "__import__": modules.importer,
@@ -135,6 +112,33 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
         "__debug__": True,
     }
     return made
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, Rows):
+        return value._shown()
+    return repr(value) if isinstance(value, HostText) and value.is_shut else str(value)
+
+
+def _type(value: Any, *more: Any) -> Any:
+    if more:
+        raise TypeError("type() takes one value here: use a class statement")
+    return guards.type_of(value)
+
+
+def _is_instance(value: Any, kinds: Any) -> bool:
+    """`isinstance`, for which a text on the host is a string."""
+    many = kinds if isinstance(kinds, tuple) else (kinds,)
+    plain = tuple(kind for kind in many if not isinstance(kind, guards.TypeName))
+    named = any(kind.fits(value) for kind in many if isinstance(kind, guards.TypeName))
+    return named or isinstance(value, plain) or (isinstance(value, HostText) and str in plain)
+
+
+def _refuse(what: str) -> Callable[..., Any]:
+    def function(*_: Any, **__: Any) -> Any:
+        raise PermissionError(what)
+
+    return function
 
 
 def _leave(*_: Any) -> None:

@@ -14,7 +14,7 @@ from rlm.sandbox.child.rows import HostRows, Rows
 from rlm.sandbox.child.texts import HostText, TextParts, TextWords
 
 _DICT_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-_VIEWS: tuple[type, ...] = (*_DICT_VIEWS, range, TextParts, TextWords)
+_VIEWS: tuple[type, ...] = (*_DICT_VIEWS, range, TextParts, TextWords, Rows)
 _SEQUENCES: tuple[type, ...] = (list, tuple, set, frozenset)
 _DEEPEST = 50
 
@@ -39,14 +39,8 @@ class ValueEncoder:
             text = str.__str__(value)
             self._take(len(text))
             return plain_text(text)
-        if isinstance(value, int):
-            plain = int.__add__(value, 0)
-            fits = plain.bit_length() < 64  # JSON's integers end there
-            return plain if fits else int.__repr__(plain)
-        if isinstance(value, float):
-            number = float.__add__(value, 0.0)
-            finite = number - number == 0  # JSON has neither nan nor inf
-            return number if finite else float.__repr__(number)
+        if isinstance(value, int | float):
+            return _encode_number(value)
         if kind is HostText:
             return self._text(value)
         if kind is HostRows:
@@ -54,26 +48,28 @@ class ValueEncoder:
         if depth > _DEEPEST:
             raise ValueError("a value for a tool is nested too deep")
         if isinstance(value, dict):
-            named = {
-                self._name(key): self.encode(part, depth + 1) for key, part in dict.items(value)
-            }
-            if len(named) == 1 and isinstance(named.get("$ref"), dict):
-                raise ValueError(
-                    "a dictionary that looks like a handle cannot be given: give the handle itself"
-                )
-            return named
-        for base in _SEQUENCES:
-            if isinstance(value, base):
-                each = vars(base)["__iter__"]  # the type's own, whatever its subclass says
-                return [self.encode(part, depth + 1) for part in each(value)]
-        if kind in _VIEWS or kind is Rows:
+            return self._dict(value, depth)
+        if kind in _VIEWS:
             return [self.encode(part, depth + 1) for part in value]
+        if (
+            base := next((each for each in _SEQUENCES if isinstance(value, each)), None)
+        ) is not None:
+            parts = vars(base)["__iter__"](value)  # the type's own, whatever its subclass says
+            return [self.encode(part, depth + 1) for part in parts]
         if isinstance(value, bytes):
             self._take(bytes.__len__(value))
             return bytes.decode(value, "utf-8", "replace")
         raise TypeError(
             f"a {kind.__name__} cannot be given to a tool: use text, numbers, lists or dictionaries"
         )
+
+    def _dict(self, value: dict[Any, Any], depth: int) -> dict[str, Any]:
+        named = {self._name(key): self.encode(part, depth + 1) for key, part in dict.items(value)}
+        if len(named) == 1 and isinstance(named.get("$ref"), dict):
+            raise ValueError(
+                "a dictionary that looks like a handle cannot be given: give the handle itself"
+            )
+        return named
 
     def _name(self, key: Any) -> str:
         if isinstance(key, str):
@@ -88,3 +84,12 @@ class ValueEncoder:
         if value._fold:
             return plain_text(str(value))
         return {"$ref": {"key": value._key, "start": value._start, "stop": value._stop}}
+
+
+def _encode_number(value: float) -> Any:
+    """A number as JSON has it: no integer beyond 64 bits, neither nan nor inf."""
+    if isinstance(value, int):
+        plain = int.__add__(value, 0)
+        return plain if plain.bit_length() < 64 else int.__repr__(plain)
+    number = float.__add__(value, 0.0)
+    return number if number - number == 0 else float.__repr__(number)

@@ -21,9 +21,7 @@ class Spaces:
 
     def key(self, level: str) -> tuple[str, str, str, str]:
         """(level, org, team, project), with what lies below the level left empty."""
-        tenant = self.tenant
-        team = tenant.team if level != "org" else ""
-        return level, tenant.org, team, tenant.project if level == "project" else ""
+        return level, *self.tenant.at_level(level)
 
     def find(self, level: str) -> int | None:
         """The id of one of this tenant's spaces, or None while it holds nothing."""

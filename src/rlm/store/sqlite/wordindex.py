@@ -202,17 +202,15 @@ class WordIndex:
 
     def _write(self, upto: int, last: int, live: int) -> None:
         dead = int(self._note.get("documents", 0)) - live
-        if not upto or dead > DEAD_SHARE * live:
-            self.drop()
-            _remove_orphans(self._folder.parent)
+        if dead > DEAD_SHARE * live:
             upto = 0
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (self._folder / OWNER).write_text(self._store, "utf-8")
-        index = _open(self._folder)
-        writer = index.writer(HEAP_BYTES, 1)
+        writer = self._new_writer()  # before anything goes: another one may be at it
         documents = int(self._note.get("documents", 0)) if upto else 0
         sample: list[tuple[int, str | None]] = []
         try:
+            if not upto:
+                _remove_orphans(self._folder.parent)
+                writer.delete_all_documents()
             for page in self._pages(upto, last):
                 for number, space, *columns in page:
                     writer.add_document(_document(number, space, columns))
@@ -220,10 +218,26 @@ class WordIndex:
                 sample.append((page[-1][0], self._name(page[-1][0])))
             self._commit(writer, {"upto": last, "documents": documents, "sample": sample[-4:]})
         except BaseException:
+            if not upto:  # nothing of it is good, and nobody else writes
+                self.drop()
             with suppress(Exception):
                 writer.rollback()
             raise
         self.upto()
+
+    def _new_writer(self) -> tantivy.IndexWriter:
+        """ValueError where somebody else is writing. An index that cannot be opened is dropped."""
+        for again in (True, False):
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            (self._folder / OWNER).write_text(self._store, "utf-8")
+            try:
+                index = _open(self._folder)
+                break
+            except BaseException as exc:  # a panic of tantivy is no Exception
+                if isinstance(exc, KeyboardInterrupt | SystemExit) or not again:
+                    raise
+                self.drop()
+        return index.writer(HEAP_BYTES, 1)
 
     def _commit(self, writer: tantivy.IndexWriter, note: dict[str, Any]) -> None:
         import tantivy
