@@ -28,13 +28,16 @@ PLAIN_NO_SHARE = 0.7
 ONE_NO = "only one of them is a no"
 SAME_SHARE = 0.8
 """Two that share so much and do not disagree are one decision, said twice."""
-REPLACED, REPLACED_WORDS = "it says", 2
+NAMES, REPLACED_WORDS = "it names", 2
 """So many words in the place of others, in a sentence that is otherwise the same."""
 SUPERSEDES, SUPERSEDED_BY, PROPOSED = "supersedes", "superseded_by", "may_supersede"
 
 _EMPTY = frozenset(
     tokens(" ".join(STOPWORDS))
     + tokens("no not never always must only use keep all every each asked")
+)
+_DECISIVE = frozenset(
+    words("before after first last always never all each on off up down more less")
 )
 _NEGATION = re.compile(
     r"\b(?:no|not|never|without|stop|avoid|drop|cannot|\w+n['’]t)\b", re.IGNORECASE
@@ -45,7 +48,7 @@ _AMENDS = re.compile(
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(
-    r"\b(?:instead of|rather than|no longer|in place of|replaces?)\s+([\w\s'/-]{2,60})",
+    r"\b(?:instead of|rather than|not|no longer|in place of|replaces?)\s+([\w\s'/-]{2,60})",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?<![\w.])(\d+(?:[.,]\d+)?)\s*([%$€£]|[A-Za-z]+)?")
@@ -125,8 +128,8 @@ def compare(newer: MemoryItem, older: MemoryItem, store: MemoryBackend) -> Amend
     bare_no = conflict == ONE_NO and not amends
     plain = own >= SURE_STEMS or (own >= SOME_STEMS and not bare_no and (amends or near))
     sure = plain and share >= (PLAIN_NO_SHARE if bare_no else SURE_SHARE)
-    if conflict.startswith(REPLACED) and not amends:
-        sure = False  # of two like things both may hold
+    if conflict.startswith(NAMES) and not amends:
+        sure = False  # of two things both may hold
     return Amendment(newer, older, bool(sure), _reason(shared, conflict))
 
 
@@ -168,9 +171,10 @@ def find_conflict(newer: str, older: str) -> str:
         for other, same in _numbers(older):
             if unit == same and number != other:
                 return f"it has {number} where {other} was"
+    denied = [_telling(named) for named in _INSTEAD.findall(older)]
     for named in _INSTEAD.findall(newer):
-        replaced = set(tokens(named)[:4]) - _EMPTY
-        if replaced and replaced <= set(tokens(older)):
+        replaced = _telling(" ".join(named.split()[:4]))
+        if replaced and replaced <= set(tokens(older)) and not any(map(replaced.issubset, denied)):
             return f'it replaces "{" ".join(named.split()[:4])}"'
     if bool(_NEGATION.search(newer)) != bool(_NEGATION.search(older)):
         return ONE_NO
@@ -187,7 +191,8 @@ def _find_replaced(newer: Sequence[str], older: Sequence[str]) -> str:
     _, start, end, first, last = changes[0]
     if not start or max(end - start, last - first) > REPLACED_WORDS:
         return ""
-    return f'{REPLACED} "{" ".join(newer[start:end])}" where "{" ".join(older[first:last])}" was'
+    says = "it says" if _DECISIVE.issuperset((*newer[start:end], *older[first:last])) else NAMES
+    return f'{says} "{" ".join(newer[start:end])}" where "{" ".join(older[first:last])}" was'
 
 
 def _numbers(text: str) -> list[tuple[str, str]]:
