@@ -34,7 +34,9 @@ ALL_ROWS = 256
 ALL_CHARS = 500_000
 """A corpus of so few rows and characters is read whole: every store gives the same hits."""
 WIDEN = 4
-"""By how much the look is widened when too few candidates pass."""
+"""By how much the look is widened when too few candidates pass, or others look better."""
+FAR = 1_024
+"""Beyond so many nobody is looked for who might be better than those that pass."""
 LENDERS = 24
 """So many of the best candidates lend their words to their neighbours."""
 SHARES = (0.3, 0.15)
@@ -190,8 +192,11 @@ def recall(
     while True:
         numbers, rest, estimates = _candidates(source, query, plan, vector, count, read)
         found = judge.score(numbers)
-        hits = _rank(found, now, admits, confidence_share)[:k]
-        if not len(estimates) or len(hits) == k:
+        passed = _rank(found, now, admits, confidence_share)
+        hits, crowded = passed[:k], len(passed) < len(found) and read <= FAR
+        if not len(estimates) or (
+            len(hits) == k and not (crowded and hits[-1].similarity < estimates[0])
+        ):
             break
         count, read = count * WIDEN, read * WIDEN
     if len(estimates):
