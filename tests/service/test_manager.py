@@ -196,7 +196,18 @@ def test_who_asks_is_shown_what_is_less_like_the_question(agent, shared):
     query = "the upload of a file stops half way, in parts"
     [found] = agent.search(query, floor=True, explain=True)
     assert found.title == "Upload in parts" and found.why["similarity"] < likeness_floor(71)
-    assert agent.search("the upload of a file stops half way", floor=True) == []
+    unsure = "the upload of a file stops half way"
+    assert agent.search(unsure, floor=True) == []
+    [weak] = agent.search(unsure, floor=True, weak=1)
+    assert weak.weak and weak.line().endswith(", weak match)") and not found.weak
+    assert [hit.weak for hit in agent.search(query, floor=True, weak=2)] == [False]
+    shared.adjust_confidence(weak.id, -0.5, kind="edit")
+    assert weak.id not in {hit.id for hit in agent.search(unsure, floor=True, weak=20, limit=20)}
+
+
+def test_a_line_keeps_what_kind_it_is_however_long_the_rest(agent):
+    line = agent.record("A title", "Say it.", description="ä" * 400, kind="fact").line()
+    assert line.endswith(")") and "… (fact, " in line and len(line.encode()) <= 300
 
 
 def test_only_what_is_shown_counts_as_used(agent, shared):

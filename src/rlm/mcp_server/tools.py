@@ -24,6 +24,8 @@ GET_CHARS = 20_000
 """The most of one memory that is shown, and of what a branch gets."""
 HIT_CHARS = 200
 """The most of a hit's text as data: hosts show a model that beside the line."""
+WEAK_HITS = 3
+"""So many are shown that fit less well than what is shown unasked: who asks can judge them."""
 MOST_CHANGES = 50
 """The changes of a consolidation that an answer names."""
 
@@ -74,7 +76,7 @@ class ToolDefinition:
 
 
 def _search(call: ToolRequest, query: str, scope: str | None = None, limit: int = 5) -> ToolAnswer:
-    hits = call.memory.search(query, scope=scope, limit=limit, floor=True)
+    hits = call.memory.search(query, scope=scope, limit=limit, floor=True, weak=WEAK_HITS)
     lines = "\n".join(hit.line() for hit in hits) or "nothing relevant"
     return ToolAnswer(lines, {"hits": [_hit(hit) for hit in hits]})
 
@@ -164,6 +166,7 @@ def _hit(memory: Memory) -> dict[str, Any]:
         "scope": memory.scope,
         "source_session": memory.source_session,
         "date": memory.created_at[:10],
+        **({"weak_match": True} if memory.weak else {}),
     }
 
 
@@ -185,8 +188,8 @@ MEMORY_TOOLS = (
     ToolDefinition(
         "memory_search",
         "Search what this project, its team and its organisation have learned: procedures, facts,"
-        " decisions, and what was said in past sessions. One line a hit, best first; 'nothing"
-        " relevant' is an answer. memory_get has the whole text.",
+        " decisions, and what was said in past sessions. One line a hit, best first; a weak match"
+        " may be about something else. memory_get has the whole text.",
         object_of(
             {"query": text("The task or question, in plain words.")},
             {

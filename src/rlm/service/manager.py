@@ -55,6 +55,7 @@ class MemoryManager:
         kinds: Sequence[str] = (),
         explain: bool = False,
         floor: bool = False,
+        weak: int = 0,
         outcome: str | None = None,
         ontology: str | None = None,
         count_access: bool = True,
@@ -63,7 +64,8 @@ class MemoryManager:
 
         `scope` is the nearest level that is looked at: `project` is everything, `team` is team and
         org. With `floor` only what fits comes back, which may be nothing, and nothing that is no
-        longer believed. `outcome` and `ontology` choose among lessons: turns have neither.
+        longer believed; up to `weak` others follow, marked, where there is room. `outcome` and
+        `ontology` choose among lessons: turns have neither.
         """
         check_retrieve(query, outcome)
         wanted = tuple(choice(kind, KINDS, "kind") for kind in check_many(kinds, "kinds", "text"))
@@ -85,8 +87,12 @@ class MemoryManager:
             found += (_found_item(hit, explain) for hit in hits)
         if (not wanted or TURN in wanted) and levels == LEVELS and not (outcome or ontology):
             found += self._turns(query, pool, explain=detail)
-        ranked = [hit.memory for hit in rank_found(found) if not floor or _fits(hit)]
-        chosen = put_later_first(ranked[:limit])
+        ranked = [hit for hit in rank_found(found) if not floor or _is_believed(hit)]
+        fitting = [hit.memory for hit in ranked if not floor or _fits(hit)]
+        chosen = put_later_first(fitting[:limit])
+        if weak and len(chosen) < limit:
+            others = [replace(hit.memory, weak=True) for hit in ranked if not _fits(hit)]
+            chosen += put_later_first(others[: min(weak, limit - len(chosen))])
         if count_access:
             self.store.note_access([(each.scope, each.id) for each in chosen if each.kind != TURN])
         return chosen if explain else [replace(memory, why=None) for memory in chosen]
@@ -272,11 +278,14 @@ def _place(turn: Any) -> int | None:
 
 
 def _fits(hit: Found) -> bool:
+    assert hit.why is not None  # a floor asks for explanations
+    return hit.why.similarity >= ASKED * likeness_floor(hit.why.documents)
+
+
+def _is_believed(hit: Found) -> bool:
     from rlm.learning.confidence import RECALL_FLOOR
 
-    assert hit.why is not None  # a floor asks for explanations
-    believed = hit.memory.kind == TURN or hit.memory.confidence >= RECALL_FLOOR
-    return believed and hit.why.similarity >= ASKED * likeness_floor(hit.why.documents)
+    return hit.memory.kind == TURN or hit.memory.confidence >= RECALL_FLOOR
 
 
 def _say(node: Node) -> str:

@@ -43,6 +43,8 @@ class Memory:
     why: dict[str, Any] | None = None
     source_type: str = "session"
     """Where it came from: success, failure, human, pack, or a turn of a session."""
+    weak: bool = False
+    """Whether it is less like the query than what is shown unasked."""
 
     @classmethod
     def of_item(cls, item: MemoryItem, score: float = 0.0, why: Any = None) -> Memory:
@@ -106,8 +108,10 @@ class Memory:
     def line(self) -> str:
         """One line of text: what a model is shown of a hit."""
         said = f": {self.description}" if self.description else ""
-        text = f"{self.id}  {self.title}{said} ({self.kind}, {self.created_at[:10]})"
-        raw = text.encode()
-        if len(raw) <= LINE_BYTES:
-            return text
-        return raw[: LINE_BYTES - 3].decode(errors="ignore") + "…"
+        weak = ", weak match" if self.weak else ""
+        tail = f" ({self.kind}, {self.created_at[:10]}{weak})"
+        raw = f"{self.id}  {self.title}{said}".encode()
+        room = LINE_BYTES - len(tail)
+        if len(raw) > room:
+            raw = raw[: room - 3].decode(errors="ignore").encode() + "…".encode()
+        return raw.decode() + tail
