@@ -8,8 +8,10 @@ import shutil
 import pytest
 
 
-def test_nothing_is_stale(gendocs):
-    assert gendocs.run(check=True) == []
+def test_nothing_is_stale(root, run_python):
+    """In a process of its own: the matrix compares objects, and other tests load modules anew."""
+    done = run_python(root / "tools" / "gendocs.py", "--check", cwd=root)
+    assert done.returncode == 0, done.stderr + done.stdout
 
 
 def test_a_stale_page_is_told_and_mended(gendocs, root, tmp_path):
