@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from rlm.store.types import LOCAL, Check, Tenant
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
+    from rlm.store.postgres.migrations import Initialised
 
 RECOVER = "restore a backup, or read what can be read with the `.recover` command of sqlite3"
 KINDS = "a path (SQLite), sqlite:PATH, json:PATH, postgresql://USER@HOST/DATABASE"
@@ -34,9 +37,11 @@ def show_store(path_or_url: str) -> str:
     return f"{scheme}://{who.partition(':')[0]}{at}{where}"
 
 
-def locate_store(path_or_url: str) -> tuple[str, Path]:
-    """The kind of a store and its file. ConfigError for a URL that this version cannot open, and
-    for one that is no file: ask `is_url` first."""
+def locate_store(path_or_url: str) -> tuple[str, Path | None]:
+    """The kind of a store and its file, None where a server keeps it. ConfigError for a URL that
+    this version cannot open."""
+    if is_url(path_or_url):
+        return "postgresql", None
     scheme, _, rest = path_or_url.partition(":")
     if scheme in ("json", "sqlite") and rest and not rest.startswith("//"):
         return scheme, Path(rest).expanduser()
@@ -64,7 +69,8 @@ def open_store(
     settings = config.load(embedder=named, lock_timeout_s=lock_timeout_s)
     model = _embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
-    if is_url(name):
+    kind, path = locate_store(name)
+    if path is None:
         return _open_postgres(
             name,
             tenant=tenant,
@@ -73,7 +79,6 @@ def open_store(
             lock_timeout_s=settings.lock_timeout_s,
             read_only=read_only,
         )
-    kind, path = locate_store(name)
     # Only the kind that is opened is imported: a command-line search has 300 ms in all.
     if kind == "json":
         from rlm.store.jsonfile import MemoryStore
@@ -100,15 +105,31 @@ def open_store(
 
 
 def _open_postgres(url: str, **options: Any) -> MemoryBackend:
-    """ConfigError where the driver is not installed."""
-    try:
+    with _needing_psycopg():
         from rlm.store.postgres.backend import PostgresMemoryBackend
+    return PostgresMemoryBackend(url, **options)
+
+
+def init_store(url: str, *, app: str, owner: str) -> Initialised:
+    """Make the roles and the tables of a store in a PostgreSQL database, or bring them up to date:
+    `app` is the role that people then log in as, `owner` the one that has the tables."""
+    if not is_url(url):
+        raise ConfigError("a store is made in a database: postgresql://ADMIN@HOST/DATABASE")
+    with _needing_psycopg():
+        from rlm.store.postgres import migrations
+    return migrations.init(url, app=app, owner=owner)
+
+
+@contextmanager
+def _needing_psycopg() -> Iterator[None]:
+    """ConfigError, with what to type, where the driver is not installed."""
+    try:
+        yield
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
             raise
         why = f"a postgresql URL needs the package {exc.name}"
         raise ConfigError(f"{why}: {INSTALL_POSTGRES}") from exc
-    return PostgresMemoryBackend(url, **options)
 
 
 def sqlite_version() -> str:
@@ -127,11 +148,9 @@ def check_engine() -> Check:
 
 def check_file(path_or_url: str) -> Check | None:
     """What is wrong with a store's file, read without the right to write; None where it can be
-    opened as usual. A JSON file is checked when it is opened."""
-    if is_url(path_or_url):
-        return None
+    opened as usual. A JSON file, and a server's store, are checked when they are opened."""
     kind, path = locate_store(path_or_url)
-    if kind == "json":
+    if kind != "sqlite" or path is None:
         return None
     from rlm.store.sqlite import integrity
 
