@@ -40,7 +40,7 @@ def open_store(
     """A store for one tenant. A plain path is SQLite; `json:PATH` is the JSON `MemoryStore`.
 
     Without a path it is `RLM_MEMORY_DB`, then the config file's, then `~/.claude/rlm-memory.db`.
-    `embedder` is an object, or a kind as in the settings: `static`, `endpoint` or `none`.
+    `embedder` is an object, or a kind as in the settings: `static`, `minilm`, `endpoint`, `none`.
     """
     named = embedder if isinstance(embedder, str) else None
     settings = config.load(embedder=named, lock_timeout_s=lock_timeout_s)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -444,9 +444,16 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
         migrations.copy_database(self.db.connection, target)
         return target
 
-    def reembed(self) -> int:
-        """Give every row a vector of the present model, in batches; how many were changed."""
-        return reembed.reembed(self.db, self.embedder)
+    def stale_vectors(self) -> int:
+        return 0 if self.embedder is None else reembed.stale_count(self.db, self.embedder)
+
+    def reembed(
+        self,
+        *,
+        on_progress: Callable[[int], object] = lambda done: None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> int:
+        return reembed.reembed(self.db, self.embedder, on_progress=on_progress, stopped=stopped)
 
     def close(self) -> None:
         """Let go of the file. Every change is in it already; only access counts may be pending.

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 import apsw
 import numpy as np
@@ -115,18 +116,34 @@ def rebuild(connection: apsw.Connection, source: Source, model: str | None = Non
     empty = _Block.empty(0).to_bytes()  # kept, with a new stamp, so that every process notices
     sql = "UPDATE recall_blocks SET stamp = ?, model = NULL, data = ? WHERE kind = ?"
     connection.execute(sql, (stamp, empty, source.kind))
-    while rows := fetch(
+    while rows := _live_rows(connection, source, last):
+        found = model or next((row[4] for row in rows if row[4]), None)
+        put(connection, source, _entries(rows, found), found)
+        last = rows[-1][0]
+
+
+def refresh(connection: apsw.Connection, source: Source, model: str, first: int, last: int) -> None:
+    """Note again the live rows of these numbers that have a vector of a model. Inside `write()`."""
+    before = first - 1
+    while rows := _live_rows(connection, source, before, last):
+        put(connection, source, [each for each in _entries(rows, model) if each.vector], model)
+        before = rows[-1][0]
+
+
+def _live_rows(
+    connection: apsw.Connection, source: Source, after: int, upto: int = (1 << 63) - 1
+) -> list[tuple[Any, ...]]:
+    return fetch(
         connection,
         f"SELECT {source.key}, space_id, {source.length}, embedding, embedding_model FROM"
-        f" {source.view} WHERE {source.key} > ? ORDER BY {source.key} LIMIT {16 * SLOTS}",
-        (last,),
-    ):
-        found = model or next((row[4] for row in rows if row[4]), None)
-        entries = [
-            BlockEntry(row[0], row[1], row[2], row[3] if row[4] == found else None) for row in rows
-        ]
-        put(connection, source, entries, found)
-        last = rows[-1][0]
+        f" {source.view} WHERE {source.key} > ? AND {source.key} <= ?"
+        f" ORDER BY {source.key} LIMIT {16 * SLOTS}",
+        (after, upto),
+    )
+
+
+def _entries(rows: Sequence[tuple[Any, ...]], model: str | None) -> list[BlockEntry]:
+    return [BlockEntry(row[0], row[1], row[2], row[3] if row[4] == model else None) for row in rows]
 
 
 def spaces_by_row(connection: apsw.Connection, source: Source) -> dict[int, int]:
