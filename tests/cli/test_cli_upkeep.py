@@ -158,7 +158,7 @@ def test_fix_gives_rows_the_vectors_of_the_present_model(
     add()
     monkeypatch.setenv("RLM_EMBEDDER", "static")
     monkeypatch.setattr(
-        "rlm.store.sqlite.reembed.AT_ONCE", 0
+        "rlm.store.sql.reembed.AT_ONCE", 0
     )  # a large store, which does not catch up by itself
     stale = rlm("doctor", "--db", db, "--json")
     assert stale.code == 1 and [c["name"] for c in stale.json["checks"] if not c["ok"]] == [
@@ -212,7 +212,7 @@ def test_a_command_and_the_worker_give_rows_the_vectors_of_a_new_model(
     add()
     assert "words only" in rlm("store", "reembed", "--db", db).out
     monkeypatch.setenv("RLM_EMBEDDER", "static")
-    monkeypatch.setattr("rlm.store.sqlite.reembed.AT_ONCE", 0)
+    monkeypatch.setattr("rlm.store.sql.reembed.AT_ONCE", 0)
     assert rlm("store", "reembed", "--db", db, "--json").json["rows"] == 1
     assert rlm("store", "reembed", "--db", db, "--json").json["rows"] == 0
     monkeypatch.setenv("RLM_EMBEDDER", "none")

@@ -15,14 +15,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import apsw
-
+from rlm.retrieval.codes import pack_vectors
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.static import STATIC_MODEL
 from rlm.store.document import item_text
-from rlm.store.sqlite import blocks, rows
-from rlm.store.sqlite.connection import Database, Value
-from rlm.store.sqlite.sources import MEMORY, NODE, Source
+from rlm.store.sql import rows
+from rlm.store.sql.database import Database
+from rlm.store.sql.dialect import Connection, Dialect, Value, fetch
+from rlm.store.sql.sources import MEMORY, NODE, SearchIndex, Source
 
 BATCH = 2_000
 FIRST_BATCH = 32
@@ -33,39 +33,46 @@ AT_ONCE = 20_000
 """So many rows are given a new vector when a store is opened: a second or two, once."""
 
 
-def note_model(connection: apsw.Connection, model: str | None) -> None:
+def note_model(connection: Connection, model: str | None) -> None:
     """Remember, inside a write, whose vectors the newest rows have."""
-    connection.execute(
-        "INSERT INTO meta(key, value) VALUES ('embedding_model', ?) "
-        "ON CONFLICT(key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value",
-        (model or "none",),
-    )
+    words, noted = connection.dialect, model or "none"
+    if _noted_model(fetch(connection, _NOTED.format(words.own))) != noted:
+        connection.execute(
+            "INSERT INTO meta(key, value) VALUES ('embedding_model', ?)"
+            f" ON CONFLICT({words.own_key}key) DO UPDATE SET value = excluded.value",
+            (noted,),
+        )
+
+
+_NOTED = "SELECT value FROM meta WHERE key = 'embedding_model' {}"
+
+
+def _noted_model(rows: list[Any]) -> str | None:
+    return str(rows[0][0]) if rows else None
 
 
 def is_due(database: Database, embedder: Embedder | None) -> bool:
     """Whether rows may lack a vector of this model, and few enough to embed at once."""
     if database.read_only or embedder is None or embedder.model != STATIC_MODEL:
         return False
-    found = database.rows("SELECT value FROM meta WHERE key = 'embedding_model'")
-    changed = bool(found) and found[0][0] != embedder.model
-    return changed and stale_count(database, embedder) <= AT_ONCE
+    noted = _noted_model(database.rows(_NOTED.format(database.dialect.own)))
+    return noted not in (None, embedder.model) and stale_count(database, embedder) <= AT_ONCE
 
 
-_STALE = (
-    "(embedding_model IS NOT :model OR typeof(embedding) <> 'blob' OR (:size > 0 AND"
-    " length(embedding) <> :size))"
-)
-
-
-def _stale_values(embedder: Embedder) -> dict[str, Value]:
-    """The values of `_STALE`. How long a vector of an endpoint is shows when it first answers."""
-    return {"model": embedder.model, "size": 2 * embedder.dim}
+def _stale(dialect: Dialect, embedder: Embedder) -> tuple[str, list[Value]]:
+    """Rows without a vector of this model, or with one of another length. How long a vector of an
+    endpoint is shows when it first answers."""
+    size = 2 * embedder.dim
+    length = f" OR length(embedding) <> {size:d}" if size else ""
+    where = f"(embedding_model IS DISTINCT FROM ? OR {dialect.no_vector}{length})"
+    return where, [embedder.model]
 
 
 def stale_count(database: Database, embedder: Embedder) -> int:
     """How many rows have no vector of this model, or one of another length."""
+    where, values = _stale(database.dialect, embedder)
     return sum(
-        int(database.value(f"SELECT count(*) FROM {table} WHERE {_STALE}", _stale_values(embedder)))
+        int(database.value(f"SELECT count(*) FROM {table} WHERE {where}", values))
         for table in ("memory_items", "nodes")
     )
 
@@ -73,6 +80,7 @@ def stale_count(database: Database, embedder: Embedder) -> int:
 def reembed(
     database: Database,
     embedder: Embedder | None,
+    indexes: Sequence[SearchIndex],
     *,
     on_progress: Callable[[int], object] = lambda done: None,
     stopped: Callable[[], bool] = lambda: False,
@@ -84,14 +92,15 @@ def reembed(
     if embedder is None:
         return 0
     done = 0
-    for source, batch in _batches(database, embedder):
-        done += _write(database, embedder, source, batch)
-        on_progress(done)
-        if stopped():
-            return done
+    for index in indexes:
+        for batch in _batches(database, embedder, index.source):
+            done += _write(database, embedder, index, batch)
+            on_progress(done)
+            if stopped():
+                return done
     with database.write() as connection:
-        for source in (MEMORY, NODE) if done else ():
-            blocks.rebuild(connection, source, embedder.model)
+        for index in indexes if done else ():
+            index.rebuild_codes(connection)
         note_model(connection, embedder.model)
     return done
 
@@ -103,37 +112,37 @@ _TEXTS = {
 
 
 def _batches(
-    database: Database, embedder: Embedder
-) -> Iterator[tuple[Source, list[tuple[Any, ...]]]]:
+    database: Database, embedder: Embedder, source: Source
+) -> Iterator[list[tuple[Any, ...]]]:
     """Rows that lack a vector, each once, whatever the model makes of them: number, and what the
     vector is made from. A batch is as large as `BATCH_S` allows."""
-    size = FIRST_BATCH
-    for source in (MEMORY, NODE):
-        last, key = 0, source.key
-        while batch := database.rows(
-            f"SELECT {key}, {_TEXTS[source.kind]} FROM {source.table}"
-            f" WHERE {_STALE} AND {key} > :last ORDER BY {key} LIMIT {size}",
-            {**_stale_values(embedder), "last": last},
-        ):
-            begun = time.monotonic()
-            yield source, batch
-            last = batch[-1][0]
-            took = max(1e-6, (time.monotonic() - begun) / len(batch))
-            size = max(1, min(BATCH, 2 * size, int(BATCH_S / took)))
+    last, key, size = 0, source.key, FIRST_BATCH
+    where, values = _stale(database.dialect, embedder)
+    while batch := database.rows(
+        f"SELECT {key}, {_TEXTS[source.kind]} FROM {source.table} WHERE {where} AND {key} > ?"
+        f" ORDER BY {key} LIMIT {size}",
+        [*values, last],
+    ):
+        begun = time.monotonic()
+        yield batch
+        last = batch[-1][0]
+        took = max(1e-6, (time.monotonic() - begun) / len(batch))
+        size = max(1, min(BATCH, 2 * size, int(BATCH_S / took)))
 
 
 def _write(
-    database: Database, embedder: Embedder, source: Source, batch: Sequence[tuple[Any, ...]]
+    database: Database, embedder: Embedder, index: SearchIndex, batch: Sequence[tuple[Any, ...]]
 ) -> int:
     """The vectors and codes of one batch. What somebody wrote in the meantime has a new number."""
-    vectors = blocks.pack_vectors(embedder.embed_documents(_documents(source, batch)))
+    source = index.source
+    vectors = pack_vectors(embedder.embed_documents(_documents(source, batch)))
     with database.write() as connection:
         pairs = zip(vectors, batch, strict=True)
         database.run_many(
             f"UPDATE {source.table} SET embedding = ?, embedding_model = ? WHERE {source.key} = ?",
             [(vector, embedder.model, row[0]) for vector, row in pairs],
         )
-        blocks.refresh(connection, source, embedder.model, batch[0][0], batch[-1][0])
+        index.refresh_codes(connection, batch[0][0], batch[-1][0])
     return len(batch)
 
 
