@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+import click
 
 from rlm.cli.command import command, new_group
 from rlm.cli.output import number_of, progress
@@ -12,7 +15,50 @@ from rlm.cli.session import Session
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
 
-app = new_group("The store as a whole: its vectors.")
+app = new_group("The store as a whole: copy it, compare it, give it new vectors.")
+
+
+@command(app, "copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@click.option("--dry-run", is_flag=True, help="Say what would be copied, and write nothing.")
+def copy(session: Session, source: str, target: str, dry_run: bool) -> None:
+    """Copy everything of every tenant: memories, runs, signals, graph, packs, queue, tokens.
+
+    FROM and TO are stores of any kind, as in --db. TO must be empty, or hold a part of the same
+    copy, which then goes on: anything else is refused. Let nobody write meanwhile. At the end both
+    are read and compared.
+    """
+    from rlm.store.copy import copy_store, count_store
+
+    with progress("copying", lambda: count_store(source)) as advance_to:
+        done = copy_store(source, target, dry_run=dry_run, on_progress=advance_to)
+    there = f", {done.there:,} of them were there already" if done.there else ""
+    what = "would be copied" if dry_run else "are in both, equal by their hashes"
+    counts = ", ".join(f"{count:,} {name}" for name, count in done.rows.items() if count)
+    document = {"rows": done.rows, "total": done.total, "there": done.there}
+    session.show(
+        {**document, "verified": done.verified},
+        f"{number_of(done.total, 'row', 'rows')} {what}{there}",
+        *([counts] if counts else []),
+    )
+
+
+@command(app, "compare")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+def compare(session: Session, first: str, second: str) -> int:
+    """Say where two stores differ, of every tenant. The exit code is 1 where they do.
+
+    What is derived (indexes, vectors) and an engine's own row numbers are not compared.
+    """
+    from rlm.store.copy import compare_stores, count_store
+
+    with progress("comparing", lambda: count_store(first)) as advance_to:
+        found = compare_stores(first, second, on_progress=advance_to)
+    lines = [each.describe() for each in found] or ["they hold the same"]
+    session.show({"equal": not found, "differences": [asdict(each) for each in found]}, *lines)
+    return 1 if found else 0
 
 
 @command(app, "reembed")
