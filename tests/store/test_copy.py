@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlm.cli import main
-from rlm.errors import NotFound, ValidationError
+from rlm.errors import NotFound, StoreError, ValidationError
 from rlm.packs.export import export_pack
 from rlm.store import gate
 from rlm.store.copy import compare_stores, copy_store
@@ -21,7 +21,7 @@ from rlm.store.sql.tables import TABLES
 from rlm.store.types import Judgment, MemoryItem, NewPack, Run, Scope, Tenant, Trajectory
 
 ACME, OTHER = Tenant("acme", "web", "shop"), Tenant("zeta", "core", "shop")
-KINDS = ("sqlite:{}.db", "json:{}.json")
+KINDS = ("sqlite:{}.db", "json:{}.json", "postgres")
 QUERIES = ("reset a password", "mend the boat", "count rows", "schlüssel drehen", "nothing at all")
 
 
@@ -85,23 +85,34 @@ def exported(url: str, tenant: Tenant, path: Path) -> bytes:
     return path.read_bytes()
 
 
+def place(kind: str, path: Path, request) -> tuple[str, str]:
+    """The URL that people use, and the one of who may see every tenant."""
+    if kind != "postgres":
+        return kind.format(path), kind.format(path)
+    url = request.getfixturevalue("postgres_server").new_store()
+    return url, url.replace("rlm_app@", "postgres@")
+
+
 @pytest.mark.parametrize("source", KINDS)
 @pytest.mark.parametrize("target", KINDS)
-def test_a_copy_is_equal_answers_alike_and_exports_alike(tmp_path, source, target):
-    a, b = source.format(tmp_path / "a"), target.format(tmp_path / "b")
+def test_a_copy_is_equal_answers_alike_and_exports_alike(tmp_path, request, source, target):
+    (a, first), (b, second) = (
+        place(source, tmp_path / "a", request),
+        place(target, tmp_path / "b", request),
+    )
     fill(a)
-    assert copy_store(a, b, dry_run=True).total > 40
+    assert copy_store(first, second, dry_run=True).total > 40
     assert not list(tmp_path.glob("b.*")), "a trial writes nothing"
-    done = copy_store(a, b)
+    done = copy_store(first, second)
     assert done.verified and done.there == 0
     assert set(done.rows) == {table.name for table in TABLES} and min(done.rows.values()) >= 2
-    assert compare_stores(a, b) == []
+    assert compare_stores(first, second) == []
     for tenant in (ACME, OTHER):
         assert answers(a, tenant) == answers(b, tenant)
         assert exported(a, tenant, tmp_path / "a.jsonl") == exported(
             b, tenant, tmp_path / "b.jsonl"
         )
-    again = copy_store(a, b)
+    again = copy_store(first, second)
     assert again.there == again.total == done.total, "once more does nothing"
     with open_store(b, tenant=ACME) as store:
         assert [check for check in store.check() if not check.ok] == []
@@ -218,3 +229,29 @@ def test_whatever_is_stored_goes_there_and_back(tmp_path_factory, texts, orgs):
     assert compare_stores(urls[0], urls[2]) == []
     with open_store(urls[2], embedder="none") as store:
         assert [check for check in store.check() if not check.ok] == []
+
+
+def test_postgres_is_copied_by_its_owner_and_not_by_the_application(tmp_path, postgres_server):
+    """The role that ran `rlm store init`, which need not be a superuser."""
+    from rlm.store.postgres import migrations
+
+    server, a = postgres_server, f"sqlite:{tmp_path / 'a.db'}"
+    fill(a)
+    name = server.new_database()
+    for statement in (
+        "CREATE ROLE boss LOGIN CREATEROLE",
+        f"GRANT CREATE ON DATABASE {name} TO boss",
+    ):
+        server.execute(statement, name)
+    owner, app = server.url(name, "boss"), server.url(name, "boss_app")
+    with pytest.raises(StoreError, match="holds no store yet: `rlm store init"):
+        copy_store(a, owner)
+    migrations.init(owner, app="boss_app", owner="boss_owner")
+    with pytest.raises(
+        StoreError, match=r"role boss_app .* sees one tenant at a time.*of the owner"
+    ):
+        copy_store(a, app)
+    assert copy_store(a, owner).verified
+    assert answers(a, OTHER) == answers(app, OTHER)
+    with open_store(app, tenant=Tenant("acme", "web", "another")) as store:
+        assert not {item.project for item in store.list_items()} - {""}, "nothing of the shop"

@@ -139,3 +139,18 @@ def test_killed_anywhere_it_goes_on_where_it_was(filled):
         assert db.reembed() == stale[-1]
         assert codes_equal_rows(db)
         assert len(db.retrieve("boat mend", k=200)) == 150
+
+
+def test_postgres_gives_vectors_in_the_background_too(postgres_server, make_item):
+    url = postgres_server.empty_store()
+    with open_store(url, embedder="none") as db:
+        db.add_many(make_item(f"Ship {n}", content="repair", description="ship") for n in range(80))
+        db.graph.create_node("fact", "a vessel")
+    with open_store(url, embedder=WordsEmbedder()) as db:
+        assert db.stale_vectors() == 81 and db.retrieve("boat mend", k=3) == []
+        done = db.reembed(stopped=lambda: True)
+        assert 0 < len(db.retrieve("boat mend", k=200)) == done < 80
+        codes = "SELECT count(*) FROM recall_rows WHERE code IS NOT NULL"
+        assert db.db.value(codes) == done
+        assert db.reembed() == 81 - done
+        assert len(db.retrieve("boat mend", k=200)) == 80 and codes_equal_rows(db)

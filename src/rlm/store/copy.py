@@ -19,8 +19,9 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, Protocol
 
+from rlm import config
 from rlm.errors import NotFound, StoreError, ValidationError
-from rlm.store.open import locate_store, open_store
+from rlm.store.open import embedder_of, import_postgres, is_url, locate_store, open_store
 from rlm.store.sql.database import Database
 from rlm.store.sql.dialect import Connection, fetch, last_number, raise_counter
 from rlm.store.sql.reembed import note_model
@@ -142,6 +143,10 @@ class _NoStore:
 
 
 def _open_side(name: str, *, read_only: bool, trial: bool = False) -> StoreSide:
+    if is_url(name):
+        sides, embedder = import_postgres("side"), embedder_of(config.load())
+        server: StoreSide = sides.PostgresSide(name, embedder, read_only=read_only or trial)
+        return server
     path = locate_store(name)[1]
     if trial and not path.exists():
         return _NoStore(str(path))
@@ -161,7 +166,9 @@ def _both(first: str, second: str, **options: bool) -> Iterator[tuple[StoreSide,
         yield sides[0], sides[1]
 
 
-def _place(name: str) -> tuple[str, Path]:
+def _place(name: str) -> tuple[str, Path | str]:
+    if is_url(name):
+        return "postgresql", name
     kind, path = locate_store(name)
     return kind, path.resolve()
 

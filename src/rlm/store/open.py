@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,10 +63,10 @@ def open_store(
     """
     named = embedder if isinstance(embedder, str) else None
     settings = config.load(embedder=named, lock_timeout_s=lock_timeout_s)
-    model = _embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
+    model = embedder_of(settings) if embedder is None or isinstance(embedder, str) else embedder
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
     if is_url(name):
-        return _open_postgres(
+        server: MemoryBackend = import_postgres("backend").PostgresMemoryBackend(
             name,
             tenant=tenant,
             embedder=model,
@@ -73,6 +74,7 @@ def open_store(
             lock_timeout_s=settings.lock_timeout_s,
             read_only=read_only,
         )
+        return server
     kind, path = locate_store(name)
     # Only the kind that is opened is imported: a command-line search has 300 ms in all.
     if kind == "json":
@@ -99,16 +101,15 @@ def open_store(
     )
 
 
-def _open_postgres(url: str, **options: Any) -> MemoryBackend:
-    """ConfigError where the driver is not installed."""
+def import_postgres(module: str) -> Any:
+    """A module of `store/postgres`. ConfigError where the driver is not installed."""
     try:
-        from rlm.store.postgres.backend import PostgresMemoryBackend
+        return import_module(f"rlm.store.postgres.{module}")
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
             raise
         why = f"a postgresql URL needs the package {exc.name}"
         raise ConfigError(f"{why}: {INSTALL_POSTGRES}") from exc
-    return PostgresMemoryBackend(url, **options)
 
 
 def sqlite_version() -> str:
@@ -138,6 +139,6 @@ def check_file(path_or_url: str) -> Check | None:
     return integrity.check_file(path)
 
 
-def _embedder(settings: config.Settings) -> Embedder | None:
+def embedder_of(settings: config.Settings) -> Embedder | None:
     where = {"url": settings.embed_url, "model": settings.embed_model}
     return pick_embedder(settings.embedder, **where, key=settings.embed_key)
