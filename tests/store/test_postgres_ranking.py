@@ -79,7 +79,7 @@ def questions(count: int, seed: int) -> list[str]:
         asked = (
             f"how do I {dice.choice(VERBS)} a {dice.choice(THINGS)} after a {dice.choice(CAUSES)}"
         )
-        more = dice.sample(rare, dice.randint(0, 2)) + [f"term{dice.randint(0, 8)}"]
+        more = [*dice.sample(rare, dice.randint(0, 2)), f"term{dice.randint(0, 8)}"]
         made.append(" ".join([asked, *more[: dice.randint(0, 3)]]))
     return made
 

@@ -92,7 +92,7 @@ def test_nobody_writes_into_anothers_space(url, make_item, tenant):
         with pytest.raises(Exception) as caught, other.db.write() as connection:
             connection.execute("UPDATE memory_items SET space_id = ?", (space,))
         assert isinstance(caught.value.__cause__, errors.InsufficientPrivilege)
-        sql = "SELECT * FROM find_words('memory', ?, ?, ?, '{}', '{}', 9)"
+        sql = "SELECT * FROM find_words('memory', ?, ?, ?, '{}', '{}', 100, 9)"
         assert other.db.rows(sql, ([space], ["class"], [1.0])) == []
     with open_store(url, tenant=MINE) as store:
         found = store.db.rows(sql, ([space], ["class"], [1.0]))
