@@ -12,6 +12,7 @@ from rlm.store.types import LOCAL, Check, Tenant
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
+    from rlm.store.qdrant.client import Qdrant
 
 RECOVER = "restore a backup, or read what can be read with the `.recover` command of sqlite3"
 KINDS = "a path (SQLite), sqlite:PATH, json:PATH"
@@ -49,6 +50,8 @@ def open_store(
     kind, path = locate_store(name)
     # Only the kind that is opened is imported: a command-line search has 300 ms in all.
     if kind == "json":
+        if settings.index:
+            raise ConfigError("the index (RLM_INDEX) needs a store of SQLite or PostgreSQL")
         from rlm.store.jsonfile import MemoryStore
 
         return MemoryStore.open(
@@ -61,7 +64,8 @@ def open_store(
         )
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
-    return SQLiteMemoryBackend(
+    beside = _index_client(settings) if settings.index else None
+    store = SQLiteMemoryBackend(
         path,
         tenant=tenant,
         embedder=model,
@@ -70,6 +74,23 @@ def open_store(
         read_only=read_only,
         cache_dir=settings.cache_dir,
     )
+    if beside is not None:
+        from rlm.store.qdrant.index import QdrantIndex
+
+        layout, fallback = settings.index_layout, settings.index_fallback in ("1", "true", "yes")
+        store.search_index = QdrantIndex(
+            beside, store.db, store.spaces, store.embedder, layout=layout, fallback=fallback
+        )
+    return store
+
+
+def _index_client(settings: config.Settings) -> Qdrant:
+    """The index that the settings name; it is not asked yet. ConfigError where they are wrong."""
+    from rlm.store.qdrant.client import Qdrant, parse_index
+    from rlm.store.qdrant.names import check_layout
+
+    check_layout(settings.index_layout)
+    return Qdrant(parse_index(settings.index), key=settings.index_key)
 
 
 def sqlite_version() -> str:

@@ -24,9 +24,9 @@ import apsw
 from rlm import clock, config
 from rlm.errors import RLMError, StoreError, StoreReadOnly
 from rlm.retrieval.embed import Embedder
-from rlm.retrieval.recall import Document, recall
+from rlm.retrieval.recall import Candidates, Document, recall
 from rlm.store import gate
-from rlm.store.sqlite import integrity, items, listing, migrations, reembed, rows
+from rlm.store.sqlite import integrity, items, listing, migrations, outbox, reembed, rows
 from rlm.store.sqlite.candidates import Index
 from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database
 from rlm.store.sqlite.packs import Packs
@@ -47,6 +47,7 @@ from rlm.store.types import (
 from rlm.store.values import admit_id, choice, natural
 
 if TYPE_CHECKING:
+    from rlm.store.qdrant.index import QdrantIndex
     from rlm.store.sqlite.graph import HyperGraph
 
 PENDING_ACCESSES = 256
@@ -87,6 +88,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
         self.spaces = Spaces(self.db, tenant)
         self._cache = Path(cache_dir or config.load().cache_dir).expanduser()
         self.fts5 = self._has_fts5()
+        self.search_index: QdrantIndex | None = None
         self._accesses: Counter[tuple[str, str]] = Counter()
         self._accesses_pid = os.getpid()
         self._accesses_since = time.monotonic()
@@ -172,7 +174,9 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
         hits: list[Hit] = []
         with self.db.read() as connection:
             spaces = self.spaces.visible(levels)
-            source = self.index.candidates(connection, spaces, where, values)
+            source: Candidates = self.index.candidates(connection, spaces, where, values)
+            if self.search_index is not None:
+                source = self.search_index.candidates(connection, source, levels)
             found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
             for each in found.hits:
                 why = found.explain(each) if explain else None
@@ -358,6 +362,8 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
         self.index.catch_up()
         if "graph" in self.__dict__:  # else no node was written here
             self.graph.index.catch_up()
+        if self.search_index is not None:
+            self.search_index.catch_up()
 
     # -- projects ----------------------------------------------------------------------------------
 
@@ -390,6 +396,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
             new_name = (tenant.project, old)
             connection.execute("UPDATE spaces SET project = ? WHERE space_id = ?", new_name)
             connection.execute("UPDATE memory_items SET project = ? WHERE space_id = ?", new_name)
+            outbox.note_renamed(connection, old)
         return True
 
     # -- the whole file ----------------------------------------------------------------------------
@@ -406,6 +413,7 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
                 "sqlite": apsw.sqlite_lib_version(),
                 "lexical": self.index.lexical,
                 "semantic": self.embedder.model if self.embedder else None,
+                "index": None if self.search_index is None else self.search_index.describe(),
             },
         }
 
@@ -415,7 +423,8 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
         return self.db.read_only
 
     def check(self) -> list[Check]:
-        return integrity.check_all(self.db, self.indexes, self.spaces.visible(), self.embedder)
+        checks = integrity.check_all(self.db, self.indexes, self.spaces.visible(), self.embedder)
+        return checks if self.search_index is None else [*checks, *self.search_index.check()]
 
     def repair(self) -> list[str]:
         made = integrity.mend_schema(self.db)
@@ -460,6 +469,8 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
             if free and "graph" in self.__dict__:
                 self.graph.flush()
         finally:
+            if self.search_index is not None:
+                self.search_index.close()
             self.db.close()
 
     def __enter__(self) -> Self:

@@ -16,7 +16,7 @@ import apsw
 from rlm.retrieval.embed import Embedder
 from rlm.store.document import item_columns, item_text
 from rlm.store.identity import is_stable_id
-from rlm.store.sqlite import blocks
+from rlm.store.sqlite import blocks, outbox
 from rlm.store.sqlite.blocks import BlockEntry
 from rlm.store.sqlite.reembed import note_model
 from rlm.store.sqlite.rows import COLUMNS, NAMES, from_row, to_row
@@ -58,6 +58,7 @@ def insert(
         if _is_live(item)
     ]
     blocks.put(connection, MEMORY, live, model)
+    outbox.note_range(connection, first, first + len(fresh) - 1)
     note_model(connection, model)
 
 
@@ -70,6 +71,7 @@ def rewrite(
 ) -> int:
     """Rewrite every column of an existing row, in this space, under a new number; that number."""
     fresh = take_numbers(connection, "item", 1)
+    outbox.note_rows(connection, [number])
     words, model = item_columns(item), embedder.model if embedder else None
     vector = embed(embedder, [item])[0]
     sets = ", ".join(f"{name} = ?" for name in NAMES)
@@ -83,12 +85,14 @@ def rewrite(
         blocks.put(
             connection, MEMORY, [BlockEntry(fresh, space, sum(map(len, words)), vector)], model
         )
+    outbox.note_rows(connection, [fresh])
     note_model(connection, model)
     return fresh
 
 
 def archive(connection: apsw.Connection, numbers: Sequence[int], at: str) -> None:
     """Put rows away; they keep their numbers."""
+    outbox.note_rows(connection, numbers)
     sql = "UPDATE memory_items SET archived_at = ? WHERE item_no = ?"
     connection.executemany(sql, ((at, n) for n in numbers))
     blocks.erase(connection, MEMORY, numbers)
@@ -96,6 +100,7 @@ def archive(connection: apsw.Connection, numbers: Sequence[int], at: str) -> Non
 
 def remove(connection: apsw.Connection, numbers: Sequence[int]) -> None:
     """Take rows away for good."""
+    outbox.note_rows(connection, numbers)
     connection.executemany("DELETE FROM memory_items WHERE item_no = ?", ((n,) for n in numbers))
     blocks.erase(connection, MEMORY, numbers)
 

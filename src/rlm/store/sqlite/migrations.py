@@ -47,8 +47,13 @@ def m003_tokens(connection: apsw.Connection, fts5: bool) -> None:
     connection.execute(schema.TABLES_3)
 
 
+def m004_outbox(connection: apsw.Connection, fts5: bool) -> None:
+    """What a search index beside the file has yet to be told."""
+    connection.execute(schema.TABLES_4)
+
+
 Step = Callable[[apsw.Connection, bool], None]
-MIGRATIONS: tuple[Step, ...] = (m001_initial, m002_one_recall, m003_tokens)
+MIGRATIONS: tuple[Step, ...] = (m001_initial, m002_one_recall, m003_tokens, m004_outbox)
 VERSION = len(MIGRATIONS)
 
 

@@ -15,7 +15,7 @@ import apsw
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.static import STATIC_MODEL
 from rlm.store.document import item_text
-from rlm.store.sqlite import blocks, rows
+from rlm.store.sqlite import blocks, outbox, rows
 from rlm.store.sqlite.connection import Database, Value
 from rlm.store.sqlite.sources import MEMORY, NODE, Source
 
@@ -103,10 +103,12 @@ def _write(
     texts: Sequence[tuple[str, str]],
 ) -> int:
     vectors = blocks.pack_vectors(embedder.embed_documents(texts))
-    with database.write():
+    with database.write() as connection:
         pairs = zip(vectors, numbers, strict=True)
         database.run_many(
             f"UPDATE {source.table} SET embedding = ?, embedding_model = ? WHERE {source.key} = ?",
             [(vector, embedder.model, number) for vector, number in pairs],
         )
+        if source is MEMORY:
+            outbox.note_vectors(connection, numbers)
     return len(numbers)
