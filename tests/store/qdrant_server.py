@@ -276,9 +276,7 @@ def serving(engine):
             status, said = 401, {"status": {"error": f"Invalid key {self.headers.get('api-key')}"}}
             if self.headers.get("api-key", "") == server.key:
                 path = urlsplit(self.path).path
-                status, said = server.answer(
-                    self.command, path, json.loads(body) if body else None
-                )
+                status, said = server.answer(self.command, path, json.loads(body) if body else None)
             data = json.dumps(said).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(data)))

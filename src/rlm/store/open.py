@@ -78,7 +78,7 @@ def open_store(
         from rlm.store.qdrant.index import QdrantIndex
 
         layout, fallback = settings.index_layout, settings.index_fallback in ("1", "true", "yes")
-        store.search_index = QdrantIndex(
+        store.remote_index = QdrantIndex(
             beside, store.db, store.spaces, store.embedder, layout=layout, fallback=fallback
         )
     return store

@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import apsw
-
 from rlm.errors import IndexUnavailable
 from rlm.retrieval.recall import Candidates, Corpus, Document, Floats, Loan
 from rlm.retrieval.tokens import Query
 from rlm.store.qdrant import points
 from rlm.store.qdrant.points import Body
-from rlm.store.sqlite.outbox import IndexedSpace
+from rlm.store.sql.dialect import Connection
+from rlm.store.sql.outbox import IndexedSpace
 
 if TYPE_CHECKING:
     from rlm.store.qdrant.index import QdrantIndex
@@ -34,7 +33,7 @@ class QdrantCandidates:
 
     _index: QdrantIndex
     _truth: Candidates
-    _connection: apsw.Connection
+    _connection: Connection
     _asked: list[IndexedSpace]
     _apart: set[int]
     """Spaces that the truth store answers for."""

@@ -13,8 +13,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import apsw
-
 from rlm import clock
 from rlm.errors import IndexUnavailable, RLMError
 from rlm.retrieval.embed import Embedder
@@ -23,9 +21,10 @@ from rlm.store.qdrant import points
 from rlm.store.qdrant.candidates import QdrantCandidates
 from rlm.store.qdrant.client import REBUILD, Qdrant
 from rlm.store.qdrant.names import collection_name, point_id, seal_id
-from rlm.store.sqlite.connection import Database
-from rlm.store.sqlite.outbox import Build, IndexedRow, IndexedSpace, Outbox
-from rlm.store.sqlite.spaces import Spaces
+from rlm.store.sql.database import Database
+from rlm.store.sql.dialect import Connection
+from rlm.store.sql.outbox import Build, IndexedRow, IndexedSpace, Outbox
+from rlm.store.sql.spaces import Spaces
 from rlm.store.types import LEVELS, Check
 
 log = logging.getLogger("rlm.index")
@@ -90,7 +89,7 @@ class QdrantIndex:
     # -- asking ------------------------------------------------------------------------------------
 
     def candidates(
-        self, connection: apsw.Connection, truth: Candidates, levels: Sequence[str]
+        self, connection: Connection, truth: Candidates, levels: Sequence[str]
     ) -> Candidates:
         """What this transaction sees, from Qdrant as far as it has seen it."""
         spaces = self.outbox.spaces(connection, levels)

@@ -20,7 +20,7 @@
   it says which tenant a connection has.
 
 - `index_spaces` and `index_outbox`: what a search index beside the file holds and has yet to be told
-  (`outbox.py`). Empty where there is none.
+  (`sql/outbox.py`). Empty where there is none.
 
 `TABLES_1`, `RECALL_1` and `FTS_1` are version 1, `TABLES_2` and `FTS_2`, then `TABLES_3` and
 `TABLES_4`, are what changed. They are never edited after release: a later version adds a migration.

@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-
-import apsw
+from typing import Any
 
 from rlm import clock
-from rlm.store.sqlite import rows
-from rlm.store.sqlite.connection import Database, fetch
-from rlm.store.sqlite.sources import MEMORY
-from rlm.store.sqlite.spaces import Spaces, in_spaces
+from rlm.store.sql import rows
+from rlm.store.sql.database import Database
+from rlm.store.sql.dialect import Connection, fetch
+from rlm.store.sql.sources import MEMORY
+from rlm.store.sql.spaces import Spaces, in_spaces
 from rlm.store.types import LEVELS, MemoryItem
 
 LEASE_S = 120.0
@@ -33,23 +33,23 @@ _NOTE = (
 )
 
 
-def note_rows(connection: apsw.Connection, numbers: Iterable[int]) -> None:
+def note_rows(connection: Connection, numbers: Iterable[int]) -> None:
     """Note memories that change: before they do, where their id or space may change too."""
     connection.executemany(f"{_NOTE} WHERE m.item_no = ?", [(number,) for number in numbers])
 
 
-def note_range(connection: apsw.Connection, first: int, last: int) -> None:
+def note_range(connection: Connection, first: int, last: int) -> None:
     """Note memories that were added."""
     connection.execute(f"{_NOTE} WHERE m.item_no BETWEEN ? AND ?", (first, last))
 
 
-def note_vectors(connection: apsw.Connection, numbers: Iterable[int]) -> None:
+def note_vectors(connection: Connection, numbers: Iterable[int]) -> None:
     """Note memories that got a vector of the index's own model."""
     sql = f"{_NOTE} AND i.model = m.embedding_model WHERE m.item_no = ?"
     connection.executemany(sql, [(number,) for number in numbers])
 
 
-def note_renamed(connection: apsw.Connection, space: int) -> None:
+def note_renamed(connection: Connection, space: int) -> None:
     """A space has another name: its collection has too."""
     connection.execute("UPDATE index_spaces SET built = 0 WHERE space_id = ?", (space,))
 
@@ -100,11 +100,10 @@ class Outbox:
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def spaces(
-        self, connection: apsw.Connection, levels: Sequence[str] = LEVELS
-    ) -> list[IndexedSpace]:
+    def spaces(self, connection: Connection, levels: Sequence[str] = LEVELS) -> list[IndexedSpace]:
         """The tenant's spaces that exist, as this transaction sees them."""
-        store = fetch(connection, "SELECT value FROM meta WHERE key = 'store_id'")[0][0]
+        own = connection.dialect.own
+        store = fetch(connection, f"SELECT value FROM meta WHERE key = 'store_id' {own}")[0][0]
         found = []
         for level in levels:
             if (space := self._spaces.find(level)) is None:
@@ -122,23 +121,23 @@ class Outbox:
             found.append(IndexedSpace(space, level, parts, tenant, built[0] if built else None))
         return found
 
-    def waiting(self, connection: apsw.Connection, spaces: Iterable[int]) -> int:
+    def waiting(self, connection: Connection, spaces: Iterable[int]) -> int:
         """How many notes wait in these spaces."""
         mine = in_spaces(tuple(spaces))
         sql = f"SELECT count(*) FROM index_outbox WHERE space_id {mine}"
         return int(fetch(connection, sql)[0][0])
 
     def unseen(
-        self, connection: apsw.Connection, numbers: Iterable[int], apart: Iterable[int]
+        self, connection: Connection, numbers: Iterable[int], apart: Iterable[int]
     ) -> set[int]:
         """Those of these rows that the index has not seen: noted, or of the spaces `apart`."""
-        chosen = in_spaces(tuple(numbers))
+        words = connection.dialect
         sql = (
-            f"SELECT m.item_no FROM memory_items m WHERE m.item_no {chosen} AND"
-            f" (m.space_id {in_spaces(tuple(apart))} OR EXISTS (SELECT 1 FROM index_outbox o"
-            " WHERE o.space_id = m.space_id AND o.memory_id = m.memory_id))"
+            f"SELECT m.item_no FROM memory_items m WHERE m.item_no {words.among} AND"
+            f" ({words.unindexed}m.space_id {in_spaces(tuple(apart))} OR EXISTS (SELECT 1 FROM"
+            " index_outbox o WHERE o.space_id = m.space_id AND o.memory_id = m.memory_id))"
         )
-        return {row[0] for row in fetch(connection, sql)}
+        return {row[0] for row in fetch(connection, sql, (words.pack_list(numbers),))}
 
     def notes(self, space: int, limit: int) -> list[tuple[int, str]]:
         """The oldest notes of a space: number and memory."""
@@ -150,9 +149,9 @@ class Outbox:
 
     def live(self, space: int, ids: Sequence[str]) -> list[IndexedRow]:
         """Those of these memories that live."""
-        marks = ",".join("?" * len(ids))
-        where = f"space_id = ? AND memory_id IN ({marks}) AND {MEMORY.live}"
-        return self._rows(where, (space, *ids))
+        words = self._db.dialect
+        where = f"space_id = ? AND memory_id {words.among} AND {MEMORY.live}"
+        return self._rows(where, (space, words.pack_list(ids)))
 
     def live_after(self, space: int, number: int, limit: int) -> list[IndexedRow]:
         """Live memories of a space in the order of their numbers."""
@@ -165,7 +164,7 @@ class Outbox:
         sql = f"SELECT {columns} FROM memory_items WHERE space_id = ? AND {MEMORY.live}"
         return {name: (number, model) for name, number, model in self._db.rows(sql, (space,))}
 
-    def _rows(self, where: str, values: tuple[int | str, ...]) -> list[IndexedRow]:
+    def _rows(self, where: str, values: tuple[Any, ...]) -> list[IndexedRow]:
         found = self._db.rows(f"SELECT {_ROW} FROM memory_items WHERE {where}", values)
         return [IndexedRow(row[0], rows.from_row(row[3:]), row[1], row[2]) for row in found]
 
