@@ -450,21 +450,11 @@ CREATE TABLE tokens (
 TABLES_4 = f"""
 CREATE TABLE index_spaces (
     space_id INTEGER PRIMARY KEY REFERENCES spaces(space_id),
-    collection TEXT NOT NULL,
-    token TEXT NOT NULL,
-    model TEXT,
-    dim INTEGER NOT NULL,
+    collection TEXT NOT NULL, token TEXT NOT NULL, model TEXT, dim INTEGER NOT NULL,
     built INTEGER NOT NULL DEFAULT 0 CHECK(built IN (0, 1)),
-    change_no INTEGER NOT NULL DEFAULT 0,
-    fence INTEGER NOT NULL DEFAULT 0,
-    leased_until TEXT
+    change_no INTEGER NOT NULL DEFAULT 0, fence INTEGER NOT NULL DEFAULT 0, leased_until TEXT
 );
-
-CREATE TABLE index_outbox (
-    change_no INTEGER PRIMARY KEY AUTOINCREMENT,
-    {_SPACE},
-    memory_id TEXT NOT NULL
-);
+CREATE TABLE index_outbox (change_no INTEGER PRIMARY KEY AUTOINCREMENT, {_SPACE}, memory_id TEXT NOT NULL);
 CREATE INDEX idx_outbox_memory ON index_outbox(space_id, memory_id);
 """
 

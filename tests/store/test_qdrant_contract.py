@@ -1,0 +1,39 @@
+"""The contract with Qdrant as the index beside each SQL store: every search first tells the index
+all that waits, so that Qdrant answers it."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import BACKENDS, opening
+from test_contract import *  # noqa: F403
+
+BESIDE = [kind for kind in BACKENDS if kind != "json"]
+
+
+@pytest.fixture(params=BESIDE)
+def opener(request, tmp_path, qdrant):
+    with opening(request.param, tmp_path) as opened:
+
+        def fed(*args, **kw):
+            store = opened(*args, **kw)
+            search = store.retrieve
+
+            def retrieve(*args, **kw):
+                if not (store.db.in_write or store.read_only):
+                    store.remote_index.drain()
+                return search(*args, **kw)
+
+            store.retrieve = retrieve
+            return store
+
+        fed.kind, fed.url = opened.kind, opened.url
+        yield fed
+
+
+def test_qdrant_is_asked(opener, qdrant, make_item):
+    """Else this module would test the store that stands beside it."""
+    store = opener()
+    store.add(make_item())
+    assert store.retrieve("class label")
+    asked = [body for _, _, path, body in qdrant.requests if path == "points/query/batch"]
+    assert any("query" in search for body in asked for search in body["searches"])
