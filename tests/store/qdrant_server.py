@@ -60,13 +60,14 @@ class Edge:
     """Collections as shards of the real engine, in a folder."""
 
     def __init__(self, folder):
-        self.folder, self.shards, self.dims = folder, {}, {}
+        self.folder, self.shards, self.dims, self.made = folder, {}, {}, 0
 
     def create(self, name, body):
         sparse = {"words": edge.EdgeSparseVectorParams()}
         size = body.vectors["dense"].size if body.vectors else 0
         dense = {"dense": edge.EdgeVectorParams(size, edge.Distance.Cosine)} if size else None
-        path = self.folder / f"shard{len(list(self.folder.iterdir()))}"
+        self.made += 1
+        path = self.folder / f"shard{self.made}"
         path.mkdir()
         config = edge.EdgeConfig(vectors=dense, sparse_vectors=sparse, wal_enabled=False)
         self.shards[name] = edge.EdgeShard.create(str(path), config), path

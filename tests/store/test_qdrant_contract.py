@@ -4,9 +4,11 @@ all that waits, so that Qdrant answers it."""
 from __future__ import annotations
 
 import pytest
-from conftest import BACKENDS, opening
 from test_contract import *  # noqa: F403
 
+from conftest import BACKENDS, opening
+
+pytestmark = [pytest.mark.req("CX-08"), pytest.mark.slow]
 BESIDE = [kind for kind in BACKENDS if kind != "json"]
 
 

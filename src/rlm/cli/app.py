@@ -78,10 +78,11 @@ ROOT = {
     "Upkeep": {
         "doctor": "rlm.cli.upkeep:doctor",
         "backup": "rlm.cli.upkeep:backup",
+        "index": "rlm.cli.index",
         "completion": "rlm.cli.completion:completion",
     },
 }
-GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token")
+GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token", "index")
 
 
 @click.group(cls=LazyGroup, sections=ROOT)

@@ -47,11 +47,12 @@ class Fed:
 
 @dataclass(slots=True)
 class Mended:
-    """What `reconcile` found wrong, before it put it right."""
+    """What `reconcile` found wrong before it put it right; `busy` are spaces left to others."""
 
     missing: int = 0
     stale: int = 0
     extra: int = 0
+    busy: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ class QdrantIndex:
         self.outbox = Outbox(database, spaces)
         self._db, self._embedder, self._layout = database, embedder, layout
         self.problem: str | None = None
-        """Why the store itself was searched last, for `rlm stats` and `rlm doctor`."""
+        """Why the store itself answered the last question, if it did."""
+        self._told: str | None = None
 
     # -- asking ------------------------------------------------------------------------------------
 
@@ -92,6 +94,9 @@ class QdrantIndex:
         self, connection: Connection, truth: Candidates, levels: Sequence[str]
     ) -> Candidates:
         """What this transaction sees, from Qdrant as far as it has seen it."""
+        if self.problem is None:
+            self._told = None
+        self.problem = None
         spaces = self.outbox.spaces(connection, levels)
         asked = [space for space in spaces if space.build is not None and space.build.is_done]
         for space in asked:
@@ -117,9 +122,9 @@ class QdrantIndex:
 
     def note_problem(self, problem: str) -> None:
         """Say, once while it lasts, that the store itself is searched."""
-        if problem != self.problem:
+        if problem != self._told:
             log.warning("%s", problem)
-        self.problem = problem
+        self.problem = self._told = problem
 
     # -- feeding -----------------------------------------------------------------------------------
 
@@ -162,16 +167,16 @@ class QdrantIndex:
         for space in self._spaces():
             if space.build is not None and space.build.is_done:
                 self._compare(space, space.build, mended)
-        self.drain()
+        mended.busy = self.drain().busy
         return mended
 
     def status(self) -> list[SpaceStatus]:
         """What the index holds of each level, and what it has yet to be told."""
         return [self._status(space) for space in self._spaces()]
 
-    def describe(self) -> dict[str, str | None]:
+    def describe(self) -> str:
         """Which index is live, and why the store itself was searched last, if it was."""
-        return {"kind": "qdrant", "url": self.client.shown, "problem": self.problem}
+        return f"qdrant {self.client.shown}{f' ({self.problem})' if self.problem else ''}"
 
     def check(self) -> list[Check]:
         """Whether the index of each level can be used, for `rlm doctor`."""
