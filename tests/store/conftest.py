@@ -45,6 +45,12 @@ def opening(kind: str, folder: Path):
         store.close()
 
 
+@pytest.fixture
+def open_kind(tmp_path: Path):
+    """The same, of a kind that the test names."""
+    return lambda kind: opening(kind, tmp_path)
+
+
 @pytest.fixture(params=list(BACKENDS))
 def opener(request, tmp_path: Path):
     """Open, and open again, the same store of each kind; `kind` tells which, `url` where."""
@@ -75,23 +81,3 @@ def db(tmp_path: Path):
     """A fresh SQLite store."""
     with open_store(tmp_path / "memory.db") as store:
         yield store
-
-
-@pytest.fixture(scope="module")
-def qdrant_engine(tmp_path_factory):
-    """Qdrant's own engine behind its REST API, shared by the tests of a module."""
-    from qdrant_server import Edge, serving  # a second to import
-
-    with serving(Edge(tmp_path_factory.mktemp("qdrant"))) as server:
-        yield server
-
-
-@pytest.fixture
-def qdrant(qdrant_engine, monkeypatch):
-    """The settings name that server as the index beside every store."""
-    qdrant_engine.fault, qdrant_engine.key = None, ""
-    qdrant_engine.requests.clear()
-    for name in ("RLM_INDEX_KEY", "RLM_INDEX_LAYOUT", "RLM_INDEX_FALLBACK"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("RLM_INDEX", f"qdrant:{qdrant_engine.url}")
-    return qdrant_engine

@@ -6,15 +6,12 @@ from __future__ import annotations
 import pytest
 from test_contract import *  # noqa: F403
 
-from conftest import BACKENDS, opening
-
 pytestmark = [pytest.mark.req("CX-08"), pytest.mark.slow]
-BESIDE = [kind for kind in BACKENDS if kind != "json"]
 
 
-@pytest.fixture(params=BESIDE)
-def opener(request, tmp_path, qdrant):
-    with opening(request.param, tmp_path) as opened:
+@pytest.fixture(params=["sqlite"])
+def opener(request, open_kind, qdrant):
+    with open_kind(request.param) as opened:
 
         def fed(*args, **kw):
             store = opened(*args, **kw)

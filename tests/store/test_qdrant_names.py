@@ -33,7 +33,7 @@ def test_they_are_named_as_the_seed_names_them():
 
 
 @pytest.mark.req("CX-08")
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(SPACE, SPACE)
 def test_two_spaces_never_share_a_collection(one, other):
     first, second = (collection_name("collections", *space, 256) for space in (one, other))
