@@ -194,3 +194,13 @@ def qdrant(qdrant_engine, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RLM_INDEX", f"qdrant:{qdrant_engine.url}")
     return qdrant_engine
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[object]:
+    """A real PostgreSQL 18, one for all tests of a process."""
+    from postgres_server import PostgresServer, wheel_programs
+
+    server = PostgresServer(wheel_programs())
+    yield server
+    server.stop()

@@ -9,6 +9,7 @@ import pytest
 
 from rlm.store.jsonfile import MemoryStore
 from rlm.store.open import open_store
+from rlm.store.postgres.backend import PostgresMemoryBackend
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.types import LOCAL, MemoryItem, Tenant
 
@@ -26,42 +27,52 @@ def make_item():
 BACKENDS = {
     "sqlite": (SQLiteMemoryBackend, "{folder}/memory.db"),
     "json": (MemoryStore, "json:{folder}/memory.json"),
+    "postgres": (PostgresMemoryBackend, ""),
 }
 """The backends that pass the contract suite; a further one is a further line."""
 WITH_GRAPH = [kind for kind, (made, _) in BACKENDS.items() if "graph" not in made.lacks]
 
 
 @contextmanager
-def opening(kind: str, folder: Path):
+def opening(kind: str, folder: Path, request):
     def opened(tenant: Tenant = LOCAL, **kw):
         store = open_store(opened.url, tenant=tenant, **kw)
         stores.append(store)
         return store
 
     stores: list = []
-    opened.kind, opened.url = kind, BACKENDS[kind][1].format(folder=folder)
+    server = request.getfixturevalue("postgres_server") if kind == "postgres" else None
+    url = BACKENDS[kind][1].format(folder=folder) if server is None else server.empty_store()
+    opened.kind, opened.url = kind, url
     yield opened
     for store in stores:
         store.close()
 
 
 @pytest.fixture
-def open_kind(tmp_path: Path):
+def open_kind(tmp_path: Path, request):
     """The same, of a kind that the test names."""
-    return lambda kind: opening(kind, tmp_path)
+    return lambda kind: opening(kind, tmp_path, request)
 
 
 @pytest.fixture(params=list(BACKENDS))
 def opener(request, tmp_path: Path):
     """Open, and open again, the same store of each kind; `kind` tells which, `url` where."""
-    with opening(request.param, tmp_path) as opened:
+    with opening(request.param, tmp_path, request) as opened:
+        yield opened
+
+
+@pytest.fixture(params=["sqlite", "json"])
+def file_opener(request, tmp_path: Path):
+    """The same, of each kind that is a file."""
+    with opening(request.param, tmp_path, request) as opened:
         yield opened
 
 
 @pytest.fixture(params=WITH_GRAPH)
 def graph_opener(request, tmp_path: Path):
     """The same, of each kind that has a hypergraph."""
-    with opening(request.param, tmp_path) as opened:
+    with opening(request.param, tmp_path, request) as opened:
         yield opened
 
 

@@ -9,7 +9,7 @@ from test_contract import *  # noqa: F403
 pytestmark = [pytest.mark.req("CX-08"), pytest.mark.slow]
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def opener(request, open_kind, qdrant):
     with open_kind(request.param) as opened:
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm import config
 from rlm.errors import ConfigError
@@ -12,20 +12,41 @@ from rlm.store.types import LOCAL, Check, Tenant
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
+    from rlm.store.postgres.backend import PostgresMemoryBackend
     from rlm.store.qdrant.client import Qdrant
+    from rlm.store.sql.backend import SQLMemoryBackend
 
+Made = TypeVar("Made", bound="SQLMemoryBackend")
 RECOVER = "restore a backup, or read what can be read with the `.recover` command of sqlite3"
-KINDS = "a path (SQLite), sqlite:PATH, json:PATH"
+KINDS = "a path (SQLite), sqlite:PATH, json:PATH, postgresql://USER@HOST/DATABASE"
+POSTGRES = ("postgresql", "postgres")
+INSTALL_POSTGRES = "pip install 'psycopg[binary]>=3.3' 'psycopg-pool>=3.3'"
+
+
+def is_url(path_or_url: str) -> bool:
+    """Whether the store is a server's database, and no file."""
+    return path_or_url.partition("://")[0] in POSTGRES
+
+
+def show_store(path_or_url: str) -> str:
+    """How a store is named in messages: a URL without its password."""
+    scheme, colon, rest = path_or_url.partition("://")
+    if not colon:
+        return path_or_url
+    who, at, where = rest.rpartition("@")
+    where = where.partition("?")[0]  # among the parameters may be a password
+    return f"{scheme}://{who.partition(':')[0]}{at}{where}"
 
 
 def locate_store(path_or_url: str) -> tuple[str, Path]:
-    """The kind of a store and its file. ConfigError for a URL that this version cannot open."""
+    """The kind of a store and its file. ConfigError for a URL that this version cannot open, and
+    for one that is no file: ask `is_url` first."""
     scheme, _, rest = path_or_url.partition(":")
     if scheme in ("json", "sqlite") and rest and not rest.startswith("//"):
         return scheme, Path(rest).expanduser()
     if "://" in path_or_url or (scheme in ("postgres", "postgresql", "qdrant") and rest):
         known = f"this version knows {KINDS}"
-        raise ConfigError(f"cannot open {path_or_url.split('@')[-1]!r}: {known}")
+        raise ConfigError(f"cannot open {show_store(path_or_url)!r}: {known}")
     return "sqlite", Path(path_or_url).expanduser()
 
 
@@ -47,10 +68,15 @@ def open_store(
     settings = config.load(embedder=named, lock_timeout_s=lock_timeout_s)
     model = _embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
+    beside = _index_client(settings) if settings.index else None
+    if is_url(name):
+        options = {"tenant": tenant, "embedder": model, "origin": origin, "read_only": read_only}
+        opened = _open_postgres(name, lock_timeout_s=settings.lock_timeout_s, **options)
+        return _put_beside(beside, opened, settings)
     kind, path = locate_store(name)
     # Only the kind that is opened is imported: a command-line search has 300 ms in all.
     if kind == "json":
-        if settings.index:
+        if beside is not None:
             raise ConfigError("the index (RLM_INDEX) needs a store of SQLite or PostgreSQL")
         from rlm.store.jsonfile import MemoryStore
 
@@ -64,7 +90,6 @@ def open_store(
         )
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
-    beside = _index_client(settings) if settings.index else None
     store = SQLiteMemoryBackend(
         path,
         tenant=tenant,
@@ -74,14 +99,7 @@ def open_store(
         read_only=read_only,
         cache_dir=settings.cache_dir,
     )
-    if beside is not None:
-        from rlm.store.qdrant.index import QdrantIndex
-
-        layout, fallback = settings.index_layout, settings.index_fallback in ("1", "true", "yes")
-        store.remote_index = QdrantIndex(
-            beside, store.db, store.spaces, store.embedder, layout=layout, fallback=fallback
-        )
-    return store
+    return _put_beside(beside, store, settings)
 
 
 def _index_client(settings: config.Settings) -> Qdrant:
@@ -91,6 +109,30 @@ def _index_client(settings: config.Settings) -> Qdrant:
 
     check_layout(settings.index_layout)
     return Qdrant(parse_index(settings.index), key=settings.index_key)
+
+
+def _put_beside(index: Qdrant | None, store: Made, settings: config.Settings) -> Made:
+    """The store, with the index beside it that the settings name."""
+    if index is not None:
+        from rlm.store.qdrant.index import QdrantIndex
+
+        layout, fallback = settings.index_layout, settings.index_fallback in ("1", "true", "yes")
+        store.remote_index = QdrantIndex(
+            index, store.db, store.spaces, store.embedder, layout=layout, fallback=fallback
+        )
+    return store
+
+
+def _open_postgres(url: str, **options: Any) -> PostgresMemoryBackend:
+    """ConfigError where the driver is not installed."""
+    try:
+        from rlm.store.postgres.backend import PostgresMemoryBackend
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
+            raise
+        why = f"a postgresql URL needs the package {exc.name}"
+        raise ConfigError(f"{why}: {INSTALL_POSTGRES}") from exc
+    return PostgresMemoryBackend(url, **options)
 
 
 def sqlite_version() -> str:
@@ -110,6 +152,8 @@ def check_engine() -> Check:
 def check_file(path_or_url: str) -> Check | None:
     """What is wrong with a store's file, read without the right to write; None where it can be
     opened as usual. A JSON file is checked when it is opened."""
+    if is_url(path_or_url):
+        return None
     kind, path = locate_store(path_or_url)
     if kind == "json":
         return None

@@ -145,6 +145,7 @@ class QdrantIndex:
     def drain(self, *, build: bool = True) -> Fed:
         """Tell the index every change that waits; `build` what it has never seen, too."""
         fed = Fed()
+        self.outbox.name_store()
         for space in self._spaces():
             if space.build is None or not space.build.is_done:
                 if build:
@@ -156,6 +157,7 @@ class QdrantIndex:
     def rebuild(self) -> Fed:
         """Build every space of the tenant anew, from the rows."""
         fed = Fed()
+        self.outbox.name_store()
         for space in self._spaces():
             self._build(space, fed)
         return fed

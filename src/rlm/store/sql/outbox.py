@@ -74,7 +74,8 @@ class IndexedSpace:
     level: str
     parts: tuple[str, str, str]
     tenant: str
-    """What stands in every point of this space, and of no other of any store."""
+    """What stands in every point of this space, and of no other of any store; empty while the
+    store has no id, so that nothing of it was ever indexed."""
     build: Build | None
 
 
@@ -102,8 +103,7 @@ class Outbox:
 
     def spaces(self, connection: Connection, levels: Sequence[str] = LEVELS) -> list[IndexedSpace]:
         """The tenant's spaces that exist, as this transaction sees them."""
-        own = connection.dialect.own
-        store = fetch(connection, f"SELECT value FROM meta WHERE key = 'store_id' {own}")[0][0]
+        store = self._store_id(connection)
         found = []
         for level in levels:
             if (space := self._spaces.find(level)) is None:
@@ -117,7 +117,7 @@ class Outbox:
                 for name, token, model, dim, done, change in fetch(connection, sql, (space,))
             ]
             parts = self._spaces.key(level)[1:]
-            tenant = f"{store}-{space}"
+            tenant = f"{store}-{space}" if store else ""
             found.append(IndexedSpace(space, level, parts, tenant, built[0] if built else None))
         return found
 
@@ -170,10 +170,28 @@ class Outbox:
 
     # -- feeding -----------------------------------------------------------------------------------
 
+    def name_store(self) -> None:
+        """Give the store an id, if it has none: the points of two stores must not meet."""
+        with self._db.read() as connection:
+            if self._store_id(connection):
+                return
+        with self._db.write() as connection:
+            connection.execute(
+                "INSERT INTO meta(key, value) VALUES ('store_id', ?)"
+                f" ON CONFLICT({connection.dialect.own_key}key) DO NOTHING",
+                (clock.new_uuid(),),
+            )
+
+    @staticmethod
+    def _store_id(connection: Connection) -> str | None:
+        sql = f"SELECT value FROM meta WHERE key = 'store_id' {connection.dialect.own}"
+        found = fetch(connection, sql)
+        return str(found[0][0]) if found else None
+
     def claim(self, space: int) -> int | None:
         """A fence, if nobody else feeds this space. From now on its changes are noted."""
         now = clock.now()
-        with self._db.write() as connection:
+        with self._db.write(alone=False) as connection:
             connection.execute(
                 "INSERT INTO index_spaces(space_id, collection, token, dim) VALUES (?, '', '', 0)"
                 " ON CONFLICT(space_id) DO NOTHING",
@@ -211,7 +229,7 @@ class Outbox:
     def settle(self, space: int, fence: int, notes: Sequence[tuple[int, str]]) -> bool:
         """These notes are in the index; False where the lease was lost, and they are noted anew."""
         last = notes[-1][0]
-        with self._db.write() as connection:
+        with self._db.write(alone=False) as connection:
             if not self._set(space, fence, "change_no = ?", (last,)):
                 self.note(space, {memory_id for _, memory_id in notes})
                 return False
@@ -221,13 +239,13 @@ class Outbox:
 
     def note(self, space: int, ids: Iterable[str]) -> None:
         """Have the index look at these memories again, whether or not they live."""
-        with self._db.write() as connection:
+        with self._db.write(alone=False) as connection:
             sql = "INSERT INTO index_outbox(space_id, memory_id) VALUES (?, ?)"
             connection.executemany(sql, [(space, memory_id) for memory_id in sorted(ids)])
 
     def _set(self, space: int, fence: int, sets: str, values: tuple[int | str | None, ...]) -> bool:
         sql = f"UPDATE index_spaces SET {sets} WHERE space_id = ? AND fence = ? RETURNING space_id"
-        with self._db.write() as connection:
+        with self._db.write(alone=False) as connection:
             return bool(fetch(connection, sql, (*values, space, fence)))
 
 
