@@ -35,9 +35,17 @@ class Letters:
         return self.embed([f"{head} {body}" for head, body in documents])
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def place(request, tmp_path):
+    """Where a store is, or can be made."""
+    if request.param == "sqlite":
+        return tmp_path / "memory.db"
+    return request.getfixturevalue("postgres_server").empty_store()
+
+
 @contextmanager
-def opened(folder, tenant=ACME, **kw):
-    with open_store(folder / "memory.db", tenant=tenant, **kw) as store:
+def opened(place, tenant=ACME, **kw):
+    with open_store(place, tenant=tenant, **kw) as store:
         yield store
 
 
@@ -80,10 +88,10 @@ def truth(store):
 
 @pytest.mark.parametrize("layout", ["collections", "shared"])
 def test_each_level_has_its_collection_and_every_search_names_its_tenant(
-    qdrant, tmp_path, make_item, monkeypatch, layout
+    qdrant, place, make_item, monkeypatch, layout
 ):
     monkeypatch.setenv("RLM_INDEX_LAYOUT", layout)
-    with opened(tmp_path) as store:
+    with opened(place) as store:
         for level in ("project", "team", "org"):
             store.add(make_item(f"Brew tea, {level}", level=level))
         assert store.remote_index.drain().built == 3
@@ -103,8 +111,8 @@ def test_each_level_has_its_collection_and_every_search_names_its_tenant(
         assert len(wanted) == 1 and wanted[0] in tenants
 
 
-def test_a_point_has_the_payload_of_the_seed(qdrant, tmp_path, make_item):
-    with opened(tmp_path) as store:
+def test_a_point_has_the_payload_of_the_seed(qdrant, place, make_item):
+    with opened(place) as store:
         kept = store.add(make_item(tags=["tea"], session_id="s-1", confidence=0.7))
         store.remote_index.drain()
         (space,) = store.remote_index._spaces()
@@ -131,7 +139,7 @@ def test_two_stores_in_one_collection_do_not_meet(qdrant, tmp_path, make_item):
     found = {}
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        with opened(tmp_path / name) as store:
+        with opened(tmp_path / name / "memory.db") as store:
             store.add(make_item(f"Brew tea, {name}"))
             store.remote_index.drain()
             found[name] = titles(store, "brew tea")
@@ -142,8 +150,8 @@ def test_two_stores_in_one_collection_do_not_meet(qdrant, tmp_path, make_item):
 # -- what it has not seen yet ----------------------------------------------------------------------
 
 
-def test_what_the_index_has_not_seen_comes_from_the_store(qdrant, tmp_path, make_item):
-    with opened(tmp_path) as store:
+def test_what_the_index_has_not_seen_comes_from_the_store(qdrant, place, make_item):
+    with opened(place) as store:
         first = store.add(make_item("Brew green tea"))
         assert titles(store, "tea") == ["Brew green tea"]  # not built yet
         store.remote_index.drain()
@@ -160,27 +168,25 @@ def test_what_the_index_has_not_seen_comes_from_the_store(qdrant, tmp_path, make
         assert contents(store) == truth(store) and len(truth(store)) == 1
 
 
-def test_a_process_that_knows_no_index_notes_what_it_changes(
-    qdrant, tmp_path, make_item, monkeypatch
-):
-    with opened(tmp_path) as store:
+def test_a_process_that_knows_no_index_notes_what_it_changes(qdrant, place, make_item, monkeypatch):
+    with opened(place) as store:
         kept = store.add(make_item("Brew green tea"))
         store.remote_index.drain()
     monkeypatch.delenv("RLM_INDEX")
-    with opened(tmp_path) as store:
+    with opened(place) as store:
         assert store.remote_index is None
         store.update(kept, content="use 80 degrees")
         store.add(make_item("Brew black tea"))
     monkeypatch.setenv("RLM_INDEX", f"qdrant:{qdrant.url}")
-    with opened(tmp_path) as store:
+    with opened(place) as store:
         assert store.remote_index.status()[0].waiting >= 2
         assert len(titles(store, "brew tea")) == 2
         store.remote_index.drain()
         assert contents(store) == truth(store) and len(truth(store)) == 2
 
 
-def test_every_kind_of_change_reaches_the_index(qdrant, tmp_path, make_item):
-    with opened(tmp_path) as store:
+def test_every_kind_of_change_reaches_the_index(qdrant, place, make_item):
+    with opened(place) as store:
         ids = [store.add(make_item(f"Recipe number {n}")) for n in range(8)]
         held = store.add(make_item("Odd one", trust="quarantined"))
         store.remote_index.drain()
@@ -197,11 +203,11 @@ def test_every_kind_of_change_reaches_the_index(qdrant, tmp_path, make_item):
         assert titles(store, "odd one")[0] == "Odd one"
 
 
-def test_a_project_that_is_renamed_moves_to_its_new_collection(qdrant, tmp_path, make_item):
-    with opened(tmp_path, replace(ACME, project="old")) as store:
+def test_a_project_that_is_renamed_moves_to_its_new_collection(qdrant, place, make_item):
+    with opened(place, replace(ACME, project="old")) as store:
         store.add(make_item("Brew green tea"))
         store.remote_index.drain()
-    with opened(tmp_path, replace(ACME, project="new")) as store:
+    with opened(place, replace(ACME, project="new")) as store:
         assert store.adopt_project("old")
         assert titles(store, "tea") == ["Brew green tea"]
         store.remote_index.drain()
@@ -214,16 +220,16 @@ def test_a_project_that_is_renamed_moves_to_its_new_collection(qdrant, tmp_path,
         assert store.remote_index.client.count("acme_web_old_memories", only) == 0
 
 
-def test_a_writer_of_many_feeds_the_index_itself(qdrant, tmp_path, make_item):
-    with opened(tmp_path) as store:
+def test_a_writer_of_many_feeds_the_index_itself(qdrant, place, make_item):
+    with opened(place) as store:
         store.add(make_item())
         store.remote_index.drain()
         store.add_many(make_item(f"Recipe number {n}") for n in range(index_module.LAG))
         assert contents(store) == truth(store)
 
 
-def test_a_store_without_an_index_notes_nothing(tmp_path, make_item):
-    with opened(tmp_path) as store:
+def test_a_store_without_an_index_notes_nothing(place, make_item):
+    with opened(place) as store:
         store.add(make_item())
         assert store.db.value("SELECT count(*) FROM index_outbox") == 0
 
@@ -231,8 +237,8 @@ def test_a_store_without_an_index_notes_nothing(tmp_path, make_item):
 # -- when it is not as it should be ----------------------------------------------------------------
 
 
-def test_a_missing_collection_is_left_to_the_store_and_told(qdrant, tmp_path, make_item, caplog):
-    with opened(tmp_path) as store:
+def test_a_missing_collection_is_left_to_the_store_and_told(qdrant, place, make_item, caplog):
+    with opened(place) as store:
         store.add(make_item("Brew green tea"))
         store.remote_index.drain()
         qdrant.engine.drop("acme_web_shop_memories")
@@ -250,9 +256,9 @@ def test_a_missing_collection_is_left_to_the_store_and_told(qdrant, tmp_path, ma
         assert store.stats()["engine"]["index"] == f"qdrant {qdrant.url}"
 
 
-def test_a_collection_that_somebody_filled_anew_is_not_believed(qdrant, tmp_path, make_item):
+def test_a_collection_that_somebody_filled_anew_is_not_believed(qdrant, place, make_item):
     """As after `rebuild` from a copy of the store, or with another server's data."""
-    with opened(tmp_path) as store:
+    with opened(place) as store:
         store.add(make_item("Brew green tea"))
         store.remote_index.drain()
         (space,) = store.remote_index._spaces()
@@ -265,8 +271,8 @@ def test_a_collection_that_somebody_filled_anew_is_not_believed(qdrant, tmp_path
         assert "not hold what this store put there" in store.remote_index.status()[0].problem
 
 
-def test_an_older_copy_of_the_collection_is_not_believed(qdrant, tmp_path, make_item):
-    with opened(tmp_path) as store:
+def test_an_older_copy_of_the_collection_is_not_believed(qdrant, place, make_item):
+    with opened(place) as store:
         store.add(make_item("Brew green tea"))
         store.remote_index.drain()
         store.add(make_item("Brew black tea"))
@@ -278,8 +284,8 @@ def test_an_older_copy_of_the_collection_is_not_believed(qdrant, tmp_path, make_
         assert "is older" in store.remote_index.status()[0].problem
 
 
-def test_a_failing_index_is_an_error_that_is_told(qdrant, tmp_path, make_item):
-    with opened(tmp_path) as store:
+def test_a_failing_index_is_an_error_that_is_told(qdrant, place, make_item):
+    with opened(place) as store:
         store.add(make_item("Brew green tea"))
         store.remote_index.drain()
         qdrant.fault = (500, "no space left on device")
@@ -294,39 +300,39 @@ def test_a_failing_index_is_an_error_that_is_told(qdrant, tmp_path, make_item):
 
 
 def test_an_index_that_is_down_is_an_error_or_by_setting_a_line(
-    qdrant, tmp_path, make_item, monkeypatch, caplog
+    qdrant, place, make_item, monkeypatch, caplog
 ):
-    with opened(tmp_path) as store:
+    with opened(place) as store:
         store.add(make_item("Brew green tea"))
         store.remote_index.drain()
     monkeypatch.setenv("RLM_INDEX", "qdrant:http://127.0.0.1:9")
-    with opened(tmp_path) as store, pytest.raises(IndexUnavailable, match="cannot be reached"):
+    with opened(place) as store, pytest.raises(IndexUnavailable, match="cannot be reached"):
         store.retrieve("tea")
     monkeypatch.setenv("RLM_INDEX_FALLBACK", "true")
-    with opened(tmp_path) as store, caplog.at_level(logging.WARNING):
+    with opened(place) as store, caplog.at_level(logging.WARNING):
         assert titles(store, "tea") == titles(store, "green tea") == ["Brew green tea"]
         assert caplog.text.count("the store itself is searched") == 1
         assert "the store itself is searched" in store.stats()["engine"]["index"]
         assert [check.ok for check in store.check() if "index of the" in check.name] == [False]
 
 
-def test_another_model_is_an_error_that_says_rebuild(qdrant, tmp_path, make_item):
-    with opened(tmp_path) as store:
+def test_another_model_is_an_error_that_says_rebuild(qdrant, place, make_item):
+    with opened(place) as store:
         store.add(make_item("Brew green tea"))
         store.remote_index.drain()
-    with opened(tmp_path, embedder=Letters()) as store:
+    with opened(place, embedder=Letters()) as store:
         with pytest.raises(IndexUnavailable, match=r"letters-8 is used now.*rlm index rebuild"):
             store.retrieve("tea")
         store.reembed()
         store.remote_index.rebuild()
         assert qdrant.engine.dims["acme_web_shop_memories"] == 8
         assert titles(store, "tea") == ["Brew green tea"] and contents(store) == truth(store)
-    with opened(tmp_path, embedder="none") as store:  # words can be asked of any
+    with opened(place, embedder="none") as store:  # words can be asked of any
         assert titles(store, "tea") == ["Brew green tea"]
 
 
-def test_a_collection_of_another_dimension_is_told(qdrant, tmp_path, make_item):
-    with opened(tmp_path) as store:
+def test_a_collection_of_another_dimension_is_told(qdrant, place, make_item):
+    with opened(place) as store:
         store.add(make_item("Brew green tea"))
         store.remote_index.drain()
         (space,) = store.remote_index._spaces()
@@ -341,15 +347,15 @@ def test_a_collection_of_another_dimension_is_told(qdrant, tmp_path, make_item):
         assert titles(store, "tea") == ["Brew green tea"]
 
 
-def test_the_key_is_sent_and_never_shown(qdrant, tmp_path, make_item, monkeypatch, caplog):
+def test_the_key_is_sent_and_never_shown(qdrant, place, make_item, monkeypatch, caplog):
     qdrant.key = "s3cret-key"
     monkeypatch.setenv("RLM_INDEX_KEY", "s3cret-key")
-    with opened(tmp_path) as store:
+    with opened(place) as store:
         store.add(make_item("Brew green tea"))
         store.remote_index.drain()
         assert titles(store, "tea") == ["Brew green tea"]
     monkeypatch.setenv("RLM_INDEX_KEY", "wr0ng-key")
-    with opened(tmp_path) as store, caplog.at_level(logging.DEBUG):
+    with opened(place) as store, caplog.at_level(logging.DEBUG):
         with pytest.raises(IndexUnavailable, match=r"401.*RLM_INDEX_KEY") as caught:
             store.retrieve("tea")
         assert "wr0ng-key" not in f"{caught.value}{caplog.text}{store.stats()}"
@@ -383,8 +389,8 @@ def test_a_json_store_has_no_index(tmp_path, monkeypatch):
 # -- two at once, and mending ----------------------------------------------------------------------
 
 
-def test_one_process_at_a_time_feeds_a_space(qdrant, tmp_path, make_item):
-    with opened(tmp_path) as store, opened(tmp_path) as other:
+def test_one_process_at_a_time_feeds_a_space(qdrant, place, make_item):
+    with opened(place) as store, opened(place) as other:
         store.add(make_item("Brew green tea"))
         store.remote_index.drain()
         store.add(make_item("Brew black tea"))
@@ -402,8 +408,8 @@ def test_one_process_at_a_time_feeds_a_space(qdrant, tmp_path, make_item):
         assert contents(store) == truth(store)
 
 
-def test_reconcile_finds_and_mends_what_differs(qdrant, tmp_path, make_item):
-    with opened(tmp_path) as store:
+def test_reconcile_finds_and_mends_what_differs(qdrant, place, make_item):
+    with opened(place) as store:
         ids = [store.add(make_item(f"Recipe number {n}")) for n in range(6)]
         store.remote_index.drain()
         (space,) = store.remote_index._spaces()
@@ -425,9 +431,9 @@ def test_reconcile_finds_and_mends_what_differs(qdrant, tmp_path, make_item):
         assert store.remote_index.reconcile() == index_module.Mended()
 
 
-def test_what_is_sent_is_json_that_the_official_models_read(qdrant, tmp_path, make_item):
+def test_what_is_sent_is_json_that_the_official_models_read(qdrant, place, make_item):
     """The server of these tests reads every body with them; here, that it got each kind."""
-    with opened(tmp_path) as store:
+    with opened(place) as store:
         store.add(make_item("Brew green tea"))
         store.remote_index.rebuild()
         store.retrieve("tea")
