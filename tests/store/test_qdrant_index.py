@@ -389,6 +389,20 @@ def test_a_json_store_has_no_index(tmp_path, monkeypatch):
 # -- two at once, and mending ----------------------------------------------------------------------
 
 
+def test_a_copy_of_the_store_does_not_disturb_the_index(qdrant, tmp_path, make_item):
+    with opened(tmp_path / "memory.db") as store:
+        kept = store.add(make_item("Brew green tea"))
+        store.remote_index.drain()
+        store.backup(tmp_path / "copy.db")
+        with opened(tmp_path / "copy.db") as copy:
+            copy.update(kept, description="other words")
+            copy.add_many(make_item(f"Recipe number {n}") for n in range(99))
+            assert titles(copy, "green tea")[0] == "Brew green tea"
+            assert copy.remote_index.status()[0].state == "not built"
+        assert contents(store) == truth(store)
+        assert titles(store, "green tea") == ["Brew green tea"]
+
+
 def test_one_process_at_a_time_feeds_a_space(qdrant, place, make_item):
     with opened(place) as store, opened(place) as other:
         store.add(make_item("Brew green tea"))

@@ -129,5 +129,8 @@ def _copy(source: apsw.Connection, part: Path) -> None:
             while not backup.done:
                 backup.step(4096)
         destination.pragma("journal_mode", "delete")
+        if destination.table_exists("main", "index_spaces"):
+            # The index follows the original. A copy that goes its own way must not be taken for it.
+            destination.execute("DELETE FROM index_spaces; DELETE FROM index_outbox")
     finally:
         destination.close()
