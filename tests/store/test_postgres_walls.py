@@ -141,6 +141,25 @@ def test_words_are_found_by_the_index_behind_the_wall(url, make_item, postgres_s
     assert after[0] == before[0] and after[1] > before[1]
 
 
+def test_a_small_tenant_beside_a_large_one_gets_as_many_hits_as_it_asks_for(url, make_item):
+    """Trap 2: an approximate index over all tenants gives most places to the others' rows."""
+    text = "Sails of ships number {}"
+    with open_store(url, tenant=FOREIGN) as other:
+        other.add_many(make_item(f"Title {n}", text.format(n)) for n in range(400))
+        model = other.embedder
+    with open_store(url, tenant=MINE, embedder=model) as store:
+        store.add_many(make_item(f"Mine {n}", text.format(n)) for n in range(20))
+        assert store.index.lexical == "gin"
+        with store.db.read() as connection:
+            spaces = store.spaces.visible()
+            found = store.index.candidates(connection, spaces).by_meaning(
+                model.embed(["ships under sail"])[0], 20, []
+            )
+        assert len(found) == 20
+        hits = store.retrieve("vessels", 20)
+        assert {hit.item.title.partition(" ")[0] for hit in hits} <= {"Mine"}
+
+
 def test_writers_of_one_organisation_take_turns_and_others_do_not_wait(url, make_item):
     """Trap 3: were numbers given out of turn, a mark would pass by a row that comes later."""
     entered, leave, done = threading.Event(), threading.Event(), []

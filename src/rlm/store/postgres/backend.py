@@ -43,8 +43,6 @@ class PostgresMemoryBackend(SQLMemoryBackend):
             with connect(conninfo, name) as raw, map_errors(name):
                 writes = migrations.check_access(raw, name)
                 self._server = raw.info.parameter_status("server_version") or "?"
-                found = raw.execute(_PGVECTOR).fetchone()
-                self._pgvector = found[0] if found else None
             frozen = read_only or not writes
             return PostgresDatabase(url, tenant, lock_timeout_s=lock_timeout_s, read_only=frozen)
 
@@ -55,7 +53,7 @@ class PostgresMemoryBackend(SQLMemoryBackend):
         return PostgresIndex(self.db, source, self.embedder)
 
     def _engine(self) -> dict[str, Any]:
-        return {"postgresql": self._server, "pgvector": self._pgvector}
+        return {"postgresql": self._server}
 
     def find_token(self, token_id: str) -> AccessToken | None:
         """The one call across tenants: a function of the owner, which answers only for one id."""
@@ -78,8 +76,6 @@ class PostgresMemoryBackend(SQLMemoryBackend):
             " `rlm memory export` one of the memories"
         )
 
-
-_PGVECTOR = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
 
 _REPEATED = (
     "add", "retrieve", "get", "ids_starting", "changed_since", "list_items", "update", "set_level",
