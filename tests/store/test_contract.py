@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlm import clock
-from rlm.errors import NotFound, StoreError, StoreReadOnly, ValidationError
+from rlm.errors import NotFound, NotSupported, StoreError, StoreReadOnly, ValidationError
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.lock import part_file

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from rlm import config
 from rlm.errors import NotFound, StoreError, ValidationError
-from rlm.store.open import embedder_of, import_postgres, is_url, locate_store, open_store
+from rlm.store.open import embedder_of, import_postgres, locate_store, open_store
 from rlm.store.sql.database import Database
 from rlm.store.sql.dialect import Connection, fetch, last_number, raise_counter
 from rlm.store.sql.reembed import note_model
@@ -98,7 +98,7 @@ class _FileSide:
 
     def __init__(self, name: str, *, read_only: bool) -> None:
         kind, path = locate_store(name)
-        if read_only and not path.is_file():
+        if read_only and path is not None and not path.is_file():
             raise NotFound(f"there is no store at {path}")
         self._store: Any = open_store(name, read_only=read_only)
         self.name, self.at_once = str(path), kind == "json"
@@ -143,11 +143,11 @@ class _NoStore:
 
 
 def _open_side(name: str, *, read_only: bool, trial: bool = False) -> StoreSide:
-    if is_url(name):
+    path = locate_store(name)[1]
+    if path is None:
         sides, embedder = import_postgres("side"), embedder_of(config.load())
         server: StoreSide = sides.PostgresSide(name, embedder, read_only=read_only or trial)
         return server
-    path = locate_store(name)[1]
     if trial and not path.exists():
         return _NoStore(str(path))
     return _FileSide(name, read_only=read_only)
@@ -167,10 +167,8 @@ def _both(first: str, second: str, **options: bool) -> Iterator[tuple[StoreSide,
 
 
 def _place(name: str) -> tuple[str, Path | str]:
-    if is_url(name):
-        return "postgresql", name
     kind, path = locate_store(name)
-    return kind, path.resolve()
+    return kind, name if path is None else path.resolve()
 
 
 # -- comparing -------------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ import apsw
 from rlm.errors import REINSTALL, SchemaTooNew, StoreCorrupt, StoreReadOnly
 from rlm.store.lock import part_file
 from rlm.store.sql.sources import MEMORY, NODE
-from rlm.store.sqlite import blocks, fulltext, schema
+from rlm.store.sqlite import blocks, schema
+from rlm.store.sqlite.candidates import reindex
 from rlm.store.sqlite.connection import SQLiteConnection, SQLiteDatabase, map_errors
 
 APPLICATION_ID = 0x524C4D31  # "RLM1": tells a store from any other database
@@ -38,7 +39,7 @@ def m002_one_recall(connection: SQLiteConnection, fts5: bool) -> None:
     if fts5:
         connection.execute(schema.FTS_2)
     for source in (MEMORY, NODE):
-        fulltext.reindex(connection, source)
+        reindex(connection, source)
         blocks.rebuild(connection, source)
 
 
@@ -47,8 +48,13 @@ def m003_tokens(connection: SQLiteConnection, fts5: bool) -> None:
     connection.execute(schema.TABLES_3)
 
 
+def m004_outbox(connection: SQLiteConnection, fts5: bool) -> None:
+    """What a search index beside the file has yet to be told."""
+    connection.execute(schema.TABLES_4)
+
+
 Step = Callable[[SQLiteConnection, bool], None]
-MIGRATIONS: tuple[Step, ...] = (m001_initial, m002_one_recall, m003_tokens)
+MIGRATIONS: tuple[Step, ...] = (m001_initial, m002_one_recall, m003_tokens, m004_outbox)
 VERSION = len(MIGRATIONS)
 
 
@@ -124,5 +130,8 @@ def _copy(source: apsw.Connection, part: Path) -> None:
             while not backup.done:
                 backup.step(4096)
         destination.pragma("journal_mode", "delete")
+        if destination.table_exists("main", "index_spaces"):
+            # The index follows the original. A copy that goes its own way must not be taken for it.
+            destination.execute("DELETE FROM index_spaces; DELETE FROM index_outbox")
     finally:
         destination.close()
