@@ -168,6 +168,38 @@ def test_what_the_index_has_not_seen_comes_from_the_store(qdrant, place, make_it
         assert contents(store) == truth(store) and len(truth(store)) == 1
 
 
+def test_each_signal_finds_what_the_index_has_not_seen(qdrant, place, make_item):
+    """By words without a model, and by meaning without a shared word."""
+    with opened(place) as store:
+        store.add(make_item("Brew green tea", description="leaves"))
+        store.remote_index.drain()
+        store.add(make_item("Repair an automobile", description="engine", content="vehicle"))
+        assert titles(store, "fix my car")[:1] == ["Repair an automobile"]
+    with opened(place, embedder="none") as store:
+        assert titles(store, "automobile") == ["Repair an automobile"]
+
+
+def test_a_vector_that_comes_later_reaches_the_index(qdrant, place, make_item):
+    with opened(place) as store:
+        store.add(make_item("Brew green tea"))
+        store.remote_index.drain()
+    with opened(place, embedder="none") as store:
+        late = store.add(make_item("Repair an automobile", description="e", content="vehicle"))
+        store.remote_index.drain()
+    with opened(place) as store:
+        store.reembed()
+        store.remote_index.drain()
+        (space,) = store.remote_index._spaces()
+        only, scroll = (
+            index_module.points.memories_only(space.tenant),
+            store.remote_index.client.scroll,
+        )
+        found = scroll(space.build.collection, only, ("memory_id", "has_vector"))
+        vectors = {p["payload"]["memory_id"]: p["payload"]["has_vector"] for p in found}
+        assert len(vectors) == 2 and vectors[late] is True
+        assert titles(store, "fix my car")[:1] == ["Repair an automobile"]
+
+
 def test_a_process_that_knows_no_index_notes_what_it_changes(qdrant, place, make_item, monkeypatch):
     with opened(place) as store:
         kept = store.add(make_item("Brew green tea"))
@@ -249,7 +281,6 @@ def test_a_missing_collection_is_left_to_the_store_and_told(qdrant, place, make_
         status = store.remote_index.status()[0]
         assert status.state == "unusable" and "rlm index rebuild" in status.problem
         assert not all(check.ok for check in store.check())
-        store.add(make_item("Brew black tea"))
         assert store.remote_index.drain().built == 1
         assert contents(store) == truth(store)
         titles(store, "tea")

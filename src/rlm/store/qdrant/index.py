@@ -213,18 +213,16 @@ class QdrantIndex:
             self.outbox.release(space.number, fence)
 
     def _drain(self, space: IndexedSpace, fed: Fed, *, build: bool) -> None:
-        if not self.outbox.notes(space.number, 1):
+        waits = bool(self.outbox.notes(space.number, 1))
+        if not (waits or build):
             return
-        with self._lease(space, fed) as fence:
-            if fence is None:
-                return
-            if self._seal_fault(space):
-                self.outbox.distrust(space.number, fence)
-            else:
-                self._tell(space, fence, fed)
-                return
-        if build:
-            self._build(space, fed)
+        if self._seal_fault(space):
+            if build:
+                self._build(space, fed)
+        elif waits:
+            with self._lease(space, fed) as fence:
+                if fence is not None:
+                    self._tell(space, fence, fed)
 
     def _seal_fault(self, space: IndexedSpace) -> str | None:
         assert space.build is not None
