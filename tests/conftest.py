@@ -204,3 +204,15 @@ def postgres_server() -> Iterator[object]:
     server = PostgresServer(wheel_programs())
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres15_server() -> Iterator[object]:
+    """Debian's PostgreSQL 15, which has no pgvector."""
+    from postgres_server import DEBIAN, PostgresServer
+
+    if not DEBIAN.exists():
+        pytest.skip("Debian's PostgreSQL 15 is not installed")
+    server = PostgresServer(DEBIAN)
+    yield server
+    server.stop()

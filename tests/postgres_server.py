@@ -33,9 +33,10 @@ def wheel_programs() -> Path:
 class PostgresServer:
     """One server with a database that is ready to be copied, for one test session."""
 
-    def __init__(self, programs: Path, **settings: str) -> None:
+    def __init__(self, programs: Path, authentication: str = "trust", **settings: str) -> None:
         self.programs = programs
-        self.folder = Path(tempfile.mkdtemp(prefix="rlm-pg-", dir="/tmp"))
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.folder = Path(tempfile.mkdtemp(prefix="rlm-pg-", dir=memory))
         self._user = "nobody" if os.geteuid() == 0 else None
         if self._user:
             shutil.chown(self.folder, self._user)
@@ -46,8 +47,12 @@ class PostgresServer:
             "full_page_writes": "off", "max_connections": "60", "shared_buffers": "64MB",
             "log_min_messages": "fatal", "autovacuum": "off", **settings,
         }  # fmt: skip
-        initdb = ("initdb", "-D", self.data, "-U", "postgres", "--auth=trust", "--no-sync")
-        self._run(*initdb, "--encoding=UTF8", "--locale=C")
+        initdb = ("initdb", "-D", self.data, "-U", "postgres", "--no-sync")
+        self._password = "" if authentication == "trust" else "admin"
+        secret = self.folder / "password"
+        secret.write_text(self._password or "unused")
+        ways = (f"--auth={authentication}", f"--pwfile={secret}", "--encoding=UTF8", "--locale=C")
+        self._run(*initdb, *ways)
         self.process: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -88,6 +93,7 @@ class PostgresServer:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def url(self, database: str, user: str = "postgres", password: str = "") -> str:
+        password = password or (self._password if user == "postgres" else "")
         who = f"{user}:{quote(password, safe='')}" if password else user
         return f"postgresql://{who}@/{database}?host={self.folder}"
 

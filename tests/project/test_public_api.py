@@ -61,6 +61,7 @@ NAMES = [
     "StoreFull",
     "StoreLocked",
     "StoreReadOnly",
+    "StoreUnavailable",
     "Tenant",
     "Trajectory",
     "ValidationError",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +15,7 @@ from rlm.store.types import LOCAL, Check, Tenant
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
     from rlm.store.postgres.backend import PostgresMemoryBackend
+    from rlm.store.postgres.migrations import Initialised
     from rlm.store.qdrant.client import Qdrant
     from rlm.store.sql.backend import SQLMemoryBackend
 
@@ -38,9 +41,11 @@ def show_store(path_or_url: str) -> str:
     return f"{scheme}://{who.partition(':')[0]}{at}{where}"
 
 
-def locate_store(path_or_url: str) -> tuple[str, Path]:
-    """The kind of a store and its file. ConfigError for a URL that this version cannot open, and
-    for one that is no file: ask `is_url` first."""
+def locate_store(path_or_url: str) -> tuple[str, Path | None]:
+    """The kind of a store and its file, None where a server keeps it. ConfigError for a URL that
+    this version cannot open."""
+    if is_url(path_or_url):
+        return "postgresql", None
     scheme, _, rest = path_or_url.partition(":")
     if scheme in ("json", "sqlite") and rest and not rest.startswith("//"):
         return scheme, Path(rest).expanduser()
@@ -69,11 +74,11 @@ def open_store(
     model = _embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
     beside = _index_client(settings) if settings.index else None
-    if is_url(name):
+    kind, path = locate_store(name)
+    if path is None:
         options = {"tenant": tenant, "embedder": model, "origin": origin, "read_only": read_only}
         opened = _open_postgres(name, lock_timeout_s=settings.lock_timeout_s, **options)
         return _put_beside(beside, opened, settings)
-    kind, path = locate_store(name)
     # Only the kind that is opened is imported: a command-line search has 300 ms in all.
     if kind == "json":
         if beside is not None:
@@ -124,15 +129,31 @@ def _put_beside(index: Qdrant | None, store: Made, settings: config.Settings) ->
 
 
 def _open_postgres(url: str, **options: Any) -> PostgresMemoryBackend:
-    """ConfigError where the driver is not installed."""
-    try:
+    with _needing_psycopg():
         from rlm.store.postgres.backend import PostgresMemoryBackend
+    return PostgresMemoryBackend(url, **options)
+
+
+def init_store(url: str, *, app: str, owner: str) -> Initialised:
+    """Make the roles and the tables of a store in a PostgreSQL database, or bring them up to date:
+    `app` is the role that people then log in as, `owner` the one that has the tables."""
+    if not is_url(url):
+        raise ConfigError("a store is made in a database: postgresql://ADMIN@HOST/DATABASE")
+    with _needing_psycopg():
+        from rlm.store.postgres import migrations
+    return migrations.init(url, app=app, owner=owner)
+
+
+@contextmanager
+def _needing_psycopg() -> Iterator[None]:
+    """ConfigError, with what to type, where the driver is not installed."""
+    try:
+        yield
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
             raise
         why = f"a postgresql URL needs the package {exc.name}"
         raise ConfigError(f"{why}: {INSTALL_POSTGRES}") from exc
-    return PostgresMemoryBackend(url, **options)
 
 
 def sqlite_version() -> str:
@@ -151,11 +172,9 @@ def check_engine() -> Check:
 
 def check_file(path_or_url: str) -> Check | None:
     """What is wrong with a store's file, read without the right to write; None where it can be
-    opened as usual. A JSON file is checked when it is opened."""
-    if is_url(path_or_url):
-        return None
+    opened as usual. A JSON file, and a server's store, are checked when they are opened."""
     kind, path = locate_store(path_or_url)
-    if kind == "json":
+    if kind != "sqlite" or path is None:
         return None
     from rlm.store.sqlite import integrity
 

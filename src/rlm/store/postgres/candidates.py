@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from rlm.retrieval.bm25 import count_terms
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.recall import Corpus
-from rlm.retrieval.tokens import Query, tokens
+from rlm.retrieval.tokens import Query
 from rlm.store.postgres.connection import PostgresDatabase
 from rlm.store.sql.candidates import SQLCandidates
 from rlm.store.sql.dialect import Connection, Value, fetch
@@ -57,7 +58,7 @@ class PostgresIndex:
 
     def add(self, connection: Connection, rows: Sequence[LiveRow]) -> None:
         kind = self.source.kind
-        stems = [_stems(kind, row) for row in rows]
+        held = [self._terms(row) for row in rows]
         codes = _codes([row.vector for row in rows])
         connection.executemany(
             "INSERT INTO recall_rows(kind, space_id, number, chars, code)"
@@ -68,13 +69,25 @@ class PostgresIndex:
             ],
         )
         connection.executemany(
-            "INSERT INTO recall_words(kind, space_id, number, stems) VALUES (?, ?, ?, ?)",
-            [(kind, row.space, row.number, held) for row, held in zip(rows, stems, strict=True)],
+            "INSERT INTO recall_words(kind, space_id, number, chars, stems, counts)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (kind, row.space, row.number, row.chars, list(terms), list(terms.values()))
+                for row, terms in zip(rows, held, strict=True)
+            ],
         )
         for space in dict.fromkeys(row.space for row in rows):
             mine = [n for n, row in enumerate(rows) if row.space == space]
-            held = Counter(stem for n in mine for stem in stems[n])
-            self._count(connection, space, held, len(mine), sum(rows[n].chars for n in mine))
+            many = Counter(term for n in mine for term in held[n])
+            self._count(connection, space, many, len(mine), sum(rows[n].chars for n in mine))
+
+    def _terms(self, row: LiveRow) -> dict[str, float]:
+        """The weighted count of each stem of a row, under the name that the index has for it."""
+        prefix, made = _prefix(self.source.kind, row.space), dict[str, float]()
+        for stem, count in count_terms(row.columns, self.source.weights).items():
+            term = f"{prefix}{stem[:TERM_CHARS]}"
+            made[term] = made.get(term, 0.0) + count
+        return made
 
     def replace(self, connection: Connection, number: int, row: LiveRow | None) -> None:
         self.remove(connection, [number])
@@ -164,12 +177,6 @@ _TENANTS_SPACES = (
 )
 
 
-def _stems(kind: str, row: LiveRow) -> list[str]:
-    """Each stem of a row once, as the index holds it."""
-    prefix, stems = _prefix(kind, row.space), tokens("\n".join(row.columns))
-    return [f"{prefix}{stem}" for stem in dict.fromkeys(stem[:TERM_CHARS] for stem in stems)]
-
-
 def _prefix(kind: str, space: int) -> str:
     return f"{kind[0]}{space}_"
 
@@ -188,7 +195,7 @@ class PostgresCandidates(SQLCandidates):
     """One question's view of one kind of row."""
 
     _holding: dict[str, int] = field(default_factory=dict)
-    _documents: int = 0
+    _mean: float = 1.0
 
     def corpus(self, query: Query) -> Corpus:
         kind = self._index.source.kind
@@ -209,8 +216,8 @@ class PostgresCandidates(SQLCandidates):
         holding = dict.fromkeys(terms.values(), 0)
         for term, many in fetch(self._connection, sql, (list(terms),)) if rows and terms else ():
             holding[terms[term]] += many
-        self._holding, self._documents = holding, rows
-        return Corpus(rows, chars / max(1, rows), holding)
+        self._holding, self._mean = holding, chars / max(1, rows) or 1.0
+        return Corpus(rows, self._mean, holding)
 
     def by_words(
         self, query: Query, weights: Mapping[str, float], count: int
@@ -224,10 +231,10 @@ class PostgresCandidates(SQLCandidates):
 
         sql = (
             "SELECT number, score FROM find_words(?, ?::bigint[], ?::text[], ?::float8[],"
-            " ?::text[], ?::float8[], ?::integer)"
+            " ?::text[], ?::float8[], ?::float8, ?::integer)"
         )
         kind = self._index.source.kind
-        values = (kind, list(self._spaces), *bound(rare), *bound(common), count)
+        values = (kind, list(self._spaces), *bound(rare), *bound(common), self._mean, count)
         return dict(fetch(self._connection, sql, values))
 
     def _split(self, terms: Sequence[str]) -> tuple[list[str], list[str]]:

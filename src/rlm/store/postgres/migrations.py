@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import psycopg
 from psycopg import sql
@@ -39,9 +40,11 @@ VERSION = len(MIGRATIONS)
 
 @dataclass(frozen=True, slots=True)
 class Initialised:
-    """What `init` did. `password` is that of a new application role, shown once."""
+    """What `init` did. `url` is that of the application role; with its password, where the role is
+    new."""
 
     name: str
+    url: str
     app: str
     migrations: int
     password: str | None
@@ -65,7 +68,15 @@ def init(url: str, *, app: str = APP, owner: str = OWNER) -> Initialised:
             raw.execute("RESET ROLE")
             grants = schema.GRANTS.replace("{app}", sql.Identifier(app).as_string(raw))
             raw.execute(f"SET LOCAL ROLE {sql.Identifier(owner).as_string(raw)}; {grants}".encode())
-        return Initialised(name, app, ran, password)
+        return Initialised(name, _url_of(url, app, password), app, ran, password)
+
+
+def _url_of(url: str, role: str, password: str | None) -> str:
+    """The same database as another role."""
+    scheme, _, rest = url.partition("://")
+    place = rest.rpartition("@")[2]
+    who = quote(role, safe="") + (f":{password}" if password else "")
+    return f"{scheme}://{who}@{place}"
 
 
 def _check_rights(raw: psycopg.Connection[Any], name: str) -> None:

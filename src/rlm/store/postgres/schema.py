@@ -12,7 +12,9 @@
   them out in another order than they become visible.
 - JSON is `json`, not `jsonb`: the text comes back as it was written. All text sorts by bytes.
 - `recall_*` is derived: the stems, lengths and sign codes of live rows, and how many rows hold each
-  stem. A stem is prefixed with its kind and space, so that no list of the index mixes tenants.
+  stem. `counts` are the weighted counts of `stems`, so that the server computes the very BM25 of
+  `retrieval/bm25.py` (`impact` is its formula). A stem is prefixed with its kind and space, so that
+  no list of the index mixes tenants.
 - Stems are looked up by `find_words`, which runs as the owner: under a policy PostgreSQL does not
   use the index (the operator is not leakproof). It takes the tenant from the transaction.
 
@@ -318,7 +320,9 @@ CREATE TABLE recall_words (
     kind TEXT NOT NULL,
     {_SPACE},
     number bigint NOT NULL,
+    chars bigint NOT NULL,
     stems TEXT[] NOT NULL,
+    counts real[] NOT NULL,
     PRIMARY KEY (space_id, kind, number)
 );
 CREATE INDEX recall_words_stems ON recall_words USING gin (stems) WITH (fastupdate = off);
@@ -391,9 +395,14 @@ CREATE FUNCTION find_token(wanted text) RETURNS TABLE (
     FROM tokens t JOIN spaces s USING (space_id) WHERE t.token_id = wanted
 $$;
 
+CREATE FUNCTION impact(count real, relative_length double precision) RETURNS double precision
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT count * 2.2 / (count + 1.2 * (0.25 + 0.75 * relative_length))
+$$;
+
 CREATE FUNCTION find_words(
     wanted_kind text, wanted_spaces bigint[], rare text[], rare_weights double precision[],
-    common text[], common_weights double precision[], most integer
+    common text[], common_weights double precision[], mean_chars double precision, most integer
 ) RETURNS TABLE (number bigint, score double precision)
 LANGUAGE sql STABLE SECURITY DEFINER ROWS 1000
 SET search_path = rlm, pg_temp SET enable_seqscan = off SET enable_hashjoin = off
@@ -402,13 +411,16 @@ SET enable_mergejoin = off SET jit = off AS $$
         SELECT s.space_id, left(wanted_kind, 1) || s.space_id || '_' AS prefix
         FROM spaces s WHERE s.space_id = ANY (wanted_spaces) AND {_TENANT}
     ), best AS MATERIALIZED (
-        SELECT m.prefix, w.space_id, w.number, sum(q.weight) AS score
+        SELECT m.prefix, w.space_id, w.number, sum(q.weight * impact(
+            w.counts[array_position(w.stems, m.prefix || q.stem)], w.chars / mean_chars)) AS score
         FROM mine m CROSS JOIN unnest(rare, rare_weights) AS q(stem, weight)
         JOIN recall_words w ON w.stems @> ARRAY[m.prefix || q.stem]
         GROUP BY m.prefix, w.space_id, w.number ORDER BY score DESC, w.number DESC LIMIT most
     )
     SELECT b.number, b.score + coalesce((
-        SELECT sum(q.weight) FROM recall_words w
+        SELECT sum(q.weight * impact(
+            w.counts[array_position(w.stems, b.prefix || q.stem)], w.chars / mean_chars))
+        FROM recall_words w
         CROSS JOIN unnest(common, common_weights) AS q(stem, weight)
         WHERE w.space_id = b.space_id AND w.kind = wanted_kind AND w.number = b.number
         AND w.stems @> ARRAY[b.prefix || q.stem]

@@ -20,9 +20,8 @@ from rlm.store.open import RECOVER
 from rlm.store.sql.reembed import stale_count
 from rlm.store.sql.sources import Source
 from rlm.store.sqlite import blocks, connection, migrations, rowcheck, schemacheck, wordindex
-from rlm.store.sqlite.candidates import Index
+from rlm.store.sqlite.candidates import Index, fts_table
 from rlm.store.sqlite.connection import SQLiteDatabase
-from rlm.store.sqlite.fulltext import fts_table
 from rlm.store.types import Check
 
 BACKUP = "restore a backup"
