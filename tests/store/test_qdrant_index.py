@@ -315,6 +315,43 @@ def test_an_older_copy_of_the_collection_is_not_believed(qdrant, place, make_ite
         assert "is older" in store.remote_index.status()[0].problem
 
 
+def test_an_index_ahead_of_its_store_is_not_believed(qdrant, tmp_path, make_item):
+    """An older copy of the file is put back: what it holds is found, and a worker builds anew."""
+    path, copy = tmp_path / "memory.db", tmp_path / "copy.db"
+    with opened(path) as store:
+        kept = store.add(make_item("Brew green tea"))
+        store.remote_index.drain()
+    copy.write_bytes(path.read_bytes())
+    with opened(path) as store:
+        store.update(kept, title="Brew white coffee")
+        store.remote_index.drain()
+    path.write_bytes(copy.read_bytes())
+    with opened(path) as store:
+        assert titles(store, "green tea") == ["Brew green tea"]
+        assert "is ahead" in store.remote_index.status()[0].problem
+        assert store.remote_index.drain().built == 1
+        assert contents(store) == truth(store) and titles(store, "tea") == ["Brew green tea"]
+
+
+def test_what_is_fed_during_a_search_is_not_missed(qdrant, place, make_item):
+    """Between the snapshot of a search and its question to the index, a memory changes and is
+    fed: the search shows it as it was."""
+    with opened(place) as store, opened(place) as other:
+        kept = store.add(make_item("Brew green tea"))
+        store.remote_index.drain()
+        ask = store.remote_index.client.query
+
+        def late(*args):
+            if other.get(kept) is not None:
+                other.update(kept, title="Brew white coffee")
+                other.remote_index.drain()
+            return ask(*args)
+
+        store.remote_index.client.query = late
+        assert titles(store, "green tea") == ["Brew green tea"]
+        assert titles(store, "coffee") == ["Brew white coffee"]
+
+
 def test_a_failing_index_is_an_error_that_is_told(qdrant, place, make_item):
     with opened(place) as store:
         store.add(make_item("Brew green tea"))
@@ -370,7 +407,7 @@ def test_a_collection_of_another_dimension_is_told(qdrant, place, make_item):
         client = store.remote_index.client
         client.drop(space.build.collection)
         client.create(space.build.collection, 8, shared=False)
-        seal = index_module.points.seal_point(space.tenant, space.build.token, 9)
+        seal = index_module.points.seal_point(space.tenant, space.build.token, 0)
         client.upsert(space.build.collection, [seal])
         with pytest.raises(IndexUnavailable, match=r"(?i)dimension.*rlm index rebuild"):
             store.retrieve("tea")
