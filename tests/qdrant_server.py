@@ -25,6 +25,10 @@ class Missing(Exception):
     """No such collection."""
 
 
+class Exists(Exception):
+    """There is one of that name."""
+
+
 def _filter(found):
     if found is None:
         return None
@@ -224,6 +228,9 @@ class Server:
             except Missing:
                 error = f"Not found: Collection `{name}` doesn't exist!"
                 return 404, {"status": {"error": error}}
+            except Exists:
+                error = f"Wrong input: Collection `{name}` already exists!"
+                return 409, {"status": {"error": error}}
             except Exception as exc:
                 return 400, {"status": {"error": f"{type(exc).__name__}: {exc}"}}
 
@@ -239,7 +246,10 @@ class Server:
                 return {"status": "green", "config": {"params": params}}
             case "PUT", "":
                 assert re.fullmatch(r'[^<>:"/\\|?*\0\x1f]{1,255}', name), name
-                engine.create(name, models.CreateCollection.model_validate(body))
+                wanted = models.CreateCollection.model_validate(body)
+                if name in engine.dims:
+                    raise Exists(name)
+                engine.create(name, wanted)
                 return True
             case "PUT", "index":
                 engine.index(name, models.CreateFieldIndex.model_validate(body))

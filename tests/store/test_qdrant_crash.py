@@ -28,10 +28,19 @@ with open_store(sys.argv[1], embedder="none") as store:
 """
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.slow)])
-def test_a_killed_worker_loses_nothing_and_doubles_nothing(qdrant, tmp_path, kills):
+@pytest.mark.parametrize(
+    "kind, kills",
+    [
+        ("sqlite", 3),
+        pytest.param("sqlite", 100, marks=pytest.mark.slow),
+        pytest.param("postgres", 20, marks=pytest.mark.slow),
+    ],
+)
+def test_a_killed_worker_loses_nothing_and_doubles_nothing(qdrant, tmp_path, request, kind, kills):
     """After each kill the store changes; at the end the index holds what the store holds."""
     path, rng = tmp_path / "memory.db", random.Random(kills)
+    if kind == "postgres":
+        path = request.getfixturevalue("postgres_server").empty_store()
     with open_store(path, embedder="none") as store:
         store.add_many(memory(n) for n in range(60))
         for kill in range(kills):

@@ -168,6 +168,38 @@ def test_what_the_index_has_not_seen_comes_from_the_store(qdrant, place, make_it
         assert contents(store) == truth(store) and len(truth(store)) == 1
 
 
+def test_each_signal_finds_what_the_index_has_not_seen(qdrant, place, make_item):
+    """By words without a model, and by meaning without a shared word."""
+    with opened(place) as store:
+        store.add(make_item("Brew green tea", description="leaves"))
+        store.remote_index.drain()
+        store.add(make_item("Repair an automobile", description="engine", content="vehicle"))
+        assert titles(store, "fix my car")[:1] == ["Repair an automobile"]
+    with opened(place, embedder="none") as store:
+        assert titles(store, "automobile") == ["Repair an automobile"]
+
+
+def test_a_vector_that_comes_later_reaches_the_index(qdrant, place, make_item):
+    with opened(place) as store:
+        store.add(make_item("Brew green tea"))
+        store.remote_index.drain()
+    with opened(place, embedder="none") as store:
+        late = store.add(make_item("Repair an automobile", description="e", content="vehicle"))
+        store.remote_index.drain()
+    with opened(place) as store:
+        store.reembed()
+        store.remote_index.drain()
+        (space,) = store.remote_index._spaces()
+        only, scroll = (
+            index_module.points.memories_only(space.tenant),
+            store.remote_index.client.scroll,
+        )
+        found = scroll(space.build.collection, only, ("memory_id", "has_vector"))
+        vectors = {p["payload"]["memory_id"]: p["payload"]["has_vector"] for p in found}
+        assert len(vectors) == 2 and vectors[late] is True
+        assert titles(store, "fix my car")[:1] == ["Repair an automobile"]
+
+
 def test_a_process_that_knows_no_index_notes_what_it_changes(qdrant, place, make_item, monkeypatch):
     with opened(place) as store:
         kept = store.add(make_item("Brew green tea"))
@@ -249,7 +281,6 @@ def test_a_missing_collection_is_left_to_the_store_and_told(qdrant, place, make_
         status = store.remote_index.status()[0]
         assert status.state == "unusable" and "rlm index rebuild" in status.problem
         assert not all(check.ok for check in store.check())
-        store.add(make_item("Brew black tea"))
         assert store.remote_index.drain().built == 1
         assert contents(store) == truth(store)
         titles(store, "tea")
@@ -282,6 +313,43 @@ def test_an_older_copy_of_the_collection_is_not_believed(qdrant, place, make_ite
         store.remote_index.client.upsert(space.build.collection, [old])
         assert len(titles(store, "tea")) == 2
         assert "is older" in store.remote_index.status()[0].problem
+
+
+def test_an_index_ahead_of_its_store_is_not_believed(qdrant, tmp_path, make_item):
+    """An older copy of the file is put back: what it holds is found, and a worker builds anew."""
+    path, copy = tmp_path / "memory.db", tmp_path / "copy.db"
+    with opened(path) as store:
+        kept = store.add(make_item("Brew green tea"))
+        store.remote_index.drain()
+    copy.write_bytes(path.read_bytes())
+    with opened(path) as store:
+        store.update(kept, title="Brew white coffee")
+        store.remote_index.drain()
+    path.write_bytes(copy.read_bytes())
+    with opened(path) as store:
+        assert titles(store, "green tea") == ["Brew green tea"]
+        assert "is ahead" in store.remote_index.status()[0].problem
+        assert store.remote_index.drain().built == 1
+        assert contents(store) == truth(store) and titles(store, "tea") == ["Brew green tea"]
+
+
+def test_what_is_fed_during_a_search_is_not_missed(qdrant, place, make_item):
+    """Between the snapshot of a search and its question to the index, a memory changes and is
+    fed: the search shows it as it was."""
+    with opened(place) as store, opened(place) as other:
+        kept = store.add(make_item("Brew green tea"))
+        store.remote_index.drain()
+        ask = store.remote_index.client.query
+
+        def late(*args):
+            if other.get(kept) is not None:
+                other.update(kept, title="Brew white coffee")
+                other.remote_index.drain()
+            return ask(*args)
+
+        store.remote_index.client.query = late
+        assert titles(store, "green tea") == ["Brew green tea"]
+        assert titles(store, "coffee") == ["Brew white coffee"]
 
 
 def test_a_failing_index_is_an_error_that_is_told(qdrant, place, make_item):
@@ -339,7 +407,7 @@ def test_a_collection_of_another_dimension_is_told(qdrant, place, make_item):
         client = store.remote_index.client
         client.drop(space.build.collection)
         client.create(space.build.collection, 8, shared=False)
-        seal = index_module.points.seal_point(space.tenant, space.build.token, 9)
+        seal = index_module.points.seal_point(space.tenant, space.build.token, 0)
         client.upsert(space.build.collection, [seal])
         with pytest.raises(IndexUnavailable, match=r"(?i)dimension.*rlm index rebuild"):
             store.retrieve("tea")

@@ -1,4 +1,4 @@
-"""Names of collections and ids of points: no two spaces meet."""
+"""Names of collections and ids of points: no two spaces meet. Vectors of words: they give BM25."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlm.errors import ConfigError
+from rlm.retrieval import bm25
+from rlm.retrieval.tokens import tokens
+from rlm.store.document import ITEM_WEIGHTS
 from rlm.store.qdrant.names import MAX_CHARS, check_layout, collection_name, point_id, seal_id
+from rlm.store.qdrant.points import MEAN_CHARS, document_words, sparse
 
 PART = st.one_of(
     st.text(st.sampled_from("aAbé_.-/~ 0f"), max_size=6),
@@ -63,6 +67,25 @@ def test_a_point_belongs_to_one_memory_of_one_space():
     ids = {point_id(tenant, memory) for tenant in ("s-1", "s-11") for memory in ("1", "11", "a")}
     assert len(ids) == 6
     assert point_id("s-1", "a") == point_id("s-1", "a") != seal_id("s-1")
+
+
+WORDS = ["brew", "green", "tea", "kettle", "water", "filter", "coffee"]
+COLUMN = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+
+
+@settings(deadline=None)
+@given(
+    st.tuples(*[COLUMN] * len(ITEM_WEIGHTS)),
+    st.dictionaries(st.sampled_from(tokens(" ".join(WORDS))), st.floats(0.1, 9), min_size=1),
+)
+def test_the_product_of_a_query_and_a_point_is_bm25(columns, weights):
+    point, query = document_words(columns), sparse(weights.items())
+    held = dict(zip(point["indices"], point["values"], strict=True))
+    pairs = zip(query["indices"], query["values"], strict=True)
+    product = sum(held.get(place, 0.0) * weight for place, weight in pairs)
+    counts, chars = bm25.weigh(columns, ITEM_WEIGHTS, frozenset(weights))
+    wanted = bm25.contributions(counts, chars / MEAN_CHARS, weights)
+    assert product == pytest.approx(sum(wanted.values()))
 
 
 def test_an_unknown_layout_is_told():

@@ -2,9 +2,9 @@
 
 Everything else is the truth store's: what the corpus holds, the rows, and the candidates of what
 the index has not seen yet. A space is asked of Qdrant only if it was built whole; its seal must be
-the one of that build and no older than what was fed since. Else, as where a note waits in the
-outbox, the truth store finds the rows. A point whose row has died or changed leads to no row, so
-the index may fall behind and never answers for the store.
+the one of that build, no older than what was fed since and no newer than this snapshot. Else, as
+where a note waits in the outbox, the truth store finds the rows. A point whose row has died or
+changed leads to no row, so the index may fall behind and never answers for the store.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class QdrantCandidates:
     _asked: list[IndexedSpace]
     _apart: set[int]
     """Spaces that the truth store answers for."""
-    _waiting: int
     _words: Body | None = field(default=None)
 
     @property
@@ -88,7 +87,7 @@ class QdrantCandidates:
 
     @property
     def _has_unseen(self) -> bool:
-        return bool(self._waiting or self._apart)
+        return bool(self._apart or any(space.waiting for space in self._asked))
 
     def _only_unseen(self, found: Estimates) -> dict[int, float]:
         """Those that the index cannot know: the best of all that are not in it are among them."""
@@ -110,10 +109,11 @@ class QdrantCandidates:
                 self._index.note_problem(f"{exc}: the store itself is searched")
                 self._leave(self._asked)
                 return [{} for _ in range(many)]
-            problem = points.seal_fault(answers, space.build.token, space.build.change)
+            problem = points.seal_fault(answers, space)
             if answers is None or problem:
-                where = f"collection {space.build.collection!r}"
-                self._index.note_problem(f"{where} {problem}: the store itself is searched")
+                if problem != points.AHEAD:  # else the next question may find it as it should be
+                    where = f"collection {space.build.collection!r}"
+                    self._index.note_problem(f"{where} {problem}: the store itself is searched")
                 self._leave([space])
                 continue
             for found, answer in zip(merged, answers, strict=False):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rlm import clock
 from rlm.errors import IndexUnavailable, RLMError
@@ -110,8 +110,7 @@ class QdrantIndex:
         if not asked:
             return truth
         apart = {space.number for space in spaces if space not in asked}
-        waiting = self.outbox.waiting(connection, (space.number for space in asked))
-        return QdrantCandidates(self, truth, connection, asked, apart, waiting)
+        return QdrantCandidates(self, truth, connection, asked, apart)
 
     def _check_model(self, space: IndexedSpace) -> None:
         """Vectors of two models cannot be compared; words alone can always be asked."""
@@ -134,10 +133,7 @@ class QdrantIndex:
         if self._db.in_write or self._db.read_only:
             return
         try:
-            with self._db.read() as connection:
-                mine = [each.number for each in self._spaces() if each.build is not None]
-                lag = self.outbox.waiting(connection, mine) if mine else 0
-            if lag >= LAG:
+            if sum(space.waiting for space in self._spaces()) >= LAG:
                 self.drain(build=False)
         except RLMError as exc:
             log.info("the index was not fed: %s", exc)
@@ -213,24 +209,24 @@ class QdrantIndex:
             self.outbox.release(space.number, fence)
 
     def _drain(self, space: IndexedSpace, fed: Fed, *, build: bool) -> None:
-        if not self.outbox.notes(space.number, 1):
+        if not (space.waiting or build):
             return
-        with self._lease(space, fed) as fence:
-            if fence is None:
-                return
-            if self._seal_fault(space):
-                self.outbox.distrust(space.number, fence)
-            else:
-                self._tell(space, fence, fed)
-                return
-        if build:
-            self._build(space, fed)
+        if self._seal_fault(space):
+            if build:
+                self._build(space, fed)
+        elif space.waiting:
+            with self._lease(space, fed) as fence:
+                if fence is not None:
+                    self._tell(space, fence, fed)
 
     def _seal_fault(self, space: IndexedSpace) -> str | None:
         assert space.build is not None
-        build = space.build
-        answers = self.client.query(build.collection, [points.seal_query(space.tenant)])
-        return points.seal_fault(answers, build.token, build.change)
+        name = space.build.collection
+        answers = self.client.query(name, [points.seal_query(space.tenant)])
+        now = next(each for each in self._spaces() if each.number == space.number)
+        if now.build is None or now.build.token != space.build.token:
+            return None  # somebody builds it anew
+        return points.seal_fault(answers, replace(now, build=space.build))
 
     def _tell(self, space: IndexedSpace, fence: int, fed: Fed) -> None:
         """Every note of a space, in batches."""
@@ -286,8 +282,7 @@ class QdrantIndex:
             if not self.outbox.complete(space.number, fence):
                 return
             fed.built += 1
-            done = IndexedSpace(space.number, space.level, space.parts, space.tenant, build)
-            self._tell(done, fence, fed)
+            self._tell(replace(space, build=build), fence, fed)
 
     def _new_build(self, space: IndexedSpace) -> Build:
         embedder, dim = self._embedder, 0
@@ -348,9 +343,7 @@ class QdrantIndex:
             state = "not built" if build is None else "being built"
             name = "" if build is None else build.collection
             return SpaceStatus(space.level, name, state, memories, None, 0)
-        with self._db.read() as connection:
-            waiting = self.outbox.waiting(connection, [space.number])
-        count, problem = None, None
+        waiting, count, problem = space.waiting, None, None
         try:
             self._check_model(space)
             count = self.client.count(build.collection, points.memories_only(space.tenant))

@@ -22,6 +22,7 @@ from rlm.retrieval import bm25
 from rlm.retrieval.tokens import tokens
 from rlm.store.document import ITEM_WEIGHTS, item_columns
 from rlm.store.qdrant.names import point_id, seal_id
+from rlm.store.sql.outbox import IndexedSpace
 from rlm.store.types import MemoryItem
 
 Body = dict[str, Any]
@@ -150,14 +151,22 @@ def revisions(points: Iterable[Mapping[str, Any]]) -> dict[int, float]:
     return {int(point["payload"]["revision"]): float(point["score"]) for point in points}
 
 
-def seal_fault(answers: list[list[Body]] | None, token: str, change: int) -> str | None:
+AHEAD = "is ahead of this store"
+
+
+def seal_fault(answers: list[list[Body]] | None, space: IndexedSpace) -> str | None:
     """Why a collection is not the one that was built and fed, if it is not. The seal is the last
-    of the answers."""
+    of the answers.
+
+    It is `AHEAD` while somebody feeds what a reader's snapshot does not show yet, or for good where
+    an older copy of the store was put back."""
+    assert space.build is not None
     if answers is None:
         return "is missing"
     seals = [point.get("payload") or {} for point in answers[-1]]
-    if not seals or seals[0].get("token") != token:
+    if not seals or seals[0].get("token") != space.build.token:
         return "does not hold what this store put there"
-    if int(seals[0].get("change", 0)) < change:
+    change = int(seals[0].get("change", 0))
+    if change < space.build.change:
         return "is older than what this store put there"
-    return None
+    return AHEAD if change > space.newest else None

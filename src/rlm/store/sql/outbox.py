@@ -77,6 +77,10 @@ class IndexedSpace:
     """What stands in every point of this space, and of no other of any store; empty while the
     store has no id, so that nothing of it was ever indexed."""
     build: Build | None
+    waiting: int
+    """How many notes wait."""
+    newest: int
+    """The last note, whether it waits or was fed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +122,12 @@ class Outbox:
             ]
             parts = self._spaces.key(level)[1:]
             tenant = f"{store}-{space}" if store else ""
-            found.append(IndexedSpace(space, level, parts, tenant, built[0] if built else None))
+            build = built[0] if built else None
+            sql = "SELECT count(*), max(change_no) FROM index_outbox WHERE space_id = ?"
+            waiting, newest = fetch(connection, sql, (space,))[0] if build else (0, 0)
+            newest = max(newest or 0, build.change if build else 0)
+            found.append(IndexedSpace(space, level, parts, tenant, build, waiting, newest))
         return found
-
-    def waiting(self, connection: Connection, spaces: Iterable[int]) -> int:
-        """How many notes wait in these spaces."""
-        mine = in_spaces(tuple(spaces))
-        sql = f"SELECT count(*) FROM index_outbox WHERE space_id {mine}"
-        return int(fetch(connection, sql)[0][0])
 
     def unseen(
         self, connection: Connection, numbers: Iterable[int], apart: Iterable[int]
@@ -230,7 +232,8 @@ class Outbox:
         """These notes are in the index; False where the lease was lost, and they are noted anew."""
         last = notes[-1][0]
         with self._db.write(alone=False) as connection:
-            if not self._set(space, fence, "change_no = ?", (last,)):
+            sets = "change_no = CASE WHEN change_no < ? THEN ? ELSE change_no END"
+            if not self._set(space, fence, sets, (last, last)):
                 self.note(space, {memory_id for _, memory_id in notes})
                 return False
             sql = "DELETE FROM index_outbox WHERE change_no = ?"
