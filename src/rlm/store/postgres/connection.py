@@ -58,6 +58,14 @@ def _marked(statement: str) -> bytes:
     return statement.replace("%", "%%").replace("?", "%s").encode()
 
 
+def _matchable(value: Any) -> Any:
+    """No text in PostgreSQL has a NUL, so what is asked for with one is not there: it becomes a
+    private character, which the gate lets into no text either."""
+    if isinstance(value, str) and "\0" in value:
+        return value.replace("\0", "\ue000")
+    return [_matchable(each) for each in value] if isinstance(value, list) else value
+
+
 class PostgresConnection:
     """A connection of the pool, inside a transaction, that takes statements with `?`."""
 
@@ -69,6 +77,8 @@ class PostgresConnection:
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
         if not values:
             return self.raw.execute(statement.encode())
+        if statement.startswith(("SELECT", "DELETE")):
+            values = [_matchable(value) for value in values]
         return self.raw.execute(_marked(statement), values)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
