@@ -42,6 +42,13 @@ def fill(url, tenant, make_item):
         store.graph.create_edge("relation", "beside", members)
         token = f"{tenant.org}{tenant.project}"
         store.add_token(token, "name", "digest", read_only=False)
+        with store.db.write() as connection:  # what an index beside the store would have noted
+            space = store.spaces.find("project")
+            sql = (
+                "INSERT INTO index_spaces(space_id, collection, token, dim) VALUES (?, 'c', 't', 2)"
+            )
+            connection.execute(sql, (space,))
+        store.add(make_item("Noted"))
     return kept, token
 
 

@@ -117,7 +117,7 @@ class PostgresDatabase:
         self._conninfo, self._name = read_url(url)
         self.lock_timeout_s = lock_timeout_s
         self._here, self._closed = _Here(), False
-        self._settings = _settings(tenant, reach)
+        self._settings, self._reach = _settings(tenant, reach), reach
         self._pool, self._pid = _borrow_pool(self._conninfo, self._name), os.getpid()
         self.read_only = read_only
 
@@ -294,7 +294,7 @@ class PostgresDatabase:
             yield
         finally:
             if connection.is_usable:
-                connection.execute("SET LOCAL rlm.reach = ''")
+                connection.execute(f"SET LOCAL rlm.reach = '{self._reach}'")
 
     def offer(self, work: Callable[[PostgresConnection], None], *, wait_s: float) -> bool:
         """Write what may be lost, as a count may; False where it was not written. It takes no turn
