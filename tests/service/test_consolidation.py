@@ -45,14 +45,13 @@ def today():
         yield
 
 
-@pytest.fixture(params=["{}/m.db", "json:{}/m.json"], ids=["sqlite", "json"])
-def opened(request, tmp_path):
+@pytest.fixture
+def opened(store_url):
     """Open one store for any tenant."""
     stores = []
 
     def open_for(project="api", team="web", org="acme"):
-        where = request.param.format(tmp_path)
-        stores.append(open_store(where, tenant=Tenant(org, team, project), embedder="none"))
+        stores.append(open_store(store_url, tenant=Tenant(org, team, project), embedder="none"))
         return stores[-1]
 
     yield open_for

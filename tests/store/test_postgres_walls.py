@@ -12,7 +12,6 @@ from rlm.errors import StoreLocked
 from rlm.store import gate
 from rlm.store.open import open_store
 from rlm.store.postgres import schema
-from rlm.store.sql.outbox import Outbox
 from rlm.store.types import Judgment, NewPack, Run, Tenant, Trajectory
 
 MINE, OTHERS = Tenant("acme", "web", "shop"), Tenant("acme", "web", "blog")
@@ -43,9 +42,13 @@ def fill(url, tenant, make_item):
         store.graph.create_edge("relation", "beside", members)
         token = f"{tenant.org}{tenant.project}"
         store.add_token(token, "name", "digest", read_only=False)
-        outbox, space = Outbox(store.db, store.spaces), store.spaces.find("project")
-        outbox.claim(space)
-        outbox.note(space, [kept])
+        with store.db.write() as connection:  # what an index beside the store would have noted
+            space = store.spaces.find("project")
+            sql = (
+                "INSERT INTO index_spaces(space_id, collection, token, dim) VALUES (?, 'c', 't', 2)"
+            )
+            connection.execute(sql, (space,))
+        store.add(make_item("Noted"))
     return kept, token
 
 

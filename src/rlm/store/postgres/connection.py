@@ -58,6 +58,14 @@ def _marked(statement: str) -> bytes:
     return statement.replace("%", "%%").replace("?", "%s").encode()
 
 
+def _matchable(value: Any) -> Any:
+    """No text in PostgreSQL has a NUL, so what is asked for with one is not there: it becomes a
+    private character, which the gate lets into no text either."""
+    if isinstance(value, str) and "\0" in value:
+        return value.replace("\0", "\ue000")
+    return [_matchable(each) for each in value] if isinstance(value, list) else value
+
+
 class PostgresConnection:
     """A connection of the pool, inside a transaction, that takes statements with `?`."""
 
@@ -69,6 +77,8 @@ class PostgresConnection:
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
         if not values:
             return self.raw.execute(statement.encode())
+        if statement.startswith(("SELECT", "DELETE")):
+            values = [_matchable(value) for value in values]
         return self.raw.execute(_marked(statement), values)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
@@ -107,7 +117,7 @@ class PostgresDatabase:
         self._conninfo, self._name = read_url(url)
         self.lock_timeout_s = lock_timeout_s
         self._here, self._closed = _Here(), False
-        self._settings = _settings(tenant, reach)
+        self._settings, self._reach = _settings(tenant, reach), reach
         self._pool, self._pid = _borrow_pool(self._conninfo, self._name), os.getpid()
         self.read_only = read_only
 
@@ -284,7 +294,7 @@ class PostgresDatabase:
             yield
         finally:
             if connection.is_usable:
-                connection.execute("SET LOCAL rlm.reach = ''")
+                connection.execute(f"SET LOCAL rlm.reach = '{self._reach}'")
 
     def offer(self, work: Callable[[PostgresConnection], None], *, wait_s: float) -> bool:
         """Write what may be lost, as a count may; False where it was not written. It takes no turn

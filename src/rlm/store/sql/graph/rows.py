@@ -117,14 +117,15 @@ class GraphRows:
         to_tier: str | None = None,
         reasoning: str | None = None,
     ) -> int:
-        """Add a line to the log, inside a write; its number."""
-        space = self._spaces.ensure("project")
-        ids = json.dumps(list(node_ids))
-        number = self._db.value(
-            "INSERT INTO evolution_log(space_id, timestamp, operation, node_ids, from_tier,"
-            " to_tier, reasoning) VALUES (?,?,?,?,?,?,?) RETURNING id",
-            (space, clock.now_ms(), operation, ids, from_tier, to_tier, admit_reason(reasoning)),
-        )
+        """Add a line to the log; its number."""
+        ids, why = json.dumps(list(node_ids)), admit_reason(reasoning)
+        with self._db.write():
+            space = self._spaces.ensure("project")
+            number = self._db.value(
+                "INSERT INTO evolution_log(space_id, timestamp, operation, node_ids, from_tier,"
+                " to_tier, reasoning) VALUES (?,?,?,?,?,?,?) RETURNING id",
+                (space, clock.now_ms(), operation, ids, from_tier, to_tier, why),
+            )
         return int(number)
 
     def confidence_history(self, node_id: str | None = None) -> list[ConfidenceChange]:
