@@ -2,7 +2,8 @@
 
 The worker takes in what hooks left in the spool, then distils what is queued: of this project, and
 of every other project of the team that has something waiting. It also feeds the index beside the
-store, where there is one. No daemon: it ends when there is
+store, where there is one, and gives rows without a vector of the present model one. No daemon: it
+ends when there is
 nothing left, or with its terminal.
 """
 
@@ -22,7 +23,15 @@ from rlm.cli.background import end_with_parent
 from rlm.cli.command import command, count, new_group, words
 from rlm.cli.output import number_of
 from rlm.cli.session import Session
-from rlm.errors import ConfigError, IndexUnavailable, ModelAuthError, NotFound, ValidationError
+from rlm.cli.store import embed_stale
+from rlm.errors import (
+    ConfigError,
+    IndexUnavailable,
+    ModelAuthError,
+    ModelError,
+    NotFound,
+    ValidationError,
+)
 from rlm.store.types import JOB_STATES, Job
 
 if TYPE_CHECKING:
@@ -32,6 +41,7 @@ if TYPE_CHECKING:
 
 HOSTS = ("claude", "codex", "cursor")
 WATCH_S = 5.0
+LOCAL_EMBEDDERS = ("static", "minilm")
 FOUND = ("turn", "decision", "procedure")
 app = new_group("Sessions that wait to be distilled.")
 
@@ -58,6 +68,7 @@ def worker(session: Session, once: bool, watch: bool, model: str | None, beside:
         with _stop_event() as stop:
             while True:
                 report.add(_round(session, client, stop))
+                _embed_stale(session, stop)
                 if not watch or stop.wait(WATCH_S):
                     break
     finally:
@@ -135,6 +146,23 @@ def _round(session: Session, client: Client | None, stop: threading.Event) -> Re
                     others |= {*store.other_projects("notes")}
                 waiting.update(dict.fromkeys(others - done))
     return report
+
+
+def _embed_stale(session: Session, stop: threading.Event) -> None:
+    """After a change of the model: rows get their vector in the background. What costs money waits
+    for `rlm store reembed`, and a JSON file keeps no vectors."""
+    local = session.settings.embedder in LOCAL_EMBEDDERS
+    absent = session.path is not None and not session.path.exists()
+    if stop.is_set() or not local or session.kind == "json" or absent:
+        return
+    with session.store() as store:
+        if store.stale_vectors():
+            try:
+                done = embed_stale(store, stop.is_set)
+            except ModelError as exc:
+                session.notify(str(exc))
+                return
+            session.notify(f"{number_of(done, 'row', 'rows')} got a vector of the new model")
 
 
 def _feed_index(session: Session, store: MemoryBackend) -> None:

@@ -58,7 +58,7 @@ def check_all(
         stale = stale_count(database, embedder)
         detail = f"{stale:,} rows have none of {embedder.model}" if stale else None
         detail = detail or f"ok: all of {embedder.model}"
-        checks.append(Check("vectors", not stale, detail, "rlm doctor --fix" if stale else None))
+        checks.append(Check("vectors", not stale, detail, "rlm store reembed" if stale else None))
     return checks
 
 
