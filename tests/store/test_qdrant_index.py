@@ -13,6 +13,7 @@ import pytest
 
 from rlm import clock
 from rlm.errors import ConfigError, IndexUnavailable
+from rlm.store.copy import copy_store
 from rlm.store.open import open_store
 from rlm.store.qdrant import index as index_module
 from rlm.store.types import Tenant
@@ -469,6 +470,20 @@ def test_a_copy_of_the_store_does_not_disturb_the_index(qdrant, tmp_path, make_i
             assert copy.remote_index.status()[0].state == "not built"
         assert contents(store) == truth(store)
         assert titles(store, "green tea") == ["Brew green tea"]
+
+
+def test_a_copy_into_a_store_with_an_index_is_noted(qdrant, tmp_path, make_item):
+    place = tmp_path / "memory.db"
+    with opened(tmp_path / "source.db") as source:
+        source.add_many(make_item(f"Brew tea number {n}") for n in range(5))
+    with opened(place) as store:  # its space is there and built, and empty
+        store.purge(store.add(make_item()))
+        store.remote_index.drain()
+    copy_store(str(tmp_path / "source.db"), str(place))
+    with opened(place) as store:
+        assert len(titles(store, "brew tea", k=9)) == 5
+        store.remote_index.drain()
+        assert contents(store) == truth(store) and len(truth(store)) == 5
 
 
 def test_one_process_at_a_time_feeds_a_space(qdrant, place, make_item):

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from rlm import config
 from rlm.errors import NotFound, StoreError, ValidationError
 from rlm.store.open import embedder_of, import_postgres, locate_store, open_store
+from rlm.store.sql import outbox
 from rlm.store.sql.database import Database
 from rlm.store.sql.dialect import Connection, fetch, last_number, raise_counter
 from rlm.store.sql.reembed import note_model
@@ -401,6 +402,8 @@ class _Writer:
                 words = _columns(index.source, found)
                 live.append(LiveRow(number, spaces[row.space], words, vector))
         index.add(connection, live)
+        if index.source is MEMORY:
+            outbox.note_range(connection, numbers[0], numbers[-1])
         models = [row.derived[-1] for row in page]
         note_model(connection, next((model for model in reversed(models) if model), None))
 
