@@ -78,12 +78,10 @@ ROOT = {
     "Upkeep": {
         "doctor": "rlm.cli.upkeep:doctor",
         "backup": "rlm.cli.upkeep:backup",
-        "store": "rlm.cli.store",
-        "index": "rlm.cli.index",
         "completion": "rlm.cli.completion:completion",
     },
 }
-GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token", "store", "index")
+GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token")
 
 
 @click.group(cls=LazyGroup, sections=ROOT)

@@ -56,10 +56,7 @@ def _known_names(param: click.Parameter) -> list[str]:
 
 ROOT_OPTIONS = (
     click.option(
-        "--db",
-        type=FileName(),
-        metavar="PATH",
-        help="The store, instead of the default: a path or URL.",
+        "--db", type=FileName(), metavar="PATH", help="The store, instead of the default."
     ),
     click.option("--json", is_flag=True, help="Print one JSON document."),
 )

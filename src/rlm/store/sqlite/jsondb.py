@@ -16,20 +16,16 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
+import apsw
+
 from rlm.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly
 from rlm.store.lock import part_file
-from rlm.store.sql.database import COUNT_PATIENCE_S
 from rlm.store.sqlite import jsonrows
-from rlm.store.sqlite.connection import (
-    SQLiteConnection,
-    SQLiteDatabase,
-    configure,
-    map_errors,
-)
+from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database, configure, map_errors
 from rlm.store.types import Tenant
 
 
-class JSONDatabase(SQLiteDatabase):
+class JSONDatabase(Database):
     """The rows of one file, or of none. A memory without an owner becomes that of `tenant`."""
 
     in_memory = True
@@ -50,9 +46,9 @@ class JSONDatabase(SQLiteDatabase):
     def _prepare_file(self, read_only: bool) -> None:
         self.read_only = read_only
 
-    def _connect(self) -> SQLiteConnection:
+    def _connect(self) -> apsw.Connection:
         with map_errors(self.path):
-            connection = SQLiteConnection(":memory:")
+            connection = apsw.Connection(":memory:")
             configure(connection)
         return connection
 
@@ -73,12 +69,12 @@ class JSONDatabase(SQLiteDatabase):
         if self.autosave:
             super()._acquire(wait_s)
 
-    def _begin(self, connection: SQLiteConnection, left_s: float) -> None:
+    def _begin(self, connection: apsw.Connection, left_s: float) -> None:
         self._refresh()
         super()._begin(connection, left_s)
         self._changes = connection.total_changes()
 
-    def _commit(self, connection: SQLiteConnection) -> None:
+    def _commit(self, connection: apsw.Connection) -> None:
         changed = self._pending or connection.total_changes() != self._changes
         if not (self.autosave and changed):
             super()._commit(connection)
@@ -87,7 +83,7 @@ class JSONDatabase(SQLiteDatabase):
         super()._commit(connection)
         self._seen = self._signature()  # not before: without the commit the file is to be read
 
-    def offer(self, work: Callable[[SQLiteConnection], None], *, wait_s: float) -> bool:
+    def offer(self, work: Callable[[apsw.Connection], None], *, wait_s: float) -> bool:
         """Count in memory: the file gets it with the next write, or when the store is closed."""
         if self.read_only:
             return False

@@ -1,1 +1,0 @@
-"""Qdrant as a search index beside the store that keeps the truth (docs/qdrant.md)."""
