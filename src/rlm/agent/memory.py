@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm.agent.loop import AgentRun
-from rlm.agent.parts import Graph, Models, RunParts, check_language
+from rlm.agent.parts import Graph, Models, RunParts
 from rlm.agent.spec import Context, RunSpec
 from rlm.errors import ConfigError
 from rlm.handles import Meter
@@ -79,7 +79,6 @@ def rlm_run_with_memory(
     )
     with ExitStack() as stack:
         models = stack.enter_context(Models(spec))
-        check_language(query, models.root, ontology=graph is not None, context=context)
         dataset = None
         if persist_dataset and dataset_path is not None:
             dataset = stack.enter_context(open_persistent(dataset_path, DATASET_NAME))

@@ -6,7 +6,7 @@ import functools
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,8 @@ from rlm import clock
 from rlm.agent.spec import Context, RunSpec
 from rlm.context import Guide, read_guide
 from rlm.errors import ConfigError, ModelError, ValidationError
-from rlm.handles import decode
 from rlm.learning.verify import check_verify
-from rlm.llm import Client, language_refusal, open_client
+from rlm.llm import Client, open_client
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import is_language_tag, missing_language
 from rlm.ontology.meta.graph_meta import GraphMeta
@@ -39,7 +38,6 @@ PROBE_BYTES = 1 << 16
 """So much room a folder for logs must have."""
 STORE_TOOLS = ("mem_", "memory_", "sparql_peek")
 """What these tools return depends on the store."""
-_INSTEAD = "ask in English, or name a model that reads it (--model NAME, RLM_MODEL)"
 
 
 @dataclass(frozen=True)
@@ -186,9 +184,6 @@ class RunParts:
         """Open everything that a spec names; closed with the stack. What can be known to be wrong
         raises, and then nothing was spent; the store comes last, because opening it may make it."""
         models = stack.enter_context(Models(spec))
-        asked = None if spec.replay is not None else models.root
-        if spec.context is None:
-            check_language(spec.query, asked, ontology=True)
         source = spec.ontology_path
         graph = None if source is None else Graph.open(stack, source, spec)
         if spec.verify is not None:
@@ -198,8 +193,6 @@ class RunParts:
                 )
             check_verify(spec.verify, graph.engine)
         context = None if spec.context is None else load_context(spec.context)
-        if context is not None:
-            check_language(spec.query, asked, ontology=graph is not None, context=context)
         if spec.log_dir is not None and spec.task is None:  # training has looked for all its tasks
             check_log_dir(spec.log_dir)
         return cls(models, open_memory(stack, spec), graph, context)
@@ -248,32 +241,6 @@ def check_lang(tag: str | None) -> None:
     """ConfigError for a language of labels that is no language tag."""
     if tag is not None and not is_language_tag(tag):
         raise ConfigError(f"lang is {str(tag)[:40]!r}: write a language tag, as en, de or pt-BR")
-
-
-def check_language(
-    query: str, client: Client | None, *, ontology: bool, context: Any = None
-) -> None:
-    """ConfigError for a question in a language that a client cannot read."""
-    if client is None:
-        return
-    texts = None if context is None else _texts(context)
-    if why := language_refusal(client, query, texts, ontology=ontology):
-        raise ConfigError(f"{why}: {_INSTEAD}")
-
-
-def _texts(context: Any) -> Iterator[str]:
-    if isinstance(context, str):
-        yield context
-    elif isinstance(context, bytes | bytearray):
-        yield decode(bytes(context))[0]
-    elif isinstance(context, Mapping):
-        for part in context.values():
-            yield from _texts(part)
-    elif isinstance(context, list | tuple):
-        for part in context:
-            yield from _texts(part)
-    else:
-        yield str(context)
 
 
 def check_log_dir(folder: str | Path) -> None:

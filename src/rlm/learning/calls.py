@@ -28,6 +28,7 @@ NAMING = {
     "probe_relationships": ("uri", "predicate"),
     "find_path": ("source", "target"),
     "sparql_peek": ("resource",),
+    "ontology_view": ("term", "other", "property"),
 }
 """Tools that are asked about terms, and the parameters that name them."""
 ASKING = ("sparql_query", *NAMING, *LINKING, "predicate_frequency", "graph_stats", "sparql_schema")
@@ -42,18 +43,25 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "predicate_frequency": {"limit": 20},
     "sparql_peek": {"limit": 5, "output_mode": "sample"},
     "sparql_schema": {"output_mode": "overview", "limit": 50},
+    "ontology_view": {"relation": "", "kind": "", "all": "", "inherited": ""},
 }
 """What else belongs to a call, with the value that need not be said."""
 BARE = {
     "uri": "iri",
     "resource": "iri",
+    "term": "iri",
+    "other": "other",
+    "property": "property",
     "source": "source",
     "target": "target",
     "query": "name",
     "text": "name",
 }
 """How a parameter is written where it can only mean one thing."""
-_MODE = re.compile(r"[a-z_]{1,20}")
+_MODE = re.compile(r"[a-z_ ]{1,20}")
+_PAGING = ("limit", "offset")
+KEYWORDS = ("predicate", "other", "property")
+"""Parameters that are written with their names."""
 _LITERAL = re.compile(r"""["']([^"'\n]{2,80})["']""")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 
@@ -96,6 +104,10 @@ def steps_of(calls: Iterable[ToolCall], prefixes: Prefixes) -> list[Step]:
         if not call.ok or call.tool not in ASKING:
             continue
         parts = [call, *(pages.get(call.key, ()) if call.key else ())]
+        if call.tool == "ontology_view":  # the pages of one listing are one step
+            if call.args.get("offset"):
+                continue
+            parts = [each for each in calls if each.ok and _listing(each) == _listing(call)]
         rows = next((part.rows for part in parts if part.rows is not None), None)
         iris = frozenset(
             full for part in parts for name in part.iris if (full := expand_name(name, prefixes))
@@ -105,6 +117,11 @@ def steps_of(calls: Iterable[ToolCall], prefixes: Prefixes) -> list[Step]:
             Step(call.tool, call.args, iris, names, rows, sum(part.chars for part in parts), call)
         )
     return found
+
+
+def _listing(call: ToolCall) -> tuple[str, dict[str, Any]]:
+    """A call, whichever page it asks for."""
+    return call.tool, {name: value for name, value in call.args.items() if name not in _PAGING}
 
 
 def _names(call: ToolCall, prefixes: Prefixes) -> list[str]:
@@ -231,7 +248,8 @@ def write_call(
     if step.tool in LINKING:
         text = "name" if linking else texts.get(step.asked_for.casefold(), "")
         return _call_text(step, [text or "name"], gaps=not text)
-    parts: list[str] = []
+    view = step.args.get("view")
+    parts: list[str] = [f"'{view}'"] if isinstance(view, str) and _MODE.fullmatch(view) else []
     kept: list[str] = []
     gaps = False
     for name in NAMING.get(step.tool, ()):
@@ -246,7 +264,7 @@ def write_call(
             kept += [] if is_common(iri) else [prefixes.shrink(iri)]
         else:
             shown, gaps = BARE[name], True
-        parts.append(f"{name}={shown}" if name == "predicate" else shown)
+        parts.append(f"{name}={shown}" if name in KEYWORDS else shown)
     return _call_text(step, parts, kept, gaps=gaps)
 
 
@@ -258,7 +276,9 @@ def _call_text(
 
 def _slot(name: str, placeholder: str, entities: Mapping[str, str]) -> str:
     """The bare word where it says the same: for one term, or source and target in order."""
-    alone = len(entities) == 1 and placeholder == "$ENTITY_1" and name in ("uri", "resource")
+    alone = (
+        len(entities) == 1 and placeholder == "$ENTITY_1" and name in ("uri", "resource", "term")
+    )
     in_order = (name, placeholder) in (("source", "$ENTITY_1"), ("target", "$ENTITY_2"))
     return BARE[name] if alone or in_order else placeholder
 
@@ -267,7 +287,7 @@ def _settings(step: Step) -> list[str]:
     found = []
     for name, usual in SETTINGS.get(step.tool, {}).items():
         value = step.args.get(name, usual)
-        if value == usual or isinstance(value, bool):
+        if value == usual or (isinstance(value, bool) and usual != ""):
             continue
         if isinstance(value, int):
             found.append(f"{name}={value}")

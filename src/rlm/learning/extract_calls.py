@@ -64,7 +64,7 @@ MOST = 2
 LEAST_COVER = 0.5
 """A procedure that gives less of the answer than this is not kept."""
 _VERBS = {"SELECT": "Query", "ASK": "Check", "CONSTRUCT": "Construct", "DESCRIBE": "Describe"}
-_COUNTING = ("sparql_query", "graph_stats", "sparql_schema", "sparql_peek")
+_COUNTING = ("sparql_query", "ontology_view", "graph_stats", "sparql_schema", "sparql_peek")
 _AND = re.compile(r"[,;\n]|\band\b")
 _YES_NO = re.compile(r"\W*(?:yes|no)\b\s*(?:[.,;:!—–-]|$)", re.IGNORECASE)
 

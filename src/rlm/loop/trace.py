@@ -12,7 +12,7 @@ import inspect
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -114,7 +114,7 @@ class Trace:
                 bound: Mapping[str, Any] = signature.bind(*args, **kwargs).arguments
             except TypeError:  # the tool itself says what is wrong
                 bound = kwargs
-            given = {key: _plain(value) for key, value in bound.items()}
+            given = {key: _plain(value) for key, value in _flat(signature, bound)}
             try:
                 value = tool(*args, **kwargs)
             except Exception as exc:
@@ -128,6 +128,16 @@ class Trace:
             return value
 
         return call_and_note
+
+
+def _flat(signature: inspect.Signature, bound: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Arguments by name; those that a tool takes as `**options` by their own."""
+    for name, value in bound.items():
+        parameter = signature.parameters.get(name)
+        if parameter is not None and parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            yield from value.items()
+        else:
+            yield name, value
 
 
 def render_value(value: Any) -> str:
