@@ -203,7 +203,7 @@ def _without() -> list[Form]:
     sorts = {
         "classes": (_CLASSES, "?x a ?t VALUES ?t { owl:Class rdfs:Class }"),
         "properties": (_PROPS, "?x a ?t VALUES ?t { owl:ObjectProperty owl:DatatypeProperty"
-                       " owl:AnnotationProperty rdf:Property }"),
+                       " rdf:Property } FILTER NOT EXISTS { ?x a owl:AnnotationProperty }"),
         "object properties": (_OBJECT, "?x a owl:ObjectProperty"),
         "datatype properties": (_DATA, "?x a owl:DatatypeProperty"),
     }  # fmt: skip
