@@ -158,7 +158,7 @@ def test_fix_gives_rows_the_vectors_of_the_present_model(
     add()
     monkeypatch.setenv("RLM_EMBEDDER", "static")
     monkeypatch.setattr(
-        "rlm.store.sqlite.reembed.AT_ONCE", 0
+        "rlm.store.sql.reembed.AT_ONCE", 0
     )  # a large store, which does not catch up by itself
     stale = rlm("doctor", "--db", db, "--json")
     assert stale.code == 1 and [c["name"] for c in stale.json["checks"] if not c["ok"]] == [

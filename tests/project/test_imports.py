@@ -215,7 +215,7 @@ def test_an_import_that_goes_up_is_found(module, source):
             ),
         ),
         (
-            "rlm.store.sqlite.graph",
+            "rlm.store.sql.graph",
             "from . import items\nfrom ..types import Node\nfrom rlm.retrieval.embed import E",
         ),
         ("rlm.packs.export", "from rlm.store.types import MemoryItem"),

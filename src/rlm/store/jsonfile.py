@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rlm.errors import RLMError, StoreError
 from rlm.retrieval.embed import Embedder
-from rlm.store.sqlite import rows
+from rlm.store.sql import rows
+from rlm.store.sql.spaces import in_spaces
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.sqlite.jsondb import JSONDatabase
-from rlm.store.sqlite.spaces import in_spaces
 from rlm.store.types import LOCAL, Check, Hit, MemoryItem, Tenant
 
 if TYPE_CHECKING:
-    from rlm.store.sqlite.graph import HyperGraph
+    from rlm.store.sql.graph import HyperGraph
 
 
 class MemoryStore(SQLiteMemoryBackend):

@@ -10,58 +10,65 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import apsw
-
+from rlm.retrieval.codes import pack_vectors
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.static import STATIC_MODEL
 from rlm.store.document import item_text
-from rlm.store.sqlite import blocks, rows
-from rlm.store.sqlite.connection import Database, Value
-from rlm.store.sqlite.sources import MEMORY, NODE, Source
+from rlm.store.sql import rows
+from rlm.store.sql.database import Database
+from rlm.store.sql.dialect import Connection, Dialect, Value, fetch
+from rlm.store.sql.sources import MEMORY, NODE, SearchIndex, Source
 
 BATCH = 2_000
 AT_ONCE = 20_000
 """So many rows are given a new vector when a store is opened: a second or two, once."""
 
 
-def note_model(connection: apsw.Connection, model: str | None) -> None:
+def note_model(connection: Connection, model: str | None) -> None:
     """Remember, inside a write, whose vectors the newest rows have."""
-    connection.execute(
-        "INSERT INTO meta(key, value) VALUES ('embedding_model', ?) "
-        "ON CONFLICT(key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value",
-        (model or "none",),
-    )
+    words, noted = connection.dialect, model or "none"
+    if _noted_model(fetch(connection, _NOTED.format(words.own))) != noted:
+        connection.execute(
+            "INSERT INTO meta(key, value) VALUES ('embedding_model', ?)"
+            f" ON CONFLICT({words.own_key}key) DO UPDATE SET value = excluded.value",
+            (noted,),
+        )
+
+
+_NOTED = "SELECT value FROM meta WHERE key = 'embedding_model' {}"
+
+
+def _noted_model(rows: list[Any]) -> str | None:
+    return str(rows[0][0]) if rows else None
 
 
 def is_due(database: Database, embedder: Embedder | None) -> bool:
     """Whether rows may lack a vector of this model, and few enough to embed at once."""
     if database.read_only or embedder is None or embedder.model != STATIC_MODEL:
         return False
-    found = database.rows("SELECT value FROM meta WHERE key = 'embedding_model'")
-    changed = bool(found) and found[0][0] != embedder.model
-    return changed and stale_count(database, embedder) <= AT_ONCE
+    noted = _noted_model(database.rows(_NOTED.format(database.dialect.own)))
+    return noted not in (None, embedder.model) and stale_count(database, embedder) <= AT_ONCE
 
 
-_STALE = (
-    "(embedding_model IS NOT :model OR typeof(embedding) <> 'blob' OR (:size > 0 AND"
-    " length(embedding) <> :size))"
-)
-
-
-def _stale_values(embedder: Embedder) -> dict[str, Value]:
-    """The values of `_STALE`. How long a vector of an endpoint is shows when it first answers."""
-    return {"model": embedder.model, "size": 2 * embedder.dim}
+def _stale(dialect: Dialect, embedder: Embedder) -> tuple[str, list[Value]]:
+    """Rows without a vector of this model, or with one of another length. How long a vector of an
+    endpoint is shows when it first answers."""
+    size = 2 * embedder.dim
+    length = f" OR length(embedding) <> {size:d}" if size else ""
+    where = f"(embedding_model IS DISTINCT FROM ? OR {dialect.no_vector}{length})"
+    return where, [embedder.model]
 
 
 def stale_count(database: Database, embedder: Embedder) -> int:
     """How many rows have no vector of this model, or one of another length."""
+    where, values = _stale(database.dialect, embedder)
     return sum(
-        int(database.value(f"SELECT count(*) FROM {table} WHERE {_STALE}", _stale_values(embedder)))
+        int(database.value(f"SELECT count(*) FROM {table} WHERE {where}", values))
         for table in ("memory_items", "nodes")
     )
 
 
-def reembed(database: Database, embedder: Embedder | None) -> int:
+def reembed(database: Database, embedder: Embedder | None, indexes: Sequence[SearchIndex]) -> int:
     """Embed what lacks a vector of this model, one transaction a batch; how many rows."""
     if embedder is None:
         return 0
@@ -75,8 +82,8 @@ def reembed(database: Database, embedder: Embedder | None) -> int:
         texts = [("", row[2]) for row in batch]
         done += _write(database, embedder, NODE, [row[0] for row in batch], texts)
     with database.write() as connection:
-        for source in (MEMORY, NODE) if done else ():
-            blocks.rebuild(connection, source, embedder.model)
+        for index in indexes if done else ():
+            index.rebuild_codes(connection)
         note_model(connection, embedder.model)
     return done
 
@@ -86,10 +93,11 @@ def _batches(
 ) -> Iterator[list[tuple[Any, ...]]]:
     """Rows that lack a vector, each once, whatever the model makes of them."""
     last, key = 0, source.key
+    where, values = _stale(database.dialect, embedder)
     while batch := database.rows(
-        f"SELECT {key}, {columns} FROM {source.table} WHERE {_STALE} AND {key} > :last"
+        f"SELECT {key}, {columns} FROM {source.table} WHERE {where} AND {key} > ?"
         f" ORDER BY {key} LIMIT {BATCH}",
-        {**_stale_values(embedder), "last": last},
+        [*values, last],
     ):
         yield batch
         last = batch[-1][0]
@@ -102,7 +110,7 @@ def _write(
     numbers: Sequence[int],
     texts: Sequence[tuple[str, str]],
 ) -> int:
-    vectors = blocks.pack_vectors(embedder.embed_documents(texts))
+    vectors = pack_vectors(embedder.embed_documents(texts))
     with database.write():
         pairs = zip(vectors, numbers, strict=True)
         database.run_many(
