@@ -16,7 +16,7 @@ from rlm.handles import Meter, Store
 from rlm.llm.offline.client import OfflineClient
 from rlm.llm.offline.graph import repl as programs
 from rlm.loop import Limits, RLMResult, rlm_run
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.ontology.views.views import Views
 from rlm.store.types import MemoryItem
 from rlm.tools import sparql_tools, view_tools

@@ -11,7 +11,7 @@ from graph_runs import ask, listed, opened
 
 from rlm.llm.offline.asked import understand
 from rlm.llm.offline.asked.kinds import Concepts, concepts_asked
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 
 
 @pytest.fixture(scope="module")

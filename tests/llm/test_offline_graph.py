@@ -13,7 +13,7 @@ from rlm.learning.grounding import iris_in
 from rlm.llm import OFFLINE_UNANSWERED
 from rlm.llm.offline.asked import understand
 from rlm.loop import Limits
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rlm.llm.offline.graph import repl
 from rlm.llm.offline.graph.repl import singular, slip, words
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 
 
 @pytest.fixture(scope="module")

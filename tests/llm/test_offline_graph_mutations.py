@@ -23,7 +23,7 @@ from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph.answers import base_kind, query_for, searched_types
 from rlm.llm.offline.graph.prompt import Entry, ToolPlan, plan_of
 from rlm.llm.offline.graph.repl import column, matching
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 
 TOOLS = {"sparql_query"}
 ODD = """

@@ -20,7 +20,7 @@ from rlm.llm.offline.graph.answers import query_for
 from rlm.llm.offline.graph.prompt import Entry, entries_in, plan_of, read_prompt, tools_in
 from rlm.llm.offline.graph.sparql import read_query
 from rlm.llm.types import Message
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.store.types import MemoryItem
 
 TOOLS = {"search_entity", "search_by_label", "describe_entity", "probe_relationships", "find_path", "graph_stats",

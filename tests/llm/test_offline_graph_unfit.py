@@ -16,7 +16,7 @@ from graph_runs import FINDING, ask, listed, opened, procedure, query_step, uses
 from rlm.context import pack_memories
 from rlm.llm.offline.asked.kinds import Asked
 from rlm.llm.offline.graph.prompt import Entry, entries_in, plan_of
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.store.types import MemoryItem
 
 TOOLS = {

@@ -71,8 +71,8 @@ def test_a_circle_of_subclasses_ends_and_has_one_root() -> None:
         ex:Below rdfs:subClassOf ex:C . ex:Self a owl:Class ; rdfs:subClassOf ex:Self .
     """)
     assert meta.roots == sorted(ex("A", "Self"))
-    assert set(meta.closure(EX + "A", meta.subs)) == ex("B", "C", "Below")
-    assert meta.closure(EX + "Below", meta.supers) == [EX + "C", EX + "A", EX + "B"]
+    assert set(meta.below(EX + "A")) == ex("B", "C", "Below")
+    assert meta.above(EX + "Below") == [EX + "C", EX + "A", EX + "B"]
 
 
 def test_a_superclass_that_another_file_declares_is_a_root() -> None:
@@ -435,7 +435,7 @@ def test_any_graph_gives_a_sound_meta(triples: list[tuple[str, str, str]]) -> No
     assert {(sub, top) for top in meta.subs for sub in meta.subs[top]} == {
         (sub, top) for sub in meta.supers for top in meta.supers[sub]
     }
-    below = set(meta.roots).union(*(meta.closure(root, meta.subs) for root in meta.roots))
+    below = set(meta.roots).union(*(meta.below(root) for root in meta.roots))
     assert below >= (meta.declared | meta.subs.keys() | meta.supers.keys()) - {str(OWL.Thing)}
     assert meta.triple_count == len({tuple(triple) for triple in triples})
     assert meta.summary()

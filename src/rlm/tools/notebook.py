@@ -9,7 +9,7 @@ from typing import Any
 from rlm.errors import ValidationError
 from rlm.handles import Meter
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.ontology.views.views import VIEWS, Views
 from rlm.store.jsonfile import MemoryStore
 from rlm.tools.memory import memory_tools

@@ -93,6 +93,19 @@ class StoreReader:
             if type(value) is Literal
         ]
 
+    def languages(self, predicates: Collection[str]) -> dict[str, int]:
+        """Language → how many texts of named things by these predicates are in it, all counted."""
+        found: dict[str, int] = {}
+        distinct = "DISTINCT" if self._named_graphs else ""
+        for predicate in predicates:
+            each = f"SELECT {distinct} ?s ?l WHERE {{ ?s <{predicate}> ?l }}"
+            where = f"{{ {each} }} FILTER(isIRI(?s) && isLiteral(?l))"
+            counting = f"SELECT ?t (COUNT(*) AS ?n) WHERE {{ {where} BIND(LCASE(LANG(?l)) AS ?t) }}"
+            for row in solutions(self._store, f"{counting} GROUP BY ?t"):
+                tag = row["t"].value
+                found[tag] = found.get(tag, 0) + int(row["n"].value)
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
     def members(self) -> Members:
         """Every type that is an IRI, the IRIs among its subjects, and how many others it has. The
         subjects come from the store as one text: a tenth of the time that one by one takes."""
@@ -108,6 +121,14 @@ class StoreReader:
                 names = [s.value if type(s) is NamedNode else "" for s in subjects]
             nameless = names.count("")
             yield kind, [name for name in names if name] if nameless else names, nameless
+
+    def blank_types(self, kinds: Collection[str]) -> dict[object, set[str]]:
+        """Blank node → which of these types it has."""
+        found: dict[object, set[str]] = {}
+        for subject, kind in self.pairs(v.TYPE):
+            if type(subject) is BlankNode and type(kind) is NamedNode and kind.value in kinds:
+                found.setdefault(subject, set()).add(kind.value)
+        return found
 
     def named_subjects(self) -> set[str]:
         """Every IRI that something is said of."""
@@ -146,10 +167,15 @@ class StoreReader:
             return [[node.value]]
         if not isinstance(node, BlankNode) or depth > EXPRESSION_DEPTH:
             return []
+        return self.expression_groups(node, depth)
+
+    def expression_groups(self, node: object, depth: int = 0) -> list[list[str]]:
+        """The same of what a node says, whether it has a name or not."""
         for union in self.objects(node, v.OWL + "unionOf"):
             members = [self.groups(member, depth + 1) for member in self.collection(union)]
             named = sorted({iri for member in members for group in member for iri in group})
-            return [named] if members else []
+            open_ended = len(named) == 1 and not all(members)  # "A or something with …" is no A
+            return [named] if named and not open_ended else []
         for parts in self.objects(node, v.OWL + "intersectionOf"):
             members = [self.groups(member, depth + 1) for member in self.collection(parts)]
             return [group for member in members for group in member]

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from rlm.errors import OntologyError
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.labels import Label, cut, definition_predicates, name_of, pick
+from rlm.ontology.labels import Label, cut, name_of, pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta, IRISet
 from rlm.ontology.terms import local_name
 from rlm.ontology.views.links import counts, links, shown_name, source
 from rlm.ontology.views.resolve import resolve, resolve_property
-from rlm.ontology.views.search import Page, check_limit
+from rlm.ontology.views.listing import Page, check_limit
 
 MOST_LINKS = 25
 LISTED = 12
@@ -110,8 +110,7 @@ def probe_relationships(
 
 def _text_predicates(meta: GraphMeta) -> list[str]:
     """Those that a description has a place of its own for."""
-    definitions = definition_predicates(meta.pred_freq, meta.labels)
-    return [*v.LABELS, *v.ALTERNATIVES, *v.SYNONYMS.values(), *definitions]
+    return [iri for iris in meta.text_roles.values() for iri in iris] + [*v.SYNONYMS.values()]
 
 
 def _texts(engine: Engine, meta: GraphMeta, iri: str) -> Texts:
@@ -128,11 +127,11 @@ def _texts(engine: Engine, meta: GraphMeta, iri: str) -> Texts:
 
 def _label(texts: Texts, lang: str | None) -> str:
     """The label in the language asked for; '' where none is stated."""
-    return pick([pair for p in v.LABELS for pair in texts.get(p, ())], lang) or ""
+    return pick([pair for p in meta.text_roles.get("label", ()) for pair in texts.get(p, ())], lang) or ""
 
 
 def _comment(meta: GraphMeta, texts: Texts, lang: str | None) -> str:
-    places = definition_predicates(meta.pred_freq, meta.labels)
+    places = [*meta.text_roles.get("definition", ()), *meta.text_roles.get("comment", ())]
     return next((pick(texts[p], lang) or "" for p in places if p in texts), "")
 
 
@@ -165,13 +164,13 @@ class _Lists:
 
 def _class(meta: GraphMeta, iri: str, listed: _Lists) -> dict[str, Any]:
     own, subs = meta.domain_of.get(iri, NONE), meta.subs.get(iri, NONE)
-    above = meta.closure(iri, meta.supers)
+    above = meta.above(iri)
     inherited = {prop for parent in above for prop in meta.domain_of.get(parent, NONE)}
     return {
         **listed.names("superclasses", meta.supers, iri),
         **listed.names("subclasses", meta.subs, iri),
         "subclass_count": len(subs),
-        "all_subclass_count": len(meta.closure(iri, meta.subs)),
+        "all_subclass_count": len(meta.below(iri)),
         "instances": meta.classes[iri],
         "examples": [meta.curie(one) for one in meta.examples.get(iri, ())],
         "property_count": len(own),
@@ -179,7 +178,7 @@ def _class(meta: GraphMeta, iri: str, listed: _Lists) -> dict[str, Any]:
         "inherited_property_count": len(inherited - own),
         **listed.names("range_of", meta.range_of, iri),
         **listed.names("equivalent_to", meta.equivalents, iri),
-        **listed.names("disjoint_with", meta.disjoint, iri),
+        **listed.names("disjoint_with", {iri: meta.disjoint_with(iri)}, iri),
     }
 
 
