@@ -1,9 +1,9 @@
 """From what somebody names, a file or an endpoint, to an engine that answers, and to views of it.
 
-    >>> import rlm.ontology
-    >>> with rlm.ontology.open("ontology/prov.ttl") as onto:                      # doctest: +SKIP
-    ...     for row in onto.tree("prov:Agent")["rows"]:
-    ...         print("  " * row["depth"] + row["name"])
+>>> import rlm.ontology
+>>> with rlm.ontology.open("ontology/prov.ttl") as onto:                      # doctest: +SKIP
+...     for row in onto.tree("prov:Agent")["rows"]:
+...         print("  " * row["depth"] + row["name"])
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Ontology(Views):
             return diff(self.engine, newer.engine, lang=self.lang)
 
 
-def open(  # noqa: A001 - `rlm.ontology.open`
+def open(
     source: str | Path,
     *,
     format: str | None = None,

@@ -11,8 +11,8 @@ from rlm.ontology.labels import pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.terms import Term, term_text
 from rlm.ontology.views.links import counts, labels_of, shown_name, source
-from rlm.ontology.views.resolve import resolve
 from rlm.ontology.views.listing import Page
+from rlm.ontology.views.resolve import resolve
 from rlm.ontology.vocabulary import TYPE
 from rlm.tools.sparql_schema import LABEL_CHARS, NAME_CHARS, check_mode
 from rlm.tools.toolbox import check_count, check_text, clip

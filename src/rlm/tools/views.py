@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rlm.handles import Meter
 from rlm.loop.trace import render_value
 from rlm.ontology.views.listing import Page
-from rlm.ontology.views.views import VIEWS, Views
+from rlm.ontology.views.views import MOUNTED, Views
 from rlm.tools.toolbox import Tool, Toolbox, check_count, check_text, clip
 
 if TYPE_CHECKING:
@@ -40,8 +40,9 @@ CATALOGUE_SUMMARY = (
     " with `total`, `rows` and `next_offset` (pass it as offset= until it is None). Views:"
     " tree (depth=2), related (relation='subclasses'|'superclasses'|'subproperties'|'inverses'|"
     "'disjoint'|'equivalents'|'domain'|'range'|'properties'|'types'|'replaced_by', all=True: any"
-    " depth), terms (kind='roots'|'leaves'|'transitive'|'deprecated'|'imports'|…), instances, values"
-    " (property=), restrictions, compare (other=), labels (lang=), metadata, prefixes, shapes, lint."
+    " depth), terms (kind='roots'|'leaves'|'transitive'|'deprecated'|'imports'|…), instances,"
+    " values (property=), restrictions, compare (other=), labels (lang=), metadata, prefixes,"
+    " shapes, lint."
 )
 
 T = TypeVar("T")
@@ -52,7 +53,7 @@ QUERY_ROWS = 25
 
 def view_tools(views: Views, meter: Meter) -> Toolbox:
     """The views of one graph. Their time is the engine's, which has limits of its own."""
-    tools = {name: _fitted(getattr(views, name)) for name in (*VIEWS, "ontology_view")}
+    tools = {name: _fitted(getattr(views, name)) for name in MOUNTED}
     seldom = [tools.pop(name) for name in SELDOM]
     catalogue = Toolbox.of(
         meter, tools.pop("ontology_view"), untimed=True, summary=CATALOGUE_SUMMARY

@@ -97,9 +97,7 @@ def _smallest(count: int, names: set[str]) -> list[str]:
     return sorted(names)[:count] if len(names) < 10 * count else nsmallest(count, names)
 
 
-def _read_roles(
-    reader: StoreReader, supers: Mapping[str, Collection[str]]
-) -> dict[str, list[str]]:
+def _read_roles(reader: StoreReader, supers: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
     """Which predicates give labels, synonyms, definitions, comments and examples here."""
     labels = Labels()
     for iri, text, lang in reader.texts_of(reader.pred_freq.keys(), v.LABELS[0]):

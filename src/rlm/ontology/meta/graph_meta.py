@@ -250,7 +250,9 @@ class GraphMeta:
             return self._closure(iri, of_class, self.equivalents)
         return self._closure(iri, of_property, self.equivalent_properties)
 
-    def _closure(self, iri: str, edges: Mapping[str, IRISet], same: Mapping[str, IRISet]) -> list[str]:
+    def _closure(
+        self, iri: str, edges: Mapping[str, IRISet], same: Mapping[str, IRISet]
+    ) -> list[str]:
         """All that `edges` lead to, nearest first, without the start. What is above or below one
         of several equivalents is so for all of them; they themselves are neither."""
         start = _reach_same({iri}, same)

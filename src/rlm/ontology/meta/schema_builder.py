@@ -142,7 +142,7 @@ class Hierarchy:
                 self.defined[part].add(iri)
 
     def _put_below_parts(self, iri: str, expression: object) -> None:
-        parts = self._reader.expression_groups(expression)
+        parts = self._reader.expression_groups(expression, whole=True)
         self.defined[iri].update(group[0] for group in parts if len(group) == 1)
 
 
@@ -363,7 +363,9 @@ def read_deprecated(
     for iri, text, _ in reader.texts(v.OWL + "deprecated"):
         if text.strip().lower() in ("true", "1"):
             found.add(iri)
-    replaced = _edges(pair for predicate in v.REPLACED_BY for pair in reader.named_pairs(predicate))
+    called = [iri for iri in reader.pred_freq if local_name(iri) in v.REPLACED_BY_NAMES]
+    replacing = dict.fromkeys((*v.REPLACED_BY, *called))
+    replaced = _edges(pair for predicate in replacing for pair in reader.named_pairs(predicate))
     for predicate in v.SUPERSEDED_BY:
         found.update(iri for iri, _ in reader.named_pairs(predicate))
     for iri, text, _ in reader.texts(v.OBO + "IAO_0100001"):

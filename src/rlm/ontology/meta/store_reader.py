@@ -160,28 +160,39 @@ class StoreReader:
             node = next(iter(self.objects(node, v.RDF + "rest")), None)
         return found
 
-    def groups(self, node: object, depth: int = 0) -> list[list[str]]:
+    def groups(self, node: object, depth: int = 0, *, whole: bool = False) -> list[list[str]]:
         """A class expression as named classes: every group must hold, and of a group one member. A
         restriction, a complement or an enumeration names no class and gives nothing."""
         if isinstance(node, NamedNode):
             return [[node.value]]
         if not isinstance(node, BlankNode) or depth > EXPRESSION_DEPTH:
             return []
-        return self.expression_groups(node, depth)
+        return self.expression_groups(node, depth, whole=whole)
 
-    def expression_groups(self, node: object, depth: int = 0) -> list[list[str]]:
-        """The same of what a node says, whether it has a name or not."""
+    def expression_groups(
+        self, node: object, depth: int = 0, *, whole: bool = False
+    ) -> list[list[str]]:
+        """The same of what a node says, whether it has a name or not. `whole`: a union counts only
+        where all of its members have names."""
         for union in self.objects(node, v.OWL + "unionOf"):
-            members = [self.groups(member, depth + 1) for member in self.collection(union)]
+            members = [
+                self.groups(member, depth + 1, whole=whole) for member in self.collection(union)
+            ]
             named = sorted({iri for member in members for group in member for iri in group})
-            open_ended = len(named) == 1 and not all(members)  # "A or something with …" is no A
-            return [named] if named and not open_ended else []
+            if whole and not all(members):  # "A or something with …" is no A
+                return []
+            return [named] if named else []
         for parts in self.objects(node, v.OWL + "intersectionOf"):
-            members = [self.groups(member, depth + 1) for member in self.collection(parts)]
+            members = [
+                self.groups(member, depth + 1, whole=whole) for member in self.collection(parts)
+            ]
             return [group for member in members for group in member]
         for base in self.objects(node, v.OWL + "onDatatype"):
-            return self.groups(base, depth + 1)
+            return self.groups(base, depth + 1, whole=whole)
         return []
+
+    def _members_of(self, head: object, depth: int, whole: bool) -> list[list[list[str]]]:
+        return [self.groups(member, depth + 1, whole=whole) for member in self.collection(head)]
 
 
 def _nodes(iris: Collection[str]) -> list[tuple[str, NamedNode]] | None:

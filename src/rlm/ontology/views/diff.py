@@ -24,7 +24,7 @@ from rlm.ontology.views.hierarchy import name_row
 
 _LINE = re.compile(r"(<[^>]*>|_:\S+) <([^>]*)> (.+) \.")
 _LITERAL = re.compile(r'"(.*)"(?:@([A-Za-z0-9-]+)|\^\^<([^>]*)>)?', re.DOTALL)
-_ESCAPE = re.compile(r'\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))')
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _HIERARCHY = (v.SUB_CLASS, v.SUB_PROPERTY)
 TEXT_CHARS = 300
@@ -138,7 +138,8 @@ class Comparison:
                 for iri in sorted((new.deprecated - old.deprecated) - self.renamed.keys())
             ],
             "restored": [
-                name_row(new, iri, self._lang) for iri in sorted(old.deprecated - new.deprecated)
+                name_row(new, iri, self._lang)
+                for iri in sorted(old.deprecated - new.deprecated)
                 if iri not in self.removed
             ],
             "labels": sorted(self._labels(), key=lambda row: (row["name"], row.get("lang", ""))),
@@ -227,7 +228,12 @@ class Comparison:
             for sub, top in sorted(found):
                 if sub in self.kept:
                     how = {"by": "definition"} if meta.follows_by_definition(sub, top) else {}
-                    yield {"name": meta.curie(sub), "change": change, "above": meta.curie(top), **how}
+                    yield {
+                        "name": meta.curie(sub),
+                        "change": change,
+                        "above": meta.curie(top),
+                        **how,
+                    }
 
     def _axioms(self) -> Iterator[dict[str, Any]]:
         """Every other statement of terms that stay, and what only blank nodes say."""
@@ -259,10 +265,10 @@ def _matched(
             if (value := key(iri)) is not None:
                 found.setdefault(value, []).append(iri)
         sides.append(found)
-    for value, iris in sides[0].items():
+    for value, ones in sides[0].items():
         others = sides[1].get(value, [])
-        if len(iris) == len(others) == 1:
-            yield iris[0], others[0]
+        if len(ones) == len(others) == 1:
+            yield ones[0], others[0]
 
 
 def _edges(meta: GraphMeta) -> set[tuple[str, str]]:
@@ -334,7 +340,9 @@ def _markdown_row(part: str, row: dict[str, Any]) -> str:
     if part == "labels":
         tag = f"@{row['lang']}" if "lang" in row else ""
         before, after = row.get("before"), row.get("after")
-        return f"{name}{tag}: " + " → ".join(f'"{text}"' if text else "none" for text in (before, after))
+        return f"{name}{tag}: " + " → ".join(
+            f'"{text}"' if text else "none" for text in (before, after)
+        )
     if part == "hierarchy":
         how = " by definition" if "by" in row else ""
         return f"{name}: {row['change']} below `{row['above']}`{how}"

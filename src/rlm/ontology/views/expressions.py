@@ -83,7 +83,9 @@ class ExpressionText:
             return f"{{{', '.join(self.render(one, depth + 1) for one in self.members(head))}}}"
         for base in said.get(v.OWL + "onDatatype", ())[:1]:
             heads = said.get(v.OWL + "withRestrictions", ())[:1]
-            facets = [text for head in heads for one in self.members(head) for text in self._facets(one)]
+            facets = [
+                text for head in heads for one in self.members(head) for text in self._facets(one)
+            ]
             return f"{self.render(base, depth + 1)}[{', '.join(facets)}]"
         for prop in said.get(v.OWL + "inverseOf", ())[:1]:
             return f"inverse {self._inner(prop, depth)}"
@@ -109,7 +111,12 @@ class ExpressionText:
 
     def _inner(self, term: Term, depth: int) -> str:
         text = self.render(term, depth + 1)
-        atom = " " not in text or term["t"] != "bnode" or text[0] in "{[" or text.startswith("inverse ")
+        atom = (
+            " " not in text
+            or term["t"] != "bnode"
+            or text[0] in "{["
+            or text.startswith("inverse ")
+        )
         return text if atom else f"({text})"
 
     def _restriction(self, said: Mapping[str, list[Term]], depth: int) -> str:

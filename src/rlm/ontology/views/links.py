@@ -66,7 +66,9 @@ def links(
     ends = (end for _, end in shown if isinstance(end, dict))
     names = labels_of(engine, meta, (end["v"] for end in ends if end["t"] == "iri"))
     key = "object" if way == "out" else "subject"
-    return [{"predicate": meta.curie(p), **show_end(meta, key, end, names, lang)} for p, end in shown]
+    return [
+        {"predicate": meta.curie(p), **show_end(meta, key, end, names, lang)} for p, end in shown
+    ]
 
 
 def labels_of(engine: Engine, meta: GraphMeta, iris: Iterable[str]) -> dict[str, list[Label]]:

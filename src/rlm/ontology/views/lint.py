@@ -130,7 +130,9 @@ class Linter:
         properties = {iri: set(tops) for iri, tops in meta.super_properties.items()}
         for edges, what in ((stated, "subclass"), (properties, "subproperty")):
             for ring in find_cycles(edges):
-                names = ", ".join(map(meta.curie, ring[:SHOWN])) + (", …" if len(ring) > SHOWN else "")
+                names = ", ".join(map(meta.curie, ring[:SHOWN])) + (
+                    ", …" if len(ring) > SHOWN else ""
+                )
                 message = f"a cycle of {len(ring)} by {what}: {names}"
                 yield Finding("cycle", ring[0], message)
 
@@ -173,13 +175,13 @@ class Linter:
                 said = f"{meta.curie(row['p']['v'])} of {named}"
                 uses.setdefault(row["d"]["v"], {}).setdefault(f"{user} {row['p']['v']}", said)
         for iri in meta.deprecated:
-            said = list(uses.get(iri, {}).values())
+            used = list(uses.get(iri, {}).values())
             if count := meta.pred_freq.get(iri, 0):
-                said.append(f"predicate of {count:,} statements")
-            if said:
+                used.append(f"predicate of {count:,} statements")
+            if used:
                 use = [meta.curie(each) for each in meta.replaced_by.get(iri, NONE)]
                 instead = f"; use {', '.join(use)}" if use else ""
-                yield Finding("deprecated-used", iri, f"deprecated, but {_some(said)}{instead}")
+                yield Finding("deprecated-used", iri, f"deprecated, but {_some(used)}{instead}")
 
     def _undeclared(self) -> Iterator[Finding]:
         meta = self._meta

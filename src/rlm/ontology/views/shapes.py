@@ -29,11 +29,12 @@ _LEFT_OUT = frozenset(
     )
 )
 _PATHS = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
+_MARKS = (SH + "property", *(SH + name for name in _TARGETS))
 _SHAPES = f"""
 SELECT DISTINCT ?s ?p ?o WHERE {{
   {{ SELECT DISTINCT ?shape WHERE {{
     {{ ?shape a ?t VALUES ?t {{ <{SH}NodeShape> <{SH}PropertyShape> }} }}
-    UNION {{ ?shape ?q ?x VALUES ?q {{ {" ".join(f"<{SH}{name}>" for name in _TARGETS)} <{SH}property> }} }}
+    UNION {{ ?shape ?q ?x VALUES ?q {{ {" ".join(f"<{iri}>" for iri in _MARKS)} }} }}
   }} }}
   ?shape (<{SH}property>|<{SH}path>|<{SH}in>|<{SH}or>|<{SH}and>|<{SH}xone>|<{SH}not>|<{SH}node>
     |<{SH}inversePath>|<{SH}alternativePath>|<{SH}zeroOrMorePath>|<{SH}oneOrMorePath>
@@ -43,13 +44,11 @@ SELECT DISTINCT ?s ?p ?o WHERE {{
 }}"""
 
 
-def shapes(
-    engine: Engine, meta: GraphMeta, iri: str | None, window: Window
-) -> dict[str, Any]:
+def shapes(engine: Engine, meta: GraphMeta, iri: str | None, window: Window) -> dict[str, Any]:
     """Every shape with a name or a target; of one term: those that target it, ask about it, or are
     it."""
     index = _ShapeIndex(engine, meta)
-    rows = [row for key in index.keys() if (row := index.row(key, iri))]
+    rows = [row for key in index.shapes() if (row := index.row(key, iri))]
     rows.sort(key=lambda row: (row["shape"].startswith("_:"), row["shape"]))
     head = {} if iri is None else {"name": meta.curie(iri)}
     page = window.page(rows, lambda row: row, **head)
@@ -60,7 +59,7 @@ class _ShapeIndex:
     def __init__(self, engine: Engine, meta: GraphMeta) -> None:
         self._meta = meta
         self._statements: dict[str, dict[str, list[Term]]] = {}
-        more = bool(meta.pred_freq.keys() & {SH + "property", *(SH + name for name in _TARGETS)})
+        more = not meta.pred_freq.keys().isdisjoint(_MARKS)
         for offset in range(0, MOST_STATEMENTS if more else 0, ROWS):
             answer = engine.query(f"{_SHAPES} OFFSET {offset}", limit=ROWS)
             for row in answer.rows:
@@ -72,7 +71,7 @@ class _ShapeIndex:
         self._show = term_shower(meta)
         self._text = ExpressionText(self._statements, self._show)
 
-    def keys(self) -> list[str]:
+    def shapes(self) -> list[str]:
         """The shapes that stand for themselves: with a name, or with a target."""
         return [
             key
@@ -100,6 +99,8 @@ class _ShapeIndex:
         asks = [self._ask(each) for each in props]
         if own := self._ask(said):
             asks.insert(0, own)
+        if not asks and wanted is None and not any(SH + name in said for name in _TARGETS):
+            return None  # a class that is called a shape and asks nothing
         shown = self._meta.curie(key) if not key.startswith("_:") else key
         return {
             "shape": shown,

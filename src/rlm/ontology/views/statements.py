@@ -104,7 +104,9 @@ def _rank(meta: GraphMeta, link: Link) -> tuple[int, str, str]:
 # -- texts
 
 
-def read_texts(engine: Engine, meta: GraphMeta, iri: str, most: int = 1000) -> dict[str, list[Label]]:
+def read_texts(
+    engine: Engine, meta: GraphMeta, iri: str, most: int = 1000
+) -> dict[str, list[Label]]:
     """Predicate → the texts by it, with their languages: labels, synonyms, definitions, …"""
     found: dict[str, list[Label]] = {}
     for row in engine.query(_text_query(meta, iri), limit=most).rows:
@@ -162,7 +164,7 @@ def instances(
     iri: str,
     window: Window,
     *,
-    all: bool,  # noqa: A002 - as people say it
+    all: bool,
     lang: str | None = None,
 ) -> dict[str, Any]:
     """The things of a class; `all`: and of the classes below it."""
@@ -206,7 +208,7 @@ def _members(engine: Engine, kinds: Sequence[str], window: Window) -> list[Term]
 
 def batch_iris(iris: Iterable[str]) -> Iterator[str]:
     """The IRIs as queries write them, as many together as a query may have."""
-    held, chars = [], 0
+    held, chars = list[str](), 0
     for iri in iris:
         text = source(iri)
         if held and chars + len(text) > BATCH_CHARS:
@@ -270,4 +272,3 @@ def prefixes(meta: GraphMeta, window: Window) -> dict[str, Any]:
         ordered,
         lambda each: {"prefix": f"{each[0]}:", "namespace": each[1], "terms": terms[each[1]]},
     )
-

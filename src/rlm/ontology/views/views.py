@@ -38,6 +38,7 @@ VIEWS = (
     *("find_path", "predicate_frequency", "graph_stats"),
 )
 """The methods of `Views` that are mounted as tools and in notebooks by their own names."""
+MOUNTED = (*VIEWS, "ontology_view")
 CATALOGUE = (
     *("tree", "related", "terms", "instances", "values", "restrictions", "compare", "labels"),
     *("metadata", "prefixes", "shapes", "lint"),
@@ -143,7 +144,7 @@ class Views:
         term: str,
         *,
         relation: str = "subclasses",
-        all: bool = False,  # noqa: A002 - as people say it
+        all: bool = False,
         limit: int = ROWS,
         offset: int = 0,
     ) -> dict[str, Any]:
@@ -172,7 +173,7 @@ class Views:
         self,
         term: str,
         *,
-        all: bool = True,  # noqa: A002
+        all: bool = True,
         limit: int = ROWS,
         offset: int = 0,
     ) -> dict[str, Any]:
@@ -186,9 +187,7 @@ class Views:
         """What is stated of TERM: every property with its value, or one property's values."""
         iri, window = self.resolve(term), Window(limit, offset)
         by = resolve_property(self.engine, self.meta, property) if property else None
-        return statements.values(
-            self.engine, self.meta, iri, window, predicate=by, lang=self.lang
-        )
+        return statements.values(self.engine, self.meta, iri, window, predicate=by, lang=self.lang)
 
     def restrictions(
         self, term: str, *, inherited: bool = False, limit: int = ROWS, offset: int = 0
@@ -197,9 +196,7 @@ class Views:
 
         inherited: also what the classes above it state."""
         iri, window = self.resolve(term), Window(limit, offset)
-        return expressions.restrictions(
-            self.engine, self.meta, iri, window, inherited=inherited
-        )
+        return expressions.restrictions(self.engine, self.meta, iri, window, inherited=inherited)
 
     def compare(self, term: str, other: str) -> dict[str, Any]:
         """How TERM and OTHER stand to each other, what they share, what only one of them has."""
@@ -239,11 +236,15 @@ class Views:
         taken = inspect.signature(method).parameters
         if unknown := [name for name in options if name not in taken]:
             able = ", ".join(name for name in taken if name != "term") or "no options"
-            raise OntologyError(f"the view {view} does not take {unknown[0]!r:.60}: it takes {able}")
+            raise OntologyError(
+                f"the view {view} does not take {unknown[0]!r:.60}: it takes {able}"
+            )
         found: dict[str, Any]
         if "term" not in taken:
             if term:
-                raise OntologyError(f"the view {view} is of the whole graph: leave {term!r:.60} out")
+                raise OntologyError(
+                    f"the view {view} is of the whole graph: leave {term!r:.60} out"
+                )
             found = method(**options)
         else:
             required = taken["term"].default is inspect.Parameter.empty
