@@ -23,7 +23,7 @@ from rlm.errors import ConfigError, ModelError
 from rlm.learning.insights_stats import own_end
 from rlm.llm import open_client
 from rlm.loop.types import INTERRUPTED
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.packs.curriculum import KINDS, Curriculum, Task, read_curriculum
 from rlm.packs.curriculum_check import check_curriculum
 from rlm.store.backend import MemoryBackend

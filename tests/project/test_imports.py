@@ -28,7 +28,7 @@ SUBROOMS = (
     ("query", "meta"),
     ("engine",),
     ("views", "remote", "datasets"),
-    ("open",),
+    ("source",),
 )
 """Of `ontology`. On no level but the first a sub-room knows its neighbour."""
 SUBLEVEL = {name: level for level, names in enumerate(SUBROOMS) for name in names}
@@ -240,7 +240,7 @@ def test_an_import_that_goes_down_is_fine(module, source):
         ("rlm.ontology.query.shape", "from rlm.ontology.meta import graph_meta"),
         ("rlm.ontology.remote.sample", "from ..views import links"),
         ("rlm.ontology.terms", "from rlm.ontology.query import lexer"),
-        ("rlm.ontology", "from rlm.ontology.open import open_engine"),
+        ("rlm.ontology", "from rlm.ontology.source import open_engine"),
         ("rlm.ontology.novelty", "from rlm.ontology import terms"),
     ],
 )

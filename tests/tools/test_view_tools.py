@@ -23,6 +23,7 @@ NAMES = [
     "find_path",
     "predicate_frequency",
     "graph_stats",
+    "ontology_view",
 ]
 
 

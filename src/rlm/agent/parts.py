@@ -21,7 +21,7 @@ from rlm.llm import Client, open_client
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import is_language_tag, missing_language
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.ontology.views.views import Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.open import open_store

@@ -64,7 +64,7 @@ def open_engine(
 ) -> Iterator[Engine]:
     """An engine for a file or a named endpoint, closed at the end; a bar if it takes long."""
     from rlm.ontology.engine.protocol import EngineLimits
-    from rlm.ontology.open import open_engine
+    from rlm.ontology.source import open_engine
 
     with output.opening(source):
         engine = open_engine(source, format=format_, limits=limits or EngineLimits())

@@ -18,7 +18,7 @@ from rlm import config
 from rlm.errors import ConfigError, NotFound
 from rlm.handles import Store as Handles
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.ontology.views.views import Views
 from rlm.store.types import Tenant
 

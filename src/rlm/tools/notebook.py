@@ -9,8 +9,8 @@ from typing import Any
 from rlm.errors import ValidationError
 from rlm.handles import Meter
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.open import open_engine
-from rlm.ontology.views.views import VIEWS, Views
+from rlm.ontology.source import open_engine
+from rlm.ontology.views.views import MOUNTED, Views
 from rlm.store.jsonfile import MemoryStore
 from rlm.tools.memory import memory_tools
 
@@ -41,7 +41,7 @@ def setup_ontology_context(
         engine.close()
         raise
     ns[name], ns[f"{name}_meta"] = engine, views.meta
-    for view in VIEWS:
+    for view in MOUNTED:
         ns[view] = ns[f"{name}_{view}"] = getattr(views, view)
     return engine
 

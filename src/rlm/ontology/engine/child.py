@@ -81,6 +81,8 @@ class QueryServer:
                 self._query(message)
             elif op == "meta":
                 self._meta(message["individuals"])
+            elif op == "dump":
+                self._dump()
             else:
                 self._send({"op": "done"})
         except SyntaxError as exc:
@@ -136,9 +138,20 @@ class QueryServer:
 
         with _without_gc():
             text = json.dumps(scan_store(self._store, individuals), separators=(",", ":"))
+        self._parts(text)
+
+    def _dump(self) -> None:
+        """Every statement in N-Triples, of one graph after the other."""
+        for graph in (ox.DefaultGraph(), *self._store.named_graphs()):
+            lines = self._store.dump(format=ox.RdfFormat.N_TRIPLES, from_graph=graph)
+            self._parts((lines or b"").decode("utf-8"), last=False)
+        self._send({"op": "done"})
+
+    def _parts(self, text: str, *, last: bool = True) -> None:
         for start in range(0, len(text), META_BYTES):
             self._send({"op": "part", "text": text[start : start + META_BYTES]})
-        self._send({"op": "done"})
+        if last:
+            self._send({"op": "done"})
 
 
 def main(taken: int = 0, given: int = 1) -> None:

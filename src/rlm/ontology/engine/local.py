@@ -237,9 +237,22 @@ class LocalEngine:
         if not self._can_meta:  # it was started without what this needs, and cannot load it now
             self._stop()
             self._start(with_meta=True)
+        text = self._read_parts({"op": "meta", "individuals": INDIVIDUALS}, "described")
+        found, preferred = orjson.loads(text)
+        return complete_scan(found, self._facts["prefixes"], preferred)
+
+    def dump(self) -> list[str]:
+        """Every statement as a line of N-Triples, each once, in no order. The labels of blank nodes
+        are those of this dump."""
+        with self._lock:
+            text = self._retry(lambda: self._read_parts({"op": "dump"}, "read"))
+        return list(dict.fromkeys(filter(None, text.split("\n"))))
+
+    def _read_parts(self, order: dict[str, Any], what: str) -> str:
+        """A long answer, which comes in parts."""
         wait_s = self.limits.load_timeout_s
-        order = {"op": "meta", "individuals": INDIVIDUALS, "timeout_s": wait_s}
         parts: list[str] = []
+        order = {**order, "timeout_s": wait_s}
         with contextlib.closing(ask(self._alive(), order, wait_s, self.limits)) as messages:
             for message in messages:
                 if message["op"] == "part" and len(parts) < META_PARTS:
@@ -248,6 +261,5 @@ class LocalEngine:
                     raise Damaged(message["message"])
                 elif message["op"] != "done":
                     why = message.get("message", "too large")
-                    raise OntologyError(f"{self.source} cannot be described: {why}")
-        found, preferred = orjson.loads("".join(parts))
-        return complete_scan(found, self._facts["prefixes"], preferred)
+                    raise OntologyError(f"{self.source} cannot be {what}: {why}")
+        return "".join(parts)

@@ -93,6 +93,19 @@ class StoreReader:
             if type(value) is Literal
         ]
 
+    def languages(self, predicates: Collection[str]) -> dict[str, int]:
+        """Language → how many texts of named things by these predicates are in it, all counted."""
+        found: dict[str, int] = {}
+        distinct = "DISTINCT" if self._named_graphs else ""
+        for predicate in predicates:
+            each = f"SELECT {distinct} ?s ?l WHERE {{ ?s <{predicate}> ?l }}"
+            where = f"{{ {each} }} FILTER(isIRI(?s) && isLiteral(?l))"
+            counting = f"SELECT ?t (COUNT(*) AS ?n) WHERE {{ {where} BIND(LCASE(LANG(?l)) AS ?t) }}"
+            for row in solutions(self._store, f"{counting} GROUP BY ?t"):
+                tag = row["t"].value
+                found[tag] = found.get(tag, 0) + int(row["n"].value)
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
     def members(self) -> Members:
         """Every type that is an IRI, the IRIs among its subjects, and how many others it has. The
         subjects come from the store as one text: a tenth of the time that one by one takes."""
@@ -108,6 +121,14 @@ class StoreReader:
                 names = [s.value if type(s) is NamedNode else "" for s in subjects]
             nameless = names.count("")
             yield kind, [name for name in names if name] if nameless else names, nameless
+
+    def blank_types(self, kinds: Collection[str]) -> dict[object, set[str]]:
+        """Blank node → which of these types it has."""
+        found: dict[object, set[str]] = {}
+        for subject, kind in self.pairs(v.TYPE):
+            if type(subject) is BlankNode and type(kind) is NamedNode and kind.value in kinds:
+                found.setdefault(subject, set()).add(kind.value)
+        return found
 
     def named_subjects(self) -> set[str]:
         """Every IRI that something is said of."""
@@ -139,23 +160,39 @@ class StoreReader:
             node = next(iter(self.objects(node, v.RDF + "rest")), None)
         return found
 
-    def groups(self, node: object, depth: int = 0) -> list[list[str]]:
+    def groups(self, node: object, depth: int = 0, *, whole: bool = False) -> list[list[str]]:
         """A class expression as named classes: every group must hold, and of a group one member. A
         restriction, a complement or an enumeration names no class and gives nothing."""
         if isinstance(node, NamedNode):
             return [[node.value]]
         if not isinstance(node, BlankNode) or depth > EXPRESSION_DEPTH:
             return []
+        return self.expression_groups(node, depth, whole=whole)
+
+    def expression_groups(
+        self, node: object, depth: int = 0, *, whole: bool = False
+    ) -> list[list[str]]:
+        """The same of what a node says, whether it has a name or not. `whole`: a union counts only
+        where all of its members have names."""
         for union in self.objects(node, v.OWL + "unionOf"):
-            members = [self.groups(member, depth + 1) for member in self.collection(union)]
+            members = [
+                self.groups(member, depth + 1, whole=whole) for member in self.collection(union)
+            ]
             named = sorted({iri for member in members for group in member for iri in group})
-            return [named] if members else []
+            if whole and not all(members):  # "A or something with …" is no A
+                return []
+            return [named] if named else []
         for parts in self.objects(node, v.OWL + "intersectionOf"):
-            members = [self.groups(member, depth + 1) for member in self.collection(parts)]
+            members = [
+                self.groups(member, depth + 1, whole=whole) for member in self.collection(parts)
+            ]
             return [group for member in members for group in member]
         for base in self.objects(node, v.OWL + "onDatatype"):
-            return self.groups(base, depth + 1)
+            return self.groups(base, depth + 1, whole=whole)
         return []
+
+    def _members_of(self, head: object, depth: int, whole: bool) -> list[list[list[str]]]:
+        return [self.groups(member, depth + 1, whole=whole) for member in self.collection(head)]
 
 
 def _nodes(iris: Collection[str]) -> list[tuple[str, NamedNode]] | None:

@@ -22,6 +22,10 @@ BLANKS = 200
 FETCHED = 300
 PREDICATES = 1000
 
+SHORTENED = (
+    "BIND(IF(isLiteral(?o) && STRLEN(STR(?o)) > 2000, SUBSTR(STR(?o), 1, 2000), ?o) AS ?short)"
+)
+"""A text of megabytes would fill an answer: its beginning stands for it."""
 Link = tuple[str, Term | str]  # predicate, and the other end (a blank node as text)
 
 
@@ -32,7 +36,7 @@ def source(iri: str) -> str:
 
 def counts(engine: Engine, node: str, way: str, predicate: str | None = None) -> dict[str, int]:
     """Predicate → number of links, all of them, the most frequent first."""
-    inner = f"SELECT DISTINCT ?p ?o WHERE {{ {_pattern(node, way, predicate)} }}"
+    inner = f"SELECT DISTINCT ?p ?o WHERE {{ {pattern_of(node, way, predicate)} }}"
     query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {{ {inner} }} }} GROUP BY ?p ORDER BY DESC(?n) ?p"
     rows = engine.query(query, limit=PREDICATES).rows
     return {row["p"]["v"]: int(row["n"]["v"]) for row in rows if "p" in row}
@@ -50,18 +54,21 @@ def links(
     lang: str | None = None,
 ) -> list[dict[str, Any]]:
     """Some links, taken in turn from every predicate, so that no single one fills the list."""
-    pattern = _pattern(node, way, predicate)
+    pattern = pattern_of(node, way, predicate)
     if without:
         pattern += f" FILTER(?p NOT IN ({', '.join(f'<{iri}>' for iri in sorted(without))}))"
-    query = f"SELECT DISTINCT ?p ?o WHERE {{ {pattern} FILTER(!isBlank(?o)) }} ORDER BY ?p ?o"
+    where = f"{pattern} FILTER(!isBlank(?o)) {SHORTENED}"
+    query = f"SELECT DISTINCT ?p ?short WHERE {{ {where} }} ORDER BY ?p ?short"
     rows = engine.query(query, limit=max(FETCHED, most)).rows
-    found: list[Link] = [(row["p"]["v"], row["o"]) for row in rows]
-    found += _blanks(engine, meta, pattern)
+    found: list[Link] = [(row["p"]["v"], row["short"]) for row in rows]
+    found += blank_links(engine, meta, pattern)
     shown = list(_in_turn(found))[:most]
     ends = (end for _, end in shown if isinstance(end, dict))
     names = labels_of(engine, meta, (end["v"] for end in ends if end["t"] == "iri"))
     key = "object" if way == "out" else "subject"
-    return [{"predicate": meta.curie(p), **_end(meta, key, end, names, lang)} for p, end in shown]
+    return [
+        {"predicate": meta.curie(p), **show_end(meta, key, end, names, lang)} for p, end in shown
+    ]
 
 
 def labels_of(engine: Engine, meta: GraphMeta, iris: Iterable[str]) -> dict[str, list[Label]]:
@@ -91,14 +98,16 @@ def _telling_label(iri: str, labels: list[Label], lang: str | None) -> str | Non
     return None if label is None or squeeze(label) == squeeze(local_name(iri)) else label
 
 
-def _pattern(node: str, way: str, predicate: str | None) -> str:
+def pattern_of(node: str, way: str, predicate: str | None) -> str:
+    """The links of a node one way, as ?p and ?o."""
     bound = "" if predicate is None else f"VALUES ?p {{ {source(predicate)} }} "
     return bound + (f"{source(node)} ?p ?o ." if way == "out" else f"?o ?p {source(node)} .")
 
 
-def _end(
+def show_end(
     meta: GraphMeta, key: str, end: Term | str, names: dict[str, list[Label]], lang: str | None
 ) -> dict[str, str]:
+    """The other end of a link, with its label where that says more than its name."""
     if isinstance(end, str):
         return {key: end}
     if end["t"] == "iri":
@@ -109,7 +118,8 @@ def _end(
     return {key: cut(term_text(end, meta.prefixes), VALUE_CHARS)}
 
 
-def _blanks(engine: Engine, meta: GraphMeta, pattern: str) -> list[Link]:
+def blank_links(engine: Engine, meta: GraphMeta, pattern: str) -> list[Link]:
+    """The links of a pattern (?p, ?o) that lead to blank nodes, each with what it says."""
     where = f"{pattern} FILTER(isBlank(?o)) OPTIONAL {{ ?o ?k ?v }}"
     query = f"SELECT DISTINCT ?p ?o ?k ?v WHERE {{ {where} }}"
     found: dict[tuple[str, str], list[tuple[bool, str]]] = {}

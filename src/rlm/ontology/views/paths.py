@@ -27,8 +27,8 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import Term, term_text
 from rlm.ontology.views.links import source
+from rlm.ontology.views.listing import Page, check_limit
 from rlm.ontology.views.resolve import resolve
-from rlm.ontology.views.search import Page, check_limit
 
 MOST_PATHS = 25
 DEEPEST = 4
