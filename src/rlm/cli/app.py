@@ -71,6 +71,7 @@ ROOT = {
     },
     "Questions": {
         "run": "rlm.cli.run:run",
+        "ask": "rlm.cli.run:run",
         "ontology": "rlm.cli.ontology",
         "logs": "rlm.cli.logs",
         "eval": "rlm.cli.evaluate:evaluate",

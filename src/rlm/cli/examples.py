@@ -11,6 +11,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'rlm run "Where is the sandbox mentioned?" --context README.md --model offline',
         'rlm run "Who signed it?" -c contract.txt --model openai/NAME --max-cost 0.50',
     ),
+    "ask": (
+        "rlm ask --forms",
+        'rlm ask "What are the subclasses of Entity?" --ontology ontology/prov.ttl --model offline',
+    ),
     "memory add": (
         'rlm memory add --title "Upload big files in parts" --content "1. Split. 2. Send each."',
         'rlm memory add --title "Release steps" --file release.md --tag release --level team',

@@ -102,20 +102,24 @@ def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
 )
 @scaling_option()
 @click.option("--verbose", "-v", is_flag=True, help="Show the code and its output while it runs.")
+@click.option("--forms", is_flag=True, help="List the forms of question that offline knows.")
 def run(
     session: Session,
     question: str | None,
     query: str | None,
     contexts: tuple[str, ...],
     verbose: bool,
+    forms: bool,
     **given: Any,
 ) -> int:
     """Answer a question about a text of any length, or about an ontology, and learn from it.
 
     The model writes Python in a sealed REPL; the text stays behind a handle. The answer goes to
     stdout. The exit code is 1 without an answer: a partial one is printed, and the reason is on
-    stderr. `rlm logs list` has earlier runs.
+    stderr. `rlm logs list` has earlier runs. `rlm ask` is the same command.
     """
+    if forms:
+        return _print_forms(session)
     asked = _question(question, query)
     ontology = _one_ontology(given.pop("ontologies"), given["ontology_name"])
     named = given["model"] or session.settings.model or given["replay"]
@@ -150,6 +154,19 @@ def run(
     if result.result.interrupted:
         return INTERRUPTED
     return 0 if result.answered else 1
+
+
+def _print_forms(session: Session) -> int:
+    """Every form of question that needs no model, with an example."""
+    from rlm.llm import offline_forms
+
+    found = offline_forms()
+    if session.json:
+        print_json({"forms": [{"form": name, "example": text} for name, text in found]})
+    else:
+        print_text("\n".join(f"{name.replace('_', ' '):28} {text}" for name, text in found))
+        print_text("What can be listed can be counted: How many instances does Tug have?")
+    return 0
 
 
 def _context(session: Session, named: tuple[str, ...]) -> str | dict[str, str]:

@@ -75,6 +75,13 @@ def _default_model(settings: config.Settings, base_url: str | None) -> str:
     return OFFLINE
 
 
+def offline_forms() -> list[tuple[str, str]]:
+    """The forms of question that `offline` knows: what each is called, and an example."""
+    from rlm.llm.offline.client import examples
+
+    return examples()
+
+
 def _openai(name: str, settings: config.Settings, base_url: str | None) -> Client:
     from rlm.llm.openai import OPENAI_URL, OpenAIClient
 

@@ -13,11 +13,14 @@ formats of strings are not looked at.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
+from rlm.llm.offline.forms import FORMS
 from rlm.llm.offline.planner import Planner
 from rlm.llm.offline.prompt import Prompt
+from rlm.llm.offline.texts import FORMS as TEXT_FORMS
 from rlm.llm.offline.texts import text_reply
 from rlm.llm.types import OFFLINE, OFFLINE_UNANSWERED, Message, Reply, copy_messages
 
@@ -79,6 +82,21 @@ def next_reply(messages: Sequence[Message]) -> str:
     if planner is None or (prompt.has_text and not planner.readings):
         return text_reply(prompt)
     return planner.reply()
+
+
+def examples() -> list[tuple[str, str]]:
+    """Every form of question with its name, over ontologies and then over texts. Of the variants
+    that differ in one word (a number instead of a list, object properties instead of all) one
+    stands for the others."""
+    variants = re.compile(
+        r"count_|(?:object|datatype|annotation)_prop.*_by_|deprecated_.*_|.*_(?:object|datatype)_prop"
+        r"|(?!classes).*_in_namespace|(?:object|datatype)_properties_without"
+    )
+    over_ontology = [
+        (form.name, form.example) for form in FORMS if form.example and not variants.match(form.name)
+    ]
+    over_text = [(f"{name} (text)", example) for name, (example, _) in TEXT_FORMS.items()]
+    return [*over_ontology, *over_text]
 
 
 # -- replies to a schema

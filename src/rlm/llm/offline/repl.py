@@ -311,39 +311,30 @@ def tell_languages(found: View) -> str:
 
 def tell_description(about: View) -> str:
     """The parts of a description that have something to say, a line each."""
-    name, kind = about.get("curie") or about["uri"], about.get("kind", "term")
-    kind = kind if isinstance(kind, str) else ", ".join(kind)
-    label = f" ({about['label']})" if about.get("label") else ""
-    said = [f"{name}{label}: {kind}."]
-    if about.get("comment") or about.get("definition"):
-        said.append(str(about.get("definition") or about["comment"]))
-    for key, title in (
-        ("types", "types"),
-        ("superclasses", "superclasses"),
-        ("subclasses", "subclasses"),
-        ("superproperties", "superproperties"),
-        ("subproperties", "subproperties"),
-        ("domain", "domain"),
-        ("range", "range"),
-        ("inverse_of", "inverse of"),
-        ("traits", "traits"),
-        ("equivalent_to", "equivalent to"),
-        ("disjoint_with", "disjoint with"),
-        ("restrictions", "restrictions"),
-        ("alternatives", "also called"),
-        ("use", "replaced by"),
-    ):
-        part = about.get(key)
-        if part:
-            parts = part if isinstance(part, list) else [part]
-            names = [each.get("name", each.get("text", "")) if isinstance(each, dict) else str(each)
-                     for each in parts]  # fmt: skip
-            rest = about.get("left_out", {}).get(key, 0)
-            more = f" and {rest} more" if rest else ""
-            said.append(f"- {title}: {', '.join(names)}{more}")
-    if about.get("deprecated"):
-        said.append("- deprecated")
-    return "\n".join(said)
+    name, kind = about.get("curie") or about["uri"], str(about.get("kind", "term"))
+    label = about.get("label") or ""
+    local = re.split("[/#:]", name.strip("<>"))[-1].lower()
+    called = f" ({label})" if label and re.sub(r"\W|_", "", label.lower()) != local else ""
+    said = [f"{name}{called} is {'an' if kind[:1] in 'aeiou' else 'a'} {kind}."]
+    said += [str(about[key]) for key in ("definition", "comment") if about.get(key)][:1]
+    for key in (
+        "types", "superclasses", "subclasses", "superproperties", "subproperties", "domain", "range",
+        "inverse_of", "traits", "equivalent_to", "disjoint_with", "restrictions", "alternatives",
+        "use",
+    ):  # fmt: skip
+        parts = about.get(key) or []
+        parts = parts if isinstance(parts, list) else [parts]
+        names = [
+            str(each.get("name", each)) if isinstance(each, dict) else str(each) for each in parts
+        ]
+        names = [each for each in names if not each.startswith("owl:") or key != "types"]
+        rest = about.get("left_out", {}).get(key, 0)
+        title = {"use": "replaced by", "alternatives": "also called"}.get(
+            key, key.replace("_", " ")
+        )
+        if names:
+            said.append(f"- {title}: {', '.join(names)}" + f" and {rest} more" * bool(rest))
+    return "\n".join(said + ["- deprecated"] * bool(about.get("deprecated")))
 
 
 def search_query(text: str) -> str:
