@@ -89,11 +89,13 @@ def examples() -> list[tuple[str, str]]:
     that differ in one word (a number instead of a list, object properties instead of all) one
     stands for the others."""
     variants = re.compile(
-        r"count_|(?:object|datatype|annotation)_prop.*_by_|deprecated_.*_|.*_(?:object|datatype)_prop"
-        r"|(?!classes).*_in_namespace|(?:object|datatype)_properties_without"
+        r"(?:object|datatype|annotation)_prop.*_by_|deprecated_.*_|.*_(?:object|datatype)_prop"
+        r"|(?:count_|(?!classes)).*_in_namespace|(?:object|datatype)_properties_without|count_.*_by_"
     )
     over_ontology = [
-        (form.name, form.example) for form in FORMS if form.example and not variants.match(form.name)
+        (form.name, form.example)
+        for form in FORMS
+        if form.example and not variants.match(form.name)
     ]
     over_text = [(f"{name} (text)", example) for name, (example, _) in TEXT_FORMS.items()]
     return [*over_ontology, *over_text]

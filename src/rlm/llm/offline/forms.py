@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from rlm.llm.offline import forms_classes, forms_names, forms_properties, forms_terms
 from rlm.llm.offline.frames import MACROS, Form
@@ -81,19 +81,20 @@ def kind_of_slot(name: str) -> str:
     return name.rstrip("0123456789")
 
 
-def read_question(question: str, card: str = "") -> list[Reading]:
+@lru_cache(maxsize=32)  # every turn of a run reads it again
+def read_question(question: str, card: str = "") -> tuple[Reading, ...]:
     """The readings of a question, best first. `card` is what the prompt says of the ontology: an
     ontology may be called by a name that stands there."""
     asked = Question.of(question)
     found = []
     for form in FORMS:
-        taken = form.read(asked)
-        if taken is None:
-            continue
-        slots = {name: Slot(*asked.restore(words)) for name, words in taken.items()}
-        if _is_plausible(slots, card):
-            found.append(Reading(form, slots))
-    return sorted(found, key=lambda reading: reading.open_words)[:READINGS]
+        taken = [
+            {name: Slot(*asked.restore(words)) for name, words in slots.items()}
+            for slots in form.read(asked)
+        ]
+        readings = [Reading(form, slots) for slots in taken if _is_plausible(slots, card)]
+        found += [min(readings, key=lambda reading: reading.open_words)] if readings else []
+    return tuple(sorted(found, key=lambda reading: reading.open_words)[:READINGS])
 
 
 def _is_plausible(slots: dict[str, Slot], card: str) -> bool:

@@ -303,7 +303,7 @@ AXIOMS = [
     ),
     Form(
         "inherited_restrictions",
-        "What restrictions does Tug inherit?",
+        "Which restrictions does Tug have or inherit?",
         (
             "<wh> [property] restrictions does {class} have including inherited ones",
             "<list> [all] [the] restrictions (of|on|for) {class} including [the] inherited [ones]",

@@ -293,19 +293,6 @@ def _trait_forms() -> list[Form]:
             ),
             "tell_property_kind(describe_entity($property))",
         ),
-        *(
-            Form(
-                f"is_{kind}_property",
-                f"Is mooredAt {article} {kind} property?",
-                (f"is {{property}} {article} {said} property",),
-                f'tell_property_kind(describe_entity($property), "{kind}")',
-            )
-            for kind, said, article in (
-                ("object", "object", "an"),
-                ("datatype", "(datatype|data|data type)", "a"),
-                ("annotation", "annotation", "an"),
-            )
-        ),
     ]
     return made
 

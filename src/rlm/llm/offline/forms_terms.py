@@ -328,14 +328,14 @@ WHOLE = [
         "languages",
         Noun("(languages|label languages|language tags|languages of [the] labels)", "language",
              "languages"),
-        "from_query(sparql_query('SELECT (LANG(?l) AS ?x) (COUNT(?l) AS ?n) WHERE {"
-        " ?s rdfs:label|skos:prefLabel ?l FILTER(LANG(?l) != \"\") } GROUP BY LANG(?l) ORDER BY"
-        " DESC(?n)', limit=1000))",
+        "from_query(sparql_query('SELECT ?x (COUNT(?l) AS ?n) WHERE { ?s rdfs:label|skos:prefLabel ?l"
+        " BIND(LANG(?l) AS ?x) FILTER(?x != \"\") } GROUP BY ?x ORDER BY DESC(?n)', limit=1000))",
         "Which languages do the labels have?",
         listed=("(in which|in what|which|what) (language|languages) (are|is|do|does) [the] (labels"
                 "|label|terms) (in|have|use|available in|written in|given in|labelled in|given"
                 "|written|labelled) <onto>",
-                "in <wh> languages are there labels <onto>"),
+                "in <wh> languages are there labels <onto>",
+            "<wh> languages do the labels have"),
     ),
 ]  # fmt: skip
 

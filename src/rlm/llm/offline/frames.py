@@ -13,6 +13,7 @@ the three forms of one noun.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -66,13 +67,12 @@ class Form:
         """The slots that the program needs."""
         return frozenset(re.findall(r"[$%]([a-z]+\d?)", self.program))
 
-    def read(self, question: Question) -> dict[str, str] | None:
-        """The slots of the first pattern that the whole question matches and that fills them."""
+    def read(self, question: Question) -> Iterator[dict[str, str]]:
+        """The slots of every pattern that the whole question matches and that fills them."""
         for pattern in self.patterns:
             found = pattern.match(question)
             if found is not None and self.slots <= found.keys():
-                return found
-        return None
+                yield found
 
 
 _LIST_OF = (
@@ -174,9 +174,8 @@ def _three(
 ) -> list[Form]:
     nouns = f"{noun.one!r}, {noun.many!r}"
     listed, counted, any_ = patterns
-    counting = re.sub(r"^(?:What are|Which are|List) (?:the |all )?", "Count the ", example)
     return [
         Form(name, example, listed, f"tell_list({call}, {nouns})", macros),
-        Form(f"count_{name}", counting, counted, f"tell_count({call}, {nouns})", macros),
+        Form(f"count_{name}", "", counted, f"tell_count({call}, {nouns})", macros),
         Form(f"any_{name}", "", any_, f"tell_any({call}, {nouns})", macros),
     ]

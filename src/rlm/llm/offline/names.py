@@ -105,9 +105,9 @@ class Link:
 
 def spellings(mention: str, *, quoted: bool = False) -> list[tuple[str, str]]:
     """The ways to read a mention, in order: a name, and the kind that a word beside it says."""
-    found: dict[str, str] = {mention: ""}
     if both := _BRACKETED.fullmatch(mention):
         return [(part, "") for part in both.groups()]
+    found: dict[str, str] = {}
     if not quoted:
         bare = _ARTICLE.sub("", mention, count=1) if _ARTICLE.match(mention) else mention
         found.setdefault(bare, "")
@@ -115,9 +115,18 @@ def spellings(mention: str, *, quoted: bool = False) -> list[tuple[str, str]]:
             if bare.lower().startswith(f"{word} ") or bare.lower().endswith(f" {word}"):
                 inner = re.sub(rf"(?i)^{word} (?:called |named )?|(?: {word}| {word}s)$", "", bare)
                 found.setdefault(_ARTICLE.sub("", inner, count=1), kind)
+    found.setdefault(mention, "")
     for name, kind in list(found.items()):
         found.setdefault(singular(name), kind)
     return [(name.strip("\"'`<>"), kind) for name, kind in found.items() if name.strip("\"'`<>")]
+
+
+def bare_name(mention: str) -> str:
+    """A mention without its article and the word for its kind."""
+    bare = _ARTICLE.sub("", mention, count=1)
+    for word in _KIND_WORDS:
+        bare = re.sub(rf"(?i)^{word} (?=.)|(?<=.) {word}$", "", bare)
+    return bare
 
 
 def singular(name: str) -> str:

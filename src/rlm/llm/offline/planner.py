@@ -30,6 +30,7 @@ from rlm.llm.offline.names import (
     Hit,
     Link,
     Lookup,
+    bare_name,
     language_tag,
     link,
     spellings,
@@ -40,53 +41,15 @@ from rlm.llm.types import OFFLINE_UNANSWERED
 NEEDED = ("ontology_view", "search_entity", "describe_entity")
 INTRO = "offline is no language model. Its next step by rule: {}."
 LOOK, LINK, ANSWER = "look", "link", "answer"
-LOOKUPS = 24
-"""So many spellings are looked up for one question."""
-MOST_NAME_WORDS = 5
-_FUNCTION_WORDS = frozenset(
-    [
-        "of",
-        "that",
-        "which",
-        "with",
-        "and",
-        "or",
-        "not",
-        "no",
-        "have",
-        "has",
-        "than",
-        "more",
-        "most",
-        "least",
-        "between",
-        "by",
-        "for",
-        "if",
-        "when",
-        "where",
-        "who",
-        "whose",
-        "all",
-        "every",
-        "any",
-        "only",
-        "both",
-        "each",
-        "in",
-        "on",
-        "from",
-        "to",
-        "is",
-        "are",
-        "does",
-        "do",
-        "how",
-        "what",
-        "many",
-        "without",
-    ]
-)
+MOST_NAME_WORDS = 8
+_FUNCTION_WORDS = frozenset((
+    "of", "that", "which", "with", "and", "or", "not", "no", "have", "has", "than", "more", "most",
+    "least", "between", "by", "for", "if", "when", "where", "who", "whose", "all", "every", "any",
+    "only", "both", "each", "in", "on", "from", "to", "is", "are", "does", "do", "how", "what", "many",
+    "without", "classes", "properties", "terms", "individuals", "instances", "subclasses",
+    "superclasses", "labels",
+))  # fmt: skip
+"""Words that a name may have, but that rather belong to a question which was not understood."""
 _CALL = re.compile(r"\b([a-z_]+)\(")
 _OPTION = re.compile(r"(\w+)=(\"[^\"]*\"|'[^']*'|\w+)")
 _LITERAL = re.compile(r"[\"']([^\"']*)[\"']")
@@ -100,13 +63,6 @@ _CURIE = re.compile(r"(?:rdfs?|owl|xsd|skos):\w+")
 _NAMES = re.compile(r"\b[a-z]+:[A-Za-z]\w*")
 _QUOTES = "\"'"
 _PAGING = frozenset({"limit", "offset", "max_depth", "search_in"})
-_LINK_PROGRAM = """\
-import json
-for name in {names!r}:
-    hits = search_entity(name, 25)
-    exact = [[h["uri"], h["curie"], h["kind"], h.get("match_in", "")] for h in hits if h["match_type"] == "exact"]
-    near = [h["curie"] for h in hits if h["match_type"] != "exact"][:3]
-    print(json.dumps([name, exact[:8], near]))"""
 _LOOK_PROGRAM = "print(sparql_schema())"
 
 Signature = tuple[str, frozenset[str]]
@@ -124,7 +80,7 @@ class Planner:
         """None where the prompt has no ontology."""
         if not prompt.tools.issuperset(NEEDED):
             return None
-        return cls(prompt, tuple(read_question(prompt.question, prompt.card)))
+        return cls(prompt, read_question(prompt.question, prompt.card))
 
     def reply(self) -> str:
         """The next step, or the answer."""
@@ -139,33 +95,32 @@ class Planner:
             return final(f"{OFFLINE_UNANSWERED} there were too few turns.")
         if last is None and self._followed is None:
             return self._block(LOOK, _LOOK_PROGRAM)
-        names = self._names()
-        if names and self.prompt.output_of(LINK) is None:
-            return self._block(LINK, _LINK_PROGRAM.format(names=names))
+        if self.readings[0].mentions and self.prompt.output_of(LINK) is None:
+            line = f"look_up({self._names()!r})"
+            return self._block(LINK, f"import json\n\n{helpers_of(line)}\n\n{line}")
         return self._answer()
 
     @property
     def _followed(self) -> Procedure | None:
         """The procedure of the prompt that names the call which answers this question."""
-        for reading in self.readings:
-            calls = signatures(reading.form.program)
-            wanted = sorted(calls, key=lambda call: call[0] != "ontology_view")[:1]
-            for procedure in self.prompt.procedures:
-                known = signatures(procedure.text)
-                fits = wanted[0] in known if wanted else known == [("search_entity", frozenset())]
-                if fits and not procedure.is_warning:
-                    return procedure
+        calls = signatures(self.readings[0].form.program)
+        wanted = sorted(calls, key=lambda call: call[0] != "ontology_view")[:1]
+        for procedure in self.prompt.procedures:
+            known = signatures(procedure.text)
+            fits = wanted[0] in known if wanted else known == [("search_entity", frozenset())]
+            if fits and not procedure.is_warning:
+                return procedure
         return None
 
-    def _names(self) -> list[str]:
-        """What has to be looked up: every spelling of every name, in the order of the readings."""
-        found = [
-            name
+    def _names(self) -> list[list[list[str]]]:
+        """What has to be looked up: for each reading, the spellings of every name in it."""
+        return [
+            [
+                [name for name, _ in spellings(slot.words, quoted=slot.quoted)]
+                for slot in reading.mentions.values()
+            ]
             for reading in self.readings
-            for slot in reading.mentions.values()
-            for name, _ in spellings(slot.words, quoted=slot.quoted)
         ]
-        return list(dict.fromkeys(found))[:LOOKUPS]
 
     def _block(self, step: str, code: str) -> str:
         uses = ""
@@ -217,6 +172,7 @@ class Planner:
         if found.problem != MISSING:
             names = ", ".join(found.candidates)
             return f"{OFFLINE_UNANSWERED} “{found.mention}” is no {noun} here: it is {names}."
+        called = bare_name(found.mention)
         words = found.mention.lower().split()
         if len(words) > MOST_NAME_WORDS or _FUNCTION_WORDS.intersection(words):
             return refusal(self.prompt.question)
@@ -225,10 +181,10 @@ class Planner:
         if found.candidates:
             names = ", ".join(found.candidates)
             return (
-                f"{OFFLINE_UNANSWERED} there is no {noun} called “{found.mention}” in this"
+                f"{OFFLINE_UNANSWERED} there is no {noun} called “{called}” in this"
                 f" ontology. The nearest names are {names}."
             )
-        return f"There is no {noun} called “{found.mention}” in this ontology."
+        return f"There is no {noun} called “{called}” in this ontology."
 
 
 def _on_vocabulary(program: str, links: dict[str, Link]) -> str:
@@ -258,7 +214,7 @@ def _as_term(hit: Hit) -> str:
 def tell_existence(reading: Reading, hit: Hit | None) -> str:
     """Whether there is a term of a name, and of the kind that was asked for."""
     wanted = reading.form.name.removeprefix("exists_").replace("_", " ")
-    words = reading.slots["term"].words
+    words = bare_name(reading.slots["term"].words)
     if hit is None:
         return f"No: there is no {wanted} called “{words}” in this ontology."
     if wanted != "term" and wanted not in hit.kind:

@@ -7,6 +7,7 @@ answer and nowhere else.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,26 @@ def keep_both(found: View, other: View) -> View:
     rows = [row for row in found["rows"] if row["name"] in names]
     cut = any(each["total"] > len(each["rows"]) for each in (found, other))
     return {**found, "rows": rows, "total": len(rows), "cut": cut}
+
+
+def look_up(readings: list[list[list[str]]]) -> None:
+    """Print what the names of a question mean: the first reading whose names are all there ends it.
+    Of a name the spellings are tried until one is there."""
+    seen: dict[str, bool] = {}
+    for names in readings:
+        for spelled in names:
+            for name in spelled:
+                if name not in seen:
+                    hits = search_entity(name, 25)
+                    exact = [hit for hit in hits if hit["match_type"] == "exact"]
+                    near = [hit["curie"] for hit in hits if hit["match_type"] != "exact"]
+                    told = [[hit[k] for k in ("uri", "curie", "kind", "match_in")] for hit in exact]
+                    print(json.dumps([name, told[:8], near[:3]]))
+                    seen[name] = bool(exact)
+                if seen[name]:
+                    break
+        if all(any(seen.get(name) for name in spelled) for spelled in names):
+            break
 
 
 # -- lists and numbers
@@ -185,13 +206,8 @@ def tell_traits(about: View) -> str:
     return f"{name} is {', '.join(traits)}." if traits else f"None: {name} has no traits."
 
 
-def tell_property_kind(about: View, kind: str = "") -> str:
-    name, own = about.get("curie") or about["uri"], about.get("kind", "")
-    own = own if isinstance(own, str) else ", ".join(own)
-    if not kind:
-        return f"{name} is: {own}."
-    is_so = f"{kind} property" in own.lower()
-    return f"{'Yes' if is_so else 'No'}: {name} is: {own}."
+def tell_property_kind(about: View) -> str:
+    return f"{about.get('curie') or about['uri']} is: {about.get('kind', '')}."
 
 
 def tell_deprecated(about: View) -> str:
@@ -403,14 +419,16 @@ def tell_common(compared: View) -> str:
 
 
 def tell_triples(stats: View) -> str:
-    return f"{stats['triple_count']} triples."
+    return f"{stats['triples']} triples."
 
 
 def tell_prefix(found: View, prefix: str) -> str:
-    spaces = [row["namespace"] for row in found["rows"] if row["prefix"].rstrip(":") == prefix]
+    spaces = [
+        row["namespace"] for row in found["rows"] if row["prefix"].rstrip(":") == prefix.rstrip(":")
+    ]
     if not spaces:
         return f"None: the prefix {prefix} is not bound."
-    return f"{prefix}: stands for <{spaces[0].strip('<>')}>."
+    return f"{prefix} stands for <{spaces[0].strip('<>')}>."
 
 
 def tell_metadata(found: View, names: tuple[str, ...] = ()) -> str:
