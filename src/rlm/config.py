@@ -43,7 +43,8 @@ class Settings:
     """What can be set, with its defaults. Build one with `load()`."""
 
     memory_db: str = _setting(
-        *HOOK_SETTINGS["memory_db"], "The store: a path (SQLite) or `json:PATH` (one JSON file)."
+        *HOOK_SETTINGS["memory_db"],
+        "The store: a path (SQLite), `json:PATH` (one JSON file) or `postgresql://USER@HOST/DATABASE`.",
     )
     org: str = _setting(
         *HOOK_SETTINGS["org"],

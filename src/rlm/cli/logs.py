@@ -72,7 +72,7 @@ def show(session: Session, run: str, full: bool) -> None:
         with session.reading() as store:
             found = store.recent_runs(1, trajectory_id=run)
         if not found:
-            where = f"there is no run {run} in {session.path}"
+            where = f"there is no run {run} in {session.place}"
             raise NotFound(f"{where}: `rlm logs list` shows those that are")
         log = found[0][1].rlm_log_path
         if not log or not Path(log).is_file():

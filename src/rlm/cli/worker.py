@@ -115,7 +115,7 @@ def _round(session: Session, client: Client | None, stop: threading.Event) -> Re
     mine = session.tenant
     tenants = [] if session.project else [file.tenant for file in read_spool(spool, settings)]
     found = [each.project for each in tenants if (each.org, each.team) == (mine.org, mine.team)]
-    if not found and not session.path.exists():
+    if not found and session.path is not None and not session.path.exists():
         return report
     waiting = dict.fromkeys([mine.project, *found])
     done: set[str] = set()

@@ -19,7 +19,7 @@ from rlm.store.sql.candidates import SQLCandidates
 from rlm.store.sql.dialect import Connection, Value, fetch, last_number
 from rlm.store.sql.sources import LiveRow, Source
 from rlm.store.sql.spaces import in_spaces
-from rlm.store.sqlite import blocks, fulltext
+from rlm.store.sqlite import blocks
 from rlm.store.sqlite.blocks import Blocks
 from rlm.store.sqlite.connection import SQLiteDatabase
 from rlm.store.sqlite.wordindex import WordIndex
@@ -41,7 +41,7 @@ class Index:
     ) -> None:
         self._db = database
         self.source = source
-        self.fts = fulltext.fts_table(source)
+        self.fts = fts_table(source)
         self.embedder = embedder
         self.fts5 = fts5
         self.blocks = Blocks(database, source)
@@ -53,7 +53,7 @@ class Index:
     def add(self, connection: Connection, rows: Sequence[LiveRow]) -> None:
         """By one INSERT … SELECT: a trigger makes FTS5 flush after every row."""
         if rows:
-            fulltext.index_rows(connection, self.source, rows[0].number, rows[-1].number)
+            index_rows(connection, self.source, rows[0].number, rows[-1].number)
             blocks.put(connection, self.source, rows, self.model)
 
     def replace(self, connection: Connection, number: int, row: LiveRow | None) -> None:
@@ -111,7 +111,7 @@ class Index:
     def rebuild(self) -> None:
         """Rebuild every index of this kind from the rows."""
         with self._db.write() as connection:
-            fulltext.reindex(connection, self.source)
+            reindex(connection, self.source)
             self.rebuild_codes(connection)
         self.blocks.forget()
         if self.fts5:
@@ -226,3 +226,34 @@ class SQLiteCandidates(SQLCandidates):
             if held:
                 found[number] = sum(weights.get(term, 0.0) for term in held)
         return found, holding
+
+
+# -- the FTS5 table of each kind of row, where this SQLite has FTS5
+
+
+def fts_table(source: Source) -> str:
+    """Its name. Its columns are those of the source, followed by `space`."""
+    return f"{source.kind}_fts"
+
+
+def index_rows(connection: Connection, source: Source, first: int, last: int) -> None:
+    """Put new rows into the full-text index, where there is one."""
+    columns = f"{source.column_list}, space"
+    if _has_fts(connection, source):
+        connection.execute(
+            f"INSERT INTO {fts_table(source)}(rowid, {columns}) SELECT {source.key}, {columns} FROM"
+            f" {source.view} WHERE {source.key} BETWEEN ? AND ?",
+            (first, last),
+        )
+
+
+def reindex(connection: Connection, source: Source) -> None:
+    """Rebuild the full-text index from the rows."""
+    if _has_fts(connection, source):
+        table = fts_table(source)
+        connection.execute(f"INSERT INTO {table}({table}) VALUES ('rebuild')")
+
+
+def _has_fts(connection: Connection, source: Source) -> bool:
+    sql = "SELECT 1 FROM sqlite_schema WHERE name = ?"
+    return next(iter(connection.execute(sql, (fts_table(source),))), None) is not None

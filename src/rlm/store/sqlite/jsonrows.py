@@ -32,7 +32,8 @@ from rlm.store.identity import canonical_json
 from rlm.store.sql.dialect import fetch
 from rlm.store.sql.rows import COLUMNS, NAMES, from_row, to_row
 from rlm.store.sql.sources import MEMORY, NODE
-from rlm.store.sqlite import blocks, fulltext
+from rlm.store.sqlite import blocks
+from rlm.store.sqlite.candidates import reindex
 from rlm.store.sqlite.connection import SQLiteConnection
 from rlm.store.types import MemoryItem, Tenant
 from rlm.store.values import admit_time, finite, natural, show
@@ -111,7 +112,7 @@ def load(connection: SQLiteConnection, data: bytes, tenant: Tenant, origin: str)
     for source in (MEMORY, NODE):
         last = f"(SELECT coalesce(max({source.key}), 0) FROM {source.table})"
         connection.execute(f"UPDATE counters SET value = {last} WHERE name = '{source.counter}'")
-        fulltext.reindex(connection, source)
+        reindex(connection, source)
         blocks.rebuild(connection, source)
     for table, number, parent, _ in fetch(connection, "PRAGMA foreign_key_check"):
         raise ValidationError(f"row {number} of {table} refers to a row that {parent} lacks")

@@ -16,7 +16,8 @@ import apsw
 from rlm.errors import REINSTALL, SchemaTooNew, StoreCorrupt, StoreReadOnly
 from rlm.store.lock import part_file
 from rlm.store.sql.sources import MEMORY, NODE
-from rlm.store.sqlite import blocks, fulltext, schema
+from rlm.store.sqlite import blocks, schema
+from rlm.store.sqlite.candidates import reindex
 from rlm.store.sqlite.connection import SQLiteConnection, SQLiteDatabase, map_errors
 
 APPLICATION_ID = 0x524C4D31  # "RLM1": tells a store from any other database
@@ -38,7 +39,7 @@ def m002_one_recall(connection: SQLiteConnection, fts5: bool) -> None:
     if fts5:
         connection.execute(schema.FTS_2)
     for source in (MEMORY, NODE):
-        fulltext.reindex(connection, source)
+        reindex(connection, source)
         blocks.rebuild(connection, source)
 
 

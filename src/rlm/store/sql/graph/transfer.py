@@ -52,7 +52,8 @@ class GraphTransfer(NodeTable, EdgeTable):
         words = connection.dialect
         ids = words.pack_list([admit_id(row.id, "id") for row in given])
         sql = f"SELECT id, space_id FROM {table} WHERE id {words.among}"
-        there: dict[str, int] = {row[0]: row[1] for row in fetch(connection, sql, (ids,))}
+        with self._db.across_projects():
+            there: dict[str, int] = {row[0]: row[1] for row in fetch(connection, sql, (ids,))}
         if any(space != self._space for space in there.values()):
             raise StoreError(
                 f"{self._db.name} holds these {table} for another project already, and ids are"
