@@ -20,10 +20,7 @@ import rlm.ontology
 from rlm.ontology.meta.builder import build_meta
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib"),
-    pytest.mark.req("UT-08"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")
 PACKAGES = ("brickschema", "owlready2", "pyshacl", "buildingmotif", "ontopy", "oaklib")
 FORMATS = {".ttl": ox.RdfFormat.TURTLE, ".rdf": ox.RdfFormat.RDF_XML, ".owl": ox.RdfFormat.RDF_XML}
 MOST_BYTES = 2_500_000
