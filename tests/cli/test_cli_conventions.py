@@ -82,6 +82,19 @@ LINES: dict[str, tuple[str, ...]] = {
     "ontology relations": ("{ttl}", "ex:Boat"),
     "ontology path": ("{ttl}", "ex:Sloop", "ex:Boat"),
     "ontology card": ("{ttl}",),
+    "ontology tree": ("{ttl}", "ex:Boat"),
+    "ontology related": ("{ttl}", "ex:Boat"),
+    "ontology terms": ("{ttl}",),
+    "ontology instances": ("{ttl}", "ex:Boat"),
+    "ontology values": ("{ttl}", "ex:Boat"),
+    "ontology restrictions": ("{ttl}", "ex:Dinghy"),
+    "ontology compare": ("{ttl}", "ex:Boat", "ex:Sloop"),
+    "ontology labels": ("{ttl}", "ex:Boat"),
+    "ontology metadata": ("{ttl}",),
+    "ontology prefixes": ("{ttl}",),
+    "ontology shapes": ("{ttl}",),
+    "ontology lint": ("{ttl}", "--fail-on", "never"),
+    "ontology diff": ("{ttl}", "{ttl}"),
     "ontology query": ("{ttl}", "SELECT ?s WHERE {{ ?s a owl:Class }}"),
     "pack import": ("{pack}",),
     "pack export": ("{dir}/out.jsonl",),
@@ -112,7 +125,11 @@ LINES: dict[str, tuple[str, ...]] = {
 BOATS = """
 @prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<http://example.org/> a owl:Ontology ; rdfs:label "Boats" .
 ex:Boat a owl:Class ; rdfs:label "boat"@en . ex:Sloop a owl:Class ; rdfs:subClassOf ex:Boat .
+ex:Dinghy a owl:Class ; rdfs:subClassOf [ owl:onProperty ex:of ; owl:someValuesFrom ex:Boat ] .
+ex:of a owl:ObjectProperty . ex:one a ex:Boat .
+ex:BoatShape a <http://www.w3.org/ns/shacl#NodeShape> ; <http://www.w3.org/ns/shacl#targetClass> ex:Boat .
 """
 TASKS = """id: boats
 ontology: {name: boats, path: boats.ttl}

@@ -22,8 +22,8 @@ from rlm.ontology.engine import child
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import EngineLimits
 from rlm.ontology.engine.worker import Gone
-from rlm.ontology.source import open_engine
 from rlm.ontology.query.guard import Checked
+from rlm.ontology.source import open_engine
 from rlm.ontology.terms import iri, literal
 
 E = "http://e/"

@@ -13,9 +13,9 @@ from rlm.learning.kinds import FAMILIES as LEARNT_FAMILIES
 from rlm.learning.verify import check_answer
 from rlm.llm.offline.asked import FAMILIES
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.source import open_engine
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.query.lexer import IRI, PNAME
+from rlm.ontology.source import open_engine
 from rlm.ontology.views.paths import find_path
 from rlm.packs.curriculum import KINDS, Curriculum, Task, read_curriculum
 from rlm.packs.curriculum_check import check_curriculum, odd_tags

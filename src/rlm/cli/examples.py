@@ -86,27 +86,27 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "rlm ontology tree ontology/prov.ttl wasInfluencedBy",
     ),
     "ontology related": (
-        "rlm ontology related ontology/prov.ttl Agent --relation superclasses --all",
+        "rlm ontology related ontology/prov.ttl Revision --relation superclasses --all",
         "rlm ontology related ontology/prov.ttl Activity --relation properties",
     ),
     "ontology terms": (
         "rlm ontology terms ontology/prov.ttl --kind roots",
         "rlm ontology terms ontology/prov.ttl --kind functional --json",
     ),
-    "ontology instances": ("rlm ontology instances ontology/harbour.ttl Vessel --no-all",),
+    "ontology instances": ("rlm ontology instances ontology/harbour.ttl Vessel",),
     "ontology values": ("rlm ontology values ontology/prov.ttl Activity --property rdfs:label",),
-    "ontology restrictions": ("rlm ontology restrictions ontology/prov.ttl Activity --inherited",),
+    "ontology restrictions": ("rlm ontology restrictions ontology/harbour.ttl Vessel --inherited",),
     "ontology compare": ("rlm ontology compare ontology/prov.ttl Person Organization",),
     "ontology labels": ("rlm ontology labels ontology/skos.ttl Concept --lang en",),
     "ontology metadata": ("rlm ontology metadata ontology/skos.ttl",),
     "ontology prefixes": ("rlm ontology prefixes ontology/prov.ttl",),
     "ontology shapes": ("rlm ontology shapes shapes.ttl ex:Person",),
     "ontology lint": (
-        "rlm ontology lint ontology/prov.ttl --rule missing-label",
-        "rlm ontology lint ontology/prov.ttl --sarif --fail-on error > lint.sarif",
+        "rlm ontology lint ontology/harbour.ttl --fail-on error",
+        "rlm ontology lint ontology/prov.ttl --sarif --fail-on error",
     ),
     "ontology diff": (
-        "rlm ontology diff release-1.ttl release-2.ttl > changes.md",
+        "rlm ontology diff ontology/prov.ttl ontology/prov.ttl",
         "rlm ontology diff release-1.ttl release-2.ttl --json --exit-code",
     ),
     "ontology query": (

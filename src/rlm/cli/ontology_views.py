@@ -66,8 +66,9 @@ def _view_command(name: str) -> Callable[..., int]:
             return _show_lint(session, found, source, given)
         return _show(session, name, found)
 
-    run.__doc__ = (method.__doc__ or "").replace("\n        ", "\n    ")
-    return run
+    run.__doc__ = inspect.getdoc(method)
+    made: Callable[..., int] = run
+    return made
 
 
 def _option(parameter: inspect.Parameter) -> Decorator | None:
@@ -186,8 +187,9 @@ def _show_lint(session: Session, found: dict[str, Any], source: str, given: Any)
         said = _text(found["by_rule"]) or "nothing"
         more = "" if found["next_offset"] is None else f"; {_count_line(found)}"
         session.notify(f"found: {said}{more}")
-    failing = LEVELS[: LEVELS.index(given["fail_on"]) + 1]
-    return 1 if any(level in found["levels"] for level in failing) else 0
+    fail_on = given["fail_on"]
+    failing = () if fail_on == "never" else LEVELS[: LEVELS.index(fail_on) + 1]
+    return int(any(level in found["levels"] for level in failing))
 
 
 # -- diff

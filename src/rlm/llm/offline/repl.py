@@ -104,10 +104,23 @@ def look_up(readings: list[list[list[str]]]) -> None:
 # -- lists and numbers
 
 
+def tidy(text: Any) -> str:
+    """A text of the ontology on one line, without what steers a terminal."""
+    return " ".join(
+        "".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in str(text)).split()
+    )
+
+
+def plain_label(label: Any) -> str:
+    """A label that may stand beside a name; '' for one that looks like a name itself."""
+    text = tidy(label)
+    return "" if re.search(r"[<>\"`“”]|:\S", text) else text[:80]
+
+
 def show(row: View) -> str:
     """A row: its name, its label where that says more, and what else is odd about it."""
     name = row.get("name") or row.get("shape") or row.get("prefix", "")
-    notes = [row["label"]] if row.get("label") else []
+    notes = [label] if (label := plain_label(row.get("label", ""))) else []
     notes += ["by definition"] if row.get("by") == "definition" else []
     notes += ["deprecated"] if row.get("deprecated") else []
     if "namespace" in row:
@@ -239,7 +252,8 @@ def tell_values(found: View) -> str:
         return f"None: {name} has no such value."
     rest = found["total"] - len(rows)
     lines = [
-        f"- {row['property']}: {row['value']}" + (f" ({row['label']})" if row.get("label") else "")
+        f"- {row['property']}: {tidy(row['value'])}"
+        + (f" ({label})" if (label := plain_label(row.get("label", ""))) else "")
         for row in rows
     ]
     noun = "value" if found["total"] == 1 else "values"
@@ -287,14 +301,16 @@ def tell_texts(found: View, kind: str, noun: str, lang: str = "", counts: bool =
         return f"{len(rows)} {noun}{'s' * (len(rows) != 1)} of {name}."
     if not rows:
         return f"None: {name} has no {noun}{within}."
-    lines = [f'- "{row["text"]}"' + (f"@{row['lang']}" if row.get("lang") else "") for row in rows]
+    lines = [
+        f'- "{tidy(row["text"])}"' + (f"@{row['lang']}" if row.get("lang") else "") for row in rows
+    ]
     return "\n".join([f"{noun.capitalize()}{'s' * (len(rows) != 1)} of {name}{within}:", *lines])
 
 
 def tell_definition(texts: View, restrictions: View) -> str:
     """How a class is defined: in words, and by what it is equivalent to."""
     said = [f"Definition of {texts['name']}:"]
-    said += [f'- "{row["text"]}"' for row in texts["rows"] if row.get("kind") == "definition"]
+    said += [f'- "{tidy(row["text"])}"' for row in texts["rows"] if row.get("kind") == "definition"]
     said += [
         f"- {row['by']}: {row['text']}"
         for row in restrictions["rows"]
@@ -328,11 +344,11 @@ def tell_languages(found: View) -> str:
 def tell_description(about: View) -> str:
     """The parts of a description that have something to say, a line each."""
     name, kind = about.get("curie") or about["uri"], str(about.get("kind", "term"))
-    label = about.get("label") or ""
+    label = plain_label(about.get("label") or "")
     local = re.split("[/#:]", name.strip("<>"))[-1].lower()
     called = f" ({label})" if label and re.sub(r"\W|_", "", label.lower()) != local else ""
     said = [f"{name}{called} is {'an' if kind[:1] in 'aeiou' else 'a'} {kind}."]
-    said += [str(about[key]) for key in ("definition", "comment") if about.get(key)][:1]
+    said += [f"{tidy(about[key])}" for key in ("definition", "comment") if about.get(key)][:1]
     for key in (
         "types", "superclasses", "subclasses", "superproperties", "subproperties", "domain", "range",
         "inverse_of", "traits", "equivalent_to", "disjoint_with", "restrictions", "alternatives",
@@ -340,9 +356,7 @@ def tell_description(about: View) -> str:
     ):  # fmt: skip
         parts = about.get(key) or []
         parts = parts if isinstance(parts, list) else [parts]
-        names = [
-            str(each.get("name", each)) if isinstance(each, dict) else str(each) for each in parts
-        ]
+        names = [tidy(each.get("name", each) if isinstance(each, dict) else each) for each in parts]
         names = [each for each in names if not each.startswith("owl:") or key != "types"]
         rest = about.get("left_out", {}).get(key, 0)
         title = {"use": "replaced by", "alternatives": "also called"}.get(
@@ -442,4 +456,4 @@ def tell_metadata(found: View, names: tuple[str, ...] = ()) -> str:
         ]
     if not rows:
         return "None: the ontology does not say so of itself."
-    return "\n".join(f"- {row['property']}: {row['value']}" for row in rows)
+    return "\n".join(f"- {row['property']}: {tidy(row['value'])}" for row in rows)

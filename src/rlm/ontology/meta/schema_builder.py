@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 from pyoxigraph import Literal, NamedNode
 
 from rlm.ontology import vocabulary as v
+from rlm.ontology.meta.cycles import find_cycles
 from rlm.ontology.meta.store_reader import StoreReader
 from rlm.ontology.terms import is_machinery, local_name
 
@@ -142,8 +143,7 @@ class Hierarchy:
                 self.defined[part].add(iri)
 
     def _put_below_parts(self, iri: str, expression: object) -> None:
-        parts = self._reader.expression_groups(expression, whole=True)
-        self.defined[iri].update(group[0] for group in parts if len(group) == 1)
+        self.defined[iri] |= self._reader.parts_of(expression)
 
 
 def read_classes(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]:
@@ -245,7 +245,8 @@ def find_roots(
     superclass is one."""
     known = [iri for iri in classes if iri in declared or iri in subs or iri in supers]
     up = {
-        iri: [top for one in (iri, *equivalents.get(iri, ())) for top in supers.get(one, ())]
+        iri: {top for one in (iri, *equivalents.get(iri, ())) for top in supers.get(one, ())}
+        - {iri, *equivalents.get(iri, ())}
         for iri in known
     }
     down = {iri: [*subs.get(iri, ()), *equivalents.get(iri, ())] for iri in (*subs, *equivalents)}
@@ -253,11 +254,10 @@ def find_roots(
     reached: set[str] = set()
     for root in roots:
         _reach(root, down, reached)
-    for iri in known:
-        if iri not in reached and iri not in v.TOPS:
-            root = _top_of_circle(iri, up)
-            roots.append(root)
-            _reach(root, down, reached)
+    left = {iri: up[iri] for iri in known if iri not in reached and iri not in v.TOPS}
+    for ring in find_cycles(left):
+        if all(left.get(iri, v.TOPS) <= {*ring} for iri in ring):  # nothing stands above it
+            roots.append(ring[0])
     return sorted(roots)
 
 
@@ -268,14 +268,6 @@ def _reach(start: str, edges: Mapping[str, Iterable[str]], reached: set[str]) ->
         if iri not in reached:
             reached.add(iri)
             todo += edges.get(iri, ())
-
-
-def _top_of_circle(iri: str, supers: Mapping[str, list[str]]) -> str:
-    trail: dict[str, int] = {}
-    while iri not in trail:
-        trail[iri] = len(trail)
-        iri = supers[iri][0]
-    return min(list(trail)[trail[iri] :])
 
 
 # -- properties

@@ -160,39 +160,39 @@ class StoreReader:
             node = next(iter(self.objects(node, v.RDF + "rest")), None)
         return found
 
-    def groups(self, node: object, depth: int = 0, *, whole: bool = False) -> list[list[str]]:
+    def groups(self, node: object, depth: int = 0) -> list[list[str]]:
         """A class expression as named classes: every group must hold, and of a group one member. A
         restriction, a complement or an enumeration names no class and gives nothing."""
         if isinstance(node, NamedNode):
             return [[node.value]]
         if not isinstance(node, BlankNode) or depth > EXPRESSION_DEPTH:
             return []
-        return self.expression_groups(node, depth, whole=whole)
-
-    def expression_groups(
-        self, node: object, depth: int = 0, *, whole: bool = False
-    ) -> list[list[str]]:
-        """The same of what a node says, whether it has a name or not. `whole`: a union counts only
-        where all of its members have names."""
         for union in self.objects(node, v.OWL + "unionOf"):
-            members = [
-                self.groups(member, depth + 1, whole=whole) for member in self.collection(union)
-            ]
+            members = [self.groups(member, depth + 1) for member in self.collection(union)]
             named = sorted({iri for member in members for group in member for iri in group})
-            if whole and not all(members):  # "A or something with …" is no A
-                return []
-            return [named] if named else []
+            return [named] if members else []
         for parts in self.objects(node, v.OWL + "intersectionOf"):
-            members = [
-                self.groups(member, depth + 1, whole=whole) for member in self.collection(parts)
-            ]
+            members = [self.groups(member, depth + 1) for member in self.collection(parts)]
             return [group for member in members for group in member]
         for base in self.objects(node, v.OWL + "onDatatype"):
-            return self.groups(base, depth + 1, whole=whole)
+            return self.groups(base, depth + 1)
         return []
 
-    def _members_of(self, head: object, depth: int, whole: bool) -> list[list[list[str]]]:
-        return [self.groups(member, depth + 1, whole=whole) for member in self.collection(head)]
+    def parts_of(self, node: object, depth: int = 0) -> set[str]:
+        """The named classes that whatever a node defines is surely below: all that an intersection
+        names, and of a union what all of its members have in common."""
+        found: set[str] = set()
+        if depth > EXPRESSION_DEPTH:
+            return found
+        for head in self.objects(node, v.OWL + "intersectionOf"):
+            found.update(*(self._parts_or_name(one, depth) for one in self.collection(head)))
+        for head in self.objects(node, v.OWL + "unionOf"):
+            parts = [self._parts_or_name(one, depth) for one in self.collection(head)]
+            found.update(set.intersection(*parts) if parts else ())
+        return found
+
+    def _parts_or_name(self, node: object, depth: int) -> set[str]:
+        return {node.value} if isinstance(node, NamedNode) else self.parts_of(node, depth + 1)
 
 
 def _nodes(iris: Collection[str]) -> list[tuple[str, NamedNode]] | None:

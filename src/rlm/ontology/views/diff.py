@@ -10,7 +10,8 @@ what is gone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from rlm.errors import OntologyError
@@ -22,12 +23,14 @@ from rlm.ontology.terms import Term, local_name
 from rlm.ontology.views.expressions import ExpressionText
 from rlm.ontology.views.hierarchy import name_row
 
-_LINE = re.compile(r"(<[^>]*>|_:\S+) <([^>]*)> (.+) \.")
 _LITERAL = re.compile(r'"(.*)"(?:@([A-Za-z0-9-]+)|\^\^<([^>]*)>)?', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+_REST = f"<{v.RDF}rest>"
 _HIERARCHY = (v.SUB_CLASS, v.SUB_PROPERTY)
 TEXT_CHARS = 300
+DEEPEST_NODE = 200
+"""Blank nodes nested deeper are compared as if they said nothing."""
 PARTS = ("added", "removed", "renamed", "deprecated", "restored", "labels", "hierarchy", "axioms")
 """The lists of a comparison, in the order in which they are told."""
 
@@ -48,50 +51,80 @@ class Release:
         if dump is None:
             raise OntologyError(f"{engine.source} is an endpoint: only files can be compared")
         self.meta = engine.meta()
-        self.lines = set(dump())
-        self.blank = {line for line in self.lines if " _:" in line or line.startswith("_:")}
-
-    def statements(self, lines: Iterable[str]) -> Iterator[Statement]:
-        """These lines, but for those with blank nodes."""
-        for line in lines:
-            if (found := _LINE.fullmatch(line)) and not _has_blank(found):
-                yield Statement(found[1][1:-1], found[2], found[3])
-
-    def expressions(self, show: Callable[[Term], str]) -> dict[Statement, int]:
-        """The statements that lead to blank nodes, by what these say, and how often each is
-        there; what only a blank node says is told of ''."""
-        nodes: dict[str, dict[str, list[Term]]] = {}
-        roots: list[tuple[str, str, Term]] = []
-        inner: set[str] = set()
-        for line in self.blank:
-            found = _LINE.fullmatch(line)
-            if found is None or not _has_blank(found):
-                continue
-            value = _term(found[3])
-            if value["t"] == "bnode":
-                inner.add(found[3])
-            if found[1].startswith("_:"):
-                nodes.setdefault(found[1], {}).setdefault(found[2], []).append(value)
+        lines = dump()
+        blank = [line for line in lines if "_:" in line and _has_blank(line)]
+        self.lines = set(lines).difference(blank)
+        self._nodes: dict[str, list[tuple[str, str]]] = {}
+        roots: list[Statement] = []
+        for line in blank:
+            subject, predicate, value = line[:-2].split(" ", 2)
+            if subject[0] == "_":
+                self._nodes.setdefault(subject, []).append((predicate, value))
             else:
-                roots.append((found[1][1:-1], found[2], value))
-        text = ExpressionText(nodes, show)
-        said = [Statement(subject, p, text.render(value)) for subject, p, value in roots]
-        alone = (node for node in nodes if node not in inner)
-        said += [Statement("", "", text.render({"t": "bnode", "v": node[2:]})) for node in alone]
-        counted: dict[Statement, int] = {}
-        for each in said:
-            counted[each] = counted.get(each, 0) + 1
-        return counted
+                roots.append(Statement(subject[1:-1], predicate[1:-1], value))
+        inner = {end for said in self._nodes.values() for _, end in said if end[0] == "_"}
+        inner.update(root.value for root in roots)
+        roots += [Statement("", "", node) for node in self._nodes if node not in inner]
+        self._forms: dict[str, str] = {}
+        self.blank: dict[Statement, list[Statement]] = {}
+        for root in roots:
+            form = root._replace(value=self._form(root.value))
+            self.blank.setdefault(form, []).append(root)
+
+    def _form(self, node: str, depth: int = 0) -> str:
+        """What a blank node says, the same for nodes that say the same, however they are called."""
+        if node not in self._forms:
+            if depth > DEEPEST_NODE:
+                return "_"
+            parts, seen, todo = list[str](), {node}, [node]
+            for each in todo:  # along a list, whatever its length
+                said = self._nodes.get(each, ())
+                on = [end for p, end in said if p == _REST and end[0] == "_" and end not in seen]
+                todo += on
+                seen.update(on)
+                texts = (
+                    f"{p} {self._form(end, depth + 1) if end[0] == '_' else end}"
+                    for p, end in said
+                    if end not in on
+                )
+                parts.append(" ; ".join(sorted(texts)))
+            self._forms[node] = f"[{' / '.join(parts)}]"
+        return self._forms[node]
+
+    def expression(self, statement: Statement, show: Callable[[Term], str]) -> Statement:
+        """A statement that leads to a blank node, with what that says as text."""
+        text = ExpressionText(_Terms(self._nodes), show)
+        return statement._replace(value=text.render(_term(statement.value)))
 
     def terms(self) -> set[str]:
         """The IRIs that have a type."""
         mark = f"> <{v.TYPE}> "
-        typed = (line for line in self.lines if mark in line and line[0] == "<")
-        return {line[1 : line.index(">")] for line in typed}
+        typed = (line for line in self.lines if mark in line)
+        found = {line[1 : line.index(">")] for line in typed}
+        return found | {each.subject for each in self.blank if each.predicate == v.TYPE}
 
 
-def _has_blank(found: re.Match[str]) -> bool:
-    return found[1][0] == "_" or found[3].startswith("_:")
+class _Terms(dict[str, Mapping[str, list[Term]]]):
+    """The statements of blank nodes as `ExpressionText` takes them, made when they are wanted."""
+
+    def __init__(self, nodes: Mapping[str, list[tuple[str, str]]]) -> None:
+        super().__init__()
+        self._nodes = nodes
+
+    def get(self, node: str, default: Any = None) -> Any:
+        found: dict[str, list[Term]] = {}
+        for predicate, value in self._nodes.get(node, ()):
+            found.setdefault(predicate[1:-1], []).append(_term(value))
+        return found
+
+
+def _has_blank(line: str) -> bool:
+    return line[0] == "_" or line.split(" ", 2)[2].startswith("_:")
+
+
+def _read_line(line: str) -> Statement:
+    subject, predicate, value = line[:-2].split(" ", 2)
+    return Statement(subject[1:-1], predicate[1:-1], value)
 
 
 def _term(text: str) -> Term:
@@ -103,7 +136,8 @@ def _term(text: str) -> Term:
 
 def diff(before: Engine, after: Engine, *, lang: str | None = None) -> dict[str, Any]:
     """Two files compared: numbers, then the lists of PARTS, each whole."""
-    old, new = Release(before), Release(after)
+    with ThreadPoolExecutor(2) as pool:  # each waits for a process of its own
+        old, new = pool.map(Release, (before, after))
     return Comparison(old, new, lang).result(before.source, after.source)
 
 
@@ -112,15 +146,22 @@ class Comparison:
 
     def __init__(self, old: Release, new: Release, lang: str | None) -> None:
         self._old, self._new, self._lang = old, new, lang
-        self.gone = list(old.statements(old.lines - new.lines))
-        self.fresh = list(new.statements(new.lines - old.lines))
-        was, now = old.expressions(self._show), new.expressions(self._show)
-        self.gone += [each for each, n in was.items() for _ in range(n - now.get(each, 0))]
-        self.fresh += [each for each, n in now.items() for _ in range(n - was.get(each, 0))]
+        self._names: dict[str, str] = {}
+        self.gone = self._only(old, new)
+        self.fresh = self._only(new, old)
         before, after = old.terms(), new.terms()
         self.removed, self.added = before - after, after - before
         self.kept = before & after
         self.renamed = dict(self._renames())
+
+    def _only(self, one: Release, two: Release) -> list[Statement]:
+        """What the first says and the second does not."""
+        blank = [
+            one.expression(each, self._show)
+            for form, said in one.blank.items()
+            for each in said[len(two.blank.get(form, ())) :]
+        ]
+        return [*map(_read_line, one.lines - two.lines), *blank]
 
     def result(self, before: str, after: str) -> dict[str, Any]:
         old, new = self._old.meta, self._new.meta
@@ -130,12 +171,13 @@ class Comparison:
                 self._term_row(old, iri) for iri in sorted(self.removed - self.renamed.keys())
             ],
             "renamed": [
-                {"from": old.curie(iri), "to": new.curie(to), "by": how}
+                {**self._both_names(iri, to), "by": how}
                 for iri, (to, how) in sorted(self.renamed.items())
             ],
             "deprecated": [
                 name_row(new, iri, self._lang, use=_curies(new, iri))
-                for iri in sorted((new.deprecated - old.deprecated) - self.renamed.keys())
+                for iri in sorted(new.deprecated - old.deprecated)
+                if iri in self.kept and iri not in self.renamed
             ],
             "restored": [
                 name_row(new, iri, self._lang)
@@ -157,7 +199,17 @@ class Comparison:
 
     def _show(self, term: Term) -> str:
         """In the names of the newer release, on both sides."""
-        return self._new.meta.curie(term["v"]) if term["t"] == "iri" else str(term["v"])
+        text = str(term["v"])
+        if term["t"] != "iri":
+            return text
+        if text not in self._names:
+            self._names[text] = self._new.meta.curie(text)
+        return self._names[text]
+
+    def _both_names(self, iri: str, to: str) -> dict[str, str]:
+        names = {"from": self._old.meta.curie(iri), "to": self._new.meta.curie(to)}
+        alike = names["from"] == names["to"]  # one prefix for two namespaces
+        return {"from": f"<{iri}>", "to": f"<{to}>"} if alike else names
 
     def _term_row(self, meta: GraphMeta, iri: str) -> dict[str, Any]:
         return name_row(meta, iri, self._lang, kind=meta.kind(iri))

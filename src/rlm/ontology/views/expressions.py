@@ -111,13 +111,10 @@ class ExpressionText:
 
     def _inner(self, term: Term, depth: int) -> str:
         text = self.render(term, depth + 1)
-        atom = (
-            " " not in text
-            or term["t"] != "bnode"
-            or text[0] in "{["
-            or text.startswith("inverse ")
-        )
-        return text if atom else f"({text})"
+        if term["t"] != "bnode" or " " not in text or text.startswith(("{", "[", "inverse ")):
+            return text
+        said = self._statements.get(node_key(term), {})
+        return text if v.OWL + "onDatatype" in said else f"({text})"
 
     def _restriction(self, said: Mapping[str, list[Term]], depth: int) -> str:
         prop = self._inner(said[v.OWL + "onProperty"][0], depth)

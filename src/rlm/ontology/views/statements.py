@@ -139,6 +139,8 @@ def texts(
         for row in engine.query(f"{counting} ORDER BY DESC(?n) ?l", limit=ROWS).rows
         if "l" in row
     }
+    everything = f"SELECT (COUNT(*) AS ?n) WHERE {{ {{ {inner} }} }}"
+    total = int(engine.query(everything).rows[0]["n"]["v"])
     rest = f"OFFSET {window.offset}"
     rows = engine.query(_text_query(meta, iri, lang, rest), limit=min(window.limit, ROWS)).rows
     roles = {p: role for role, iris in meta.text_roles.items() for p in iris}
@@ -152,7 +154,7 @@ def texts(
         for row in rows
     ]
     head = {"name": meta.curie(iri), "languages": counted}
-    return window.page_of(shown, sum(counted.values()), **head)
+    return window.page_of(shown, total, **head)
 
 
 # -- instances
@@ -170,10 +172,8 @@ def instances(
     """The things of a class; `all`: and of the classes below it."""
     if iri not in meta.classes:
         raise OntologyError(f"{meta.curie(iri)} is {meta.kind(iri)}, no class: it has no instances")
-    kinds = [iri]
-    if all:
-        same = (each for each in meta.equivalents.get(iri, ()))
-        kinds += [each for each in (*same, *meta.below(iri)) if meta.classes.get(each)]
+    kinds = [iri, *meta.equivalents.get(iri, ()), *meta.below(iri)] if all else [iri]
+    kinds = [each for each in kinds if meta.classes.get(each) or meta.sampled]
     found = _members(engine, kinds, window)
     direct, total = meta.classes[iri], meta.instances(iri)
     names = [term["v"] for term in found if term["t"] == "iri"]
@@ -195,6 +195,8 @@ def _members(engine: Engine, kinds: Sequence[str], window: Window) -> list[Term]
     """One page of the things of some classes, in the order of their IRIs."""
     pattern = f"SELECT DISTINCT ?s WHERE {{ VALUES ?t {{ %s }} ?s <{v.TYPE}> ?t }} ORDER BY ?s"
     batches = list(batch_iris(kinds))
+    if not batches:
+        return []
     if len(batches) == 1:
         query = f"{pattern % batches[0]} OFFSET {window.offset}"
         return [row["s"] for row in engine.query(query, limit=min(window.limit, ROWS)).rows]
