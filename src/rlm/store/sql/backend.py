@@ -423,9 +423,17 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
         """Those of memories and of nodes."""
         return self.index, self.node_index
 
-    def reembed(self) -> int:
-        """Give every row a vector of the present model, in batches; how many were changed."""
-        return reembed.reembed(self.db, self.embedder, self.indexes)
+    def stale_vectors(self) -> int:
+        return 0 if self.embedder is None else reembed.stale_count(self.db, self.embedder)
+
+    def reembed(
+        self,
+        *,
+        on_progress: Callable[[int], object] = lambda done: None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> int:
+        model, indexes = self.embedder, self.indexes
+        return reembed.reembed(self.db, model, indexes, on_progress=on_progress, stopped=stopped)
 
     def close(self) -> None:
         """Let go of the database. Only access counts may be pending; everything else is written.

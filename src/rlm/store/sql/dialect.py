@@ -73,6 +73,15 @@ def take_numbers(connection: Connection, counter: str, count: int) -> int:
     return int(last) - count + 1
 
 
+def raise_counter(connection: Connection, counter: str, value: int) -> None:
+    """Give out no number up to this one again. Inside `write()`."""
+    connection.execute(
+        f"INSERT INTO counters(name, value) VALUES (?, ?) ON CONFLICT({connection.dialect.own_key}"
+        "name) DO UPDATE SET value = excluded.value WHERE counters.value < excluded.value",
+        (counter, value),
+    )
+
+
 def last_number(connection: Connection, counter: str) -> int:
     """The highest number that was given, as this transaction sees it."""
     sql = f"SELECT value FROM counters WHERE name = ? {connection.dialect.own}"

@@ -103,6 +103,9 @@ class SearchIndex(Protocol):
     def rebuild_codes(self, connection: Connection) -> None:
         """Index the vectors of all rows again."""
 
+    def refresh_codes(self, connection: Connection, first: int, last: int) -> None:
+        """Index the vectors that rows of these numbers were given, and no others."""
+
     def candidates(
         self,
         connection: Connection,

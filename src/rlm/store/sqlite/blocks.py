@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,18 +105,34 @@ def rebuild(connection: Connection, source: Source, model: str | None = None) ->
     empty = _Block.empty(0).to_bytes()  # kept, with a new stamp, so that every process notices
     sql = "UPDATE recall_blocks SET stamp = ?, model = NULL, data = ? WHERE kind = ?"
     connection.execute(sql, (stamp, empty, source.kind))
-    while rows := fetch(
+    while rows := _live_rows(connection, source, last):
+        found = model or next((row[3] for row in rows if row[3]), None)
+        put(connection, source, _entries(rows, found), found)
+        last = rows[-1][0]
+
+
+def refresh(connection: Connection, source: Source, model: str, first: int, last: int) -> None:
+    """Note again the live rows of these numbers that have a vector of a model. Inside `write()`."""
+    before = first - 1
+    while rows := _live_rows(connection, source, before, last):
+        put(connection, source, [each for each in _entries(rows, model) if each.vector], model)
+        before = rows[-1][0]
+
+
+def _live_rows(
+    connection: Connection, source: Source, after: int, upto: int = (1 << 63) - 1
+) -> list[Any]:
+    return fetch(
         connection,
         f"SELECT {source.key}, space_id, embedding, embedding_model, {source.column_list} FROM"
-        f" {source.view} WHERE {source.key} > ? ORDER BY {source.key} LIMIT {16 * SLOTS}",
-        (last,),
-    ):
-        found = model or next((row[3] for row in rows if row[3]), None)
-        entries = [
-            LiveRow(row[0], row[1], row[4:], row[2] if row[3] == found else None) for row in rows
-        ]
-        put(connection, source, entries, found)
-        last = rows[-1][0]
+        f" {source.view} WHERE {source.key} > ? AND {source.key} <= ?"
+        f" ORDER BY {source.key} LIMIT {16 * SLOTS}",
+        (after, upto),
+    )
+
+
+def _entries(rows: Sequence[Any], model: str | None) -> list[LiveRow]:
+    return [LiveRow(row[0], row[1], row[4:], row[2] if row[3] == model else None) for row in rows]
 
 
 def spaces_by_row(connection: Connection, source: Source) -> dict[int, int]:

@@ -67,6 +67,9 @@ class Index:
     def rebuild_codes(self, connection: Connection) -> None:
         blocks.rebuild(connection, self.source, self.model)
 
+    def refresh_codes(self, connection: Connection, first: int, last: int) -> None:
+        blocks.refresh(connection, self.source, self.model or "", first, last)
+
     # -- searching ---------------------------------------------------------------------------------
 
     def candidates(

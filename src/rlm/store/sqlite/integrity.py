@@ -20,9 +20,8 @@ from rlm.store.open import RECOVER
 from rlm.store.sql.reembed import stale_count
 from rlm.store.sql.sources import Source
 from rlm.store.sqlite import blocks, connection, migrations, rowcheck, schemacheck, wordindex
-from rlm.store.sqlite.candidates import Index
+from rlm.store.sqlite.candidates import Index, fts_table
 from rlm.store.sqlite.connection import SQLiteDatabase
-from rlm.store.sqlite.fulltext import fts_table
 from rlm.store.types import Check
 
 BACKUP = "restore a backup"
@@ -59,7 +58,7 @@ def check_all(
         stale = stale_count(database, embedder)
         detail = f"{stale:,} rows have none of {embedder.model}" if stale else None
         detail = detail or f"ok: all of {embedder.model}"
-        checks.append(Check("vectors", not stale, detail, "rlm doctor --fix" if stale else None))
+        checks.append(Check("vectors", not stale, detail, "rlm store reembed" if stale else None))
     return checks
 
 
