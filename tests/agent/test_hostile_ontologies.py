@@ -64,5 +64,6 @@ def test_odd_names_are_grounded_and_no_text_makes_a_line(store, path, engine):
     assert odd.answer.split("\n") == [
         "<http://h.example/x#b'$\u00a0c> (bee) is a class.",
         "a[31mbc",
+        '- restrictions: x:p value "No. 7"',
         "- also called: one No. 7",
     ]

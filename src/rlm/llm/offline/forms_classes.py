@@ -47,7 +47,7 @@ SUBCLASSES = list_of(
 )
 ALL_SUBCLASSES = list_of(
     "all_subclasses",
-    Noun(_with(f"[all] [the] {_BELOW}|{_ALL} [the] {_SUB}"), "subclass at any depth",
+    Noun(_with(f"[all|every] [the] {_BELOW}|{_ALL} [the] {_SUB}"), "subclass at any depth",
          "subclasses at any depth"),
     _related("class", "subclasses", deep=True),
     "List all subclasses of Vessel.",
@@ -92,7 +92,7 @@ SUPERCLASSES = list_of(
 )
 ALL_SUPERCLASSES = list_of(
     "all_superclasses",
-    Noun(_with(f"[all] [the] {_ABOVE}|{_ALL} [the] {_SUPER}"), "superclass at any depth",
+    Noun(_with(f"[all|every] [the] {_ABOVE}|{_ALL} [the] {_SUPER}"), "superclass at any depth",
          "superclasses at any depth"),
     _related("class", "superclasses", deep=True),
     "List all superclasses of Tug.",

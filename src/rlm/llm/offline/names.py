@@ -8,7 +8,7 @@ are called is ambiguous, what none is called is missing: neither is guessed at.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 _ARTICLE = re.compile(r"(?:the|a|an) (?=.)", re.IGNORECASE)
@@ -199,7 +199,7 @@ def _fits(hit: Hit, said: str, kind: str) -> bool:
 def _prefer(hits: Sequence[Hit], name: str, kind: str, own: str) -> list[Hit]:
     """Of several, those that have it as their own name; of the kind meant; of the ontology itself,
     where others are only referred to; spelt so letter by letter."""
-    tests = (
+    tests: tuple[Callable[[Hit], bool], ...] = (
         lambda hit: hit.field != "alternative",
         lambda hit: kind != "individual" or "individual" in hit.kind,
         lambda hit: "ontology" not in hit.kind,

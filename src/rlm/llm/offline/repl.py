@@ -25,7 +25,8 @@ View = dict[str, Any]
 
 def fetch(view: str, term: str = "", **options: Any) -> dict[str, Any]:
     """All rows of a listing, page by page; 500 at most, and `total` says how many there are."""
-    rows, page = [], {"next_offset": 0}
+    rows: list[Any] = []
+    page: dict[str, Any] = {"next_offset": 0}
     while page["next_offset"] is not None and len(rows) < 500:
         page = ontology_view(view, term, offset=page["next_offset"], limit=1000, **options)
         rows += page["rows"]
@@ -119,7 +120,7 @@ def plain_label(label: Any) -> str:
 
 def show(row: View) -> str:
     """A row: its name, its label where that says more, and what else is odd about it."""
-    name = row.get("name") or row.get("shape") or row.get("prefix", "")
+    name = str(row.get("name") or row.get("shape") or row.get("prefix", ""))
     notes = [label] if (label := plain_label(row.get("label", ""))) else []
     notes += ["by definition"] if row.get("by") == "definition" else []
     notes += ["deprecated"] if row.get("deprecated") else []
