@@ -19,8 +19,8 @@ from rlm.ontology.labels import cut
 from rlm.ontology.meta.cycles import find_cycles
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.terms import is_machinery, namespace
+from rlm.ontology.views.links import batch_iris
 from rlm.ontology.views.listing import Window, one_of
-from rlm.ontology.views.statements import batch_iris
 
 LEVELS = ("error", "warning", "note")
 OWN_SHARE = 0.1
