@@ -147,7 +147,7 @@ def instances(
     found = _members(engine, kinds, window)
     direct, total = meta.classes[iri], meta.instances(iri)
     names = [term["v"] for term in found if term["t"] == "iri"]
-    types = _types_of_each(engine, names)
+    types = types_of_each(engine, names)
     labels = labels_of(engine, meta, names)
 
     def show(term: Term) -> dict[str, Any]:
@@ -178,7 +178,8 @@ def _members(engine: Engine, kinds: Sequence[str], window: Window) -> list[Term]
     return ordered[window.offset : window.offset + window.limit]
 
 
-def _types_of_each(engine: Engine, iris: Iterable[str]) -> dict[str, list[str]]:
+def types_of_each(engine: Engine, iris: Iterable[str]) -> dict[str, list[str]]:
+    """Thing → its named types, owl:NamedIndividual aside."""
     found: dict[str, list[str]] = {}
     for batch in batch_iris(iris):
         where = f"VALUES ?s {{ {batch} }} ?s <{v.TYPE}> ?t FILTER(isIRI(?t))"
