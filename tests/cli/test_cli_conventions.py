@@ -105,6 +105,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "pack keygen": ("{dir}/new.pem",),
     "pack candidates": ("{dir}/candidates.jsonl",),
     "run": ("--context", "{pack}", "--query", "How many lines are there?", "--model", "offline"),
+    "ask": ("--forms",),
     "eval": ("--curriculum", "{lesson}", "--model", "offline", "--arms", "off"),
     "logs show": ("{log}",),
     "logs list": (),

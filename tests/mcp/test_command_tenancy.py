@@ -77,7 +77,7 @@ worker --once
 doctor
 """
 NO_TENANT = {
-    "run", "eval", "memory train", "memory import", "pack import", "queue add", "mcp", "setup",
+    "run", "ask", "eval", "memory train", "memory import", "pack import", "queue add", "mcp", "setup",
     "token add", "backup", "completion", "pack keygen", "pack sign", "pack verify",
     "ontology card", "ontology describe", "ontology path", "ontology query",
     "ontology relations", "ontology search", "ontology stats", "ontology diff",

@@ -20,7 +20,7 @@ def test_the_demo_shows_the_main_job_on_one_screen(run_python, root, tmp_path, c
 
     for line in (
         r"core_v1: 7 memories, trusted",
-        r"prov_v1: 21 memories, trusted",
+        r"prov_v1: 20 memories, trusted",
         r"\[redacted:authorization\]",
         r"0\.\d\d  Upload big files in parts\n +why: words 0\.\d\d \(upload, files, big\)",
         r"0\.\d\d  Find Relationship Path Between Entities\n +why: ",

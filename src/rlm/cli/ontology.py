@@ -215,7 +215,7 @@ def relations(session: Session, name: str, limit: int, **given: Any) -> int:
 @ASKED
 @click.argument("start", metavar="FROM")
 @click.argument("end", metavar="TO")
-@count("--depth", default=2, most=4, doc="Statements on a path, at most.")
+@count("--depth", default=2, most=8, doc="Statements on a path, at most.")
 @count("--limit", default=10, most=LISTED, doc="How many paths, at most.")
 def path(session: Session, start: str, end: str, depth: int, limit: int, **given: Any) -> int:
     """Show how FROM and TO are connected.
@@ -239,7 +239,7 @@ def path(session: Session, start: str, end: str, depth: int, limit: int, **given
     elif found["source"] == found["target"]:
         session.notify(f"both are {found['source']}")
     elif not lines:
-        deeper = f"try --depth {depth + 1}, or " if depth < 4 else ""
+        deeper = f"try --depth {depth + 1}, or " if depth < 8 else ""
         hint = f"{deeper}compare `rlm ontology relations` of both"
         session.notify(f"no path of up to {depth} statements: {hint}")
     return 0 if lines else 1

@@ -40,6 +40,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "describe_entity": {"limit": 20},
     "probe_relationships": {"direction": "both", "limit": 20},
     "find_path": {"max_depth": 2, "limit": 10},
+    "ontology_view": {"view": "", "relation": "subclasses", "all": False, "kind": "classes"},
     "predicate_frequency": {"limit": 20},
     "sparql_peek": {"limit": 5, "output_mode": "sample"},
     "sparql_schema": {"output_mode": "overview", "limit": 50},

@@ -13,7 +13,7 @@ from rlm.ontology.terms import Term, term_text
 from rlm.ontology.views.links import counts, labels_of, shown_name, source
 from rlm.ontology.views.listing import Page
 from rlm.ontology.views.resolve import resolve
-from rlm.ontology.vocabulary import TYPE
+from rlm.ontology.vocabulary import META_TYPES, TYPE
 from rlm.tools.sparql_schema import LABEL_CHARS, NAME_CHARS, check_mode
 from rlm.tools.toolbox import check_count, check_text, clip
 from rlm.tools.views import fit
@@ -66,7 +66,8 @@ class _Resource:
             iri in meta.classes,
             iri in meta.properties or iri in meta.pred_freq,
         )
-        below = meta.below(iri) if self.is_class else []
+        below = [*meta.equivalents.get(iri, ()), *meta.below(iri)] if self.is_class else []
+        below = [each for each in below if meta.classes.get(each) or meta.sampled]
         self.partly = len(below) > SUBCLASSES
         kinds = " ".join(map(source, (iri, *below[:SUBCLASSES])))
         self.instances = f"VALUES ?c {{ {kinds} }} ?s <{TYPE}> ?c ."
@@ -193,6 +194,9 @@ def _names(meta: GraphMeta, iris: Any) -> list[str]:
 
 def _count(one: _Resource, limit: int) -> dict[str, Any]:
     del limit  # numbers have no length
+    if one.is_class and one.iri not in META_TYPES and not one.meta.sampled:
+        own, every = one.meta.classes[one.iri], one.meta.instances(one.iri)
+        return {"count": own, "count_with_subclasses": every}
     if one.is_class:
         [own] = one.number(f"SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE {{ ?s <{TYPE}> {one.node} }}")
         [every] = one.number(f"SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE {{ {one.instances} }}")

@@ -29,21 +29,12 @@ SHORTER_CHARS = (120, 60, 30)
 REST = "…"
 """The field of a last row that says how many rows there are."""
 
-SELDOM = ("search_by_label", "predicate_frequency", "graph_stats")
+SELDOM = ("search_by_label", "predicate_frequency", "graph_stats", "ontology_view")
 SELDOM_SUMMARY = (
-    "`search_by_label(text)`, `predicate_frequency()` and `graph_stats()` list labels, predicates"
-    " by use, and sizes."
+    "`search_by_label(text)`, `predicate_frequency()`, `graph_stats()`;"
+    " `ontology_view(view, term)`: tree, related, terms, values, …"
 )
-
-CATALOGUE_SUMMARY = (
-    "`ontology_view(view, term, **options)` answers about the schema, definitions included: a dict"
-    " with `total`, `rows` and `next_offset` (pass it as offset= until it is None). Views:"
-    " tree (depth=2), related (relation='subclasses'|'superclasses'|'subproperties'|'inverses'|"
-    "'disjoint'|'equivalents'|'domain'|'range'|'properties'|'types'|'replaced_by', all=True: any"
-    " depth), terms (kind='roots'|'leaves'|'transitive'|'deprecated'|'imports'|…), instances,"
-    " values (property=), restrictions, compare (other=), labels (lang=), metadata, prefixes,"
-    " shapes, lint."
-)
+"""Short, as every prompt has it: an unknown view, relation or kind is told which there are."""
 
 T = TypeVar("T")
 FACT_CHARS = 2_000
@@ -55,12 +46,9 @@ def view_tools(views: Views, meter: Meter) -> Toolbox:
     """The views of one graph. Their time is the engine's, which has limits of its own."""
     tools = {name: _fitted(getattr(views, name)) for name in MOUNTED}
     seldom = [tools.pop(name) for name in SELDOM]
-    catalogue = Toolbox.of(
-        meter, tools.pop("ontology_view"), untimed=True, summary=CATALOGUE_SUMMARY
-    )
     often = Toolbox.of(meter, *tools.values(), untimed=True)
     rest = Toolbox.of(meter, *seldom, untimed=True, summary=SELDOM_SUMMARY)
-    return often | catalogue | rest
+    return often | rest
 
 
 def _fitted(view: Tool) -> Tool:

@@ -96,7 +96,7 @@ class Planner:
         if last is None and self._followed is None:
             return self._block(LOOK, _LOOK_PROGRAM)
         if self.readings[0].mentions and self.prompt.output_of(LINK) is None:
-            line = f"look_up({self._names()!r})"
+            line = f"print(look_up({self._names()!r}))"
             return self._block(LINK, f"import json\n\n{helpers_of(line)}\n\n{line}")
         return self._answer()
 

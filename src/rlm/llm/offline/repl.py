@@ -82,10 +82,11 @@ def keep_both(found: View, other: View) -> View:
     return {**found, "rows": rows, "total": len(rows), "cut": cut}
 
 
-def look_up(readings: list[list[list[str]]]) -> None:
-    """Print what the names of a question mean: the first reading whose names are all there ends it.
-    Of a name the spellings are tried until one is there."""
+def look_up(readings: list[list[list[str]]]) -> str:
+    """What the names of a question mean, a line each: the first reading whose names are all there
+    ends it. Of a name the spellings are tried until one is there."""
     seen: dict[str, bool] = {}
+    lines = []
     for names in readings:
         for spelled in names:
             for name in spelled:
@@ -94,12 +95,13 @@ def look_up(readings: list[list[list[str]]]) -> None:
                     exact = [hit for hit in hits if hit["match_type"] == "exact"]
                     near = [hit["curie"] for hit in hits if hit["match_type"] != "exact"]
                     told = [[hit[k] for k in ("uri", "curie", "kind", "match_in")] for hit in exact]
-                    print(json.dumps([name, told[:8], near[:3]]))
+                    lines.append(json.dumps([name, told[:8], near[:3]]))
                     seen[name] = bool(exact)
                 if seen[name]:
                     break
         if all(any(seen.get(name) for name in spelled) for spelled in names):
             break
+    return "\n".join(lines)
 
 
 # -- lists and numbers

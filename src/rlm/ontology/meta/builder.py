@@ -16,7 +16,7 @@ from pyoxigraph import Store
 
 from rlm.ontology import vocabulary as v
 from rlm.ontology.labels import Label, cut, pick, text_roles, tidy
-from rlm.ontology.meta.class_use import ClassUseThread
+from rlm.ontology.meta.class_use import Background, ClassUseReader
 from rlm.ontology.meta.schema_builder import (
     DeclaredTypes,
     read_classes,
@@ -50,7 +50,7 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     reader = StoreReader(store)
     types = read_types(reader)
     found = read_classes(reader, types)
-    use = ClassUseThread(store, reader, found["classes"], found["subs"])
+    use = Background(ClassUseReader(store, reader, found["classes"], found["subs"]).read)
     found |= read_properties(reader, types)
     found |= read_deprecated(reader, types, found["kinds"])
     ontologies = sorted(types.ontologies)
@@ -58,6 +58,7 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     named = types.individuals
     sample = _smallest(individuals, named)
     roles = _read_roles(reader, found["super_properties"])
+    languages = Background(lambda: reader.languages(roles.get("label", ())))
     labels = _read_labels(reader, roles, terms.union(sample))
     comments = _read_comments(reader, roles, terms)
     # Seldom in data, and to know it takes longer than all of the above.
@@ -68,9 +69,9 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     titles = (labels["labels"][iri] for iri in ontologies if iri in labels["labels"])
     found |= labels
     found |= {
-        "class_use": use.found(),
+        "class_use": use.result(),
         "text_roles": roles,
-        "languages": reader.languages(roles.get("label", ())),
+        "languages": languages.result(),
         "restriction_count": reader.pred_freq.get(v.OWL + "onProperty", 0),
         "comments": comments,
         "triple_count": sum(reader.pred_freq.values()),

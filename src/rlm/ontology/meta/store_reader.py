@@ -96,14 +96,16 @@ class StoreReader:
     def languages(self, predicates: Collection[str]) -> dict[str, int]:
         """Language → how many texts of named things by these predicates are in it, all counted."""
         found: dict[str, int] = {}
-        distinct = "DISTINCT" if self._named_graphs else ""
         for predicate in predicates:
-            each = f"SELECT {distinct} ?s ?l WHERE {{ ?s <{predicate}> ?l }}"
-            where = f"{{ {each} }} FILTER(isIRI(?s) && isLiteral(?l))"
-            counting = f"SELECT ?t (COUNT(*) AS ?n) WHERE {{ {where} BIND(LCASE(LANG(?l)) AS ?t) }}"
-            for row in solutions(self._store, f"{counting} GROUP BY ?t"):
-                tag = row["t"].value
-                found[tag] = found.get(tag, 0) + int(row["n"].value)
+            each = f"?s <{predicate}> ?l"
+            if self._named_graphs:
+                each = f"{{ SELECT DISTINCT ?s ?l WHERE {{ {each} }} }}"
+            where = f"{each} FILTER(isIRI(?s)) BIND(LANG(?l) AS ?t)"
+            counting = f"SELECT ?t (COUNT(*) AS ?n) WHERE {{ {where} }} GROUP BY ?t"
+            for row in solutions(self._store, counting):
+                if row["t"] is not None:  # what is no literal has none
+                    tag = row["t"].value.lower()
+                    found[tag] = found.get(tag, 0) + int(row["n"].value)
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     def members(self) -> Members:

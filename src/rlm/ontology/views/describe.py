@@ -12,10 +12,9 @@ from rlm.ontology.labels import Label, cut, name_of, pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta, IRISet
 from rlm.ontology.terms import local_name
 from rlm.ontology.views.expressions import restrictions
-from rlm.ontology.views.links import counts, links, shown_name
+from rlm.ontology.views.links import counts, links, read_texts, shown_name, types_of
 from rlm.ontology.views.listing import Page, Window, check_limit
 from rlm.ontology.views.resolve import resolve, resolve_property
-from rlm.ontology.views.statements import read_texts, types_of
 
 MOST_LINKS = 25
 LISTED = 12

@@ -14,11 +14,14 @@ from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import Label, cut, pick, squeeze
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.terms import Term, is_machinery, local_name, term_source, term_text
+from rlm.ontology.terms import Term, is_machinery, literal, local_name, term_source, term_text
 from rlm.ontology.terms import iri as iri_term
 
 VALUE_CHARS = 160
 BLANKS = 200
+ROWS, TEXTS, TEXT_CHARS = 10_000, 1_000, 10_000
+BATCH_CHARS = 15_000
+"""So much of a query may be a list of IRIs."""
 FETCHED = 300
 PREDICATES = 1000
 
@@ -145,3 +148,49 @@ def _in_turn(found: list[Link]) -> Iterator[Link]:
         rows.setdefault(each[0], []).append(each)
     for place in range(max(map(len, rows.values()), default=0)):
         yield from (rows[iri][place] for iri in sorted(rows) if place < len(rows[iri]))
+
+
+# -- texts, types, and many IRIs in a query
+
+
+def types_of(engine: Engine, iri: str) -> list[str]:
+    """The named types of a thing."""
+    where = f"{source(iri)} <{v.TYPE}> ?t . FILTER(isIRI(?t))"
+    found = engine.query(f"SELECT DISTINCT ?t WHERE {{ {where} }} ORDER BY ?t", limit=ROWS)
+    return [row["t"]["v"] for row in found.rows]
+
+
+def read_texts(
+    engine: Engine, meta: GraphMeta, iri: str, most: int = 1000
+) -> dict[str, list[Label]]:
+    """Predicate → the texts by it, with their languages: labels, synonyms, definitions, …"""
+    found: dict[str, list[Label]] = {}
+    for row in engine.query(text_query(meta, iri), limit=most).rows:
+        if row["t"]["v"].strip():
+            found.setdefault(row["p"]["v"], []).append((row["t"]["v"], row["l"]["v"]))
+    return found
+
+
+def text_query(meta: GraphMeta, iri: str, lang: str | None = None, rest: str = "") -> str:
+    """Rows of predicate, text and language, in the order of the roles."""
+    roles = (*(each for iris in meta.text_roles.values() for each in iris), *v.SYNONYMS.values())
+    ranked = " ".join(f"({source(p)} {rank})" for rank, p in enumerate(dict.fromkeys(roles)))
+    where = f"VALUES (?p ?r) {{ {ranked} }} {source(iri)} ?p ?o . FILTER(isLiteral(?o))"
+    if lang is not None:
+        where += f" FILTER(LANGMATCHES(LANG(?o), {term_source(literal(lang))}))"
+    where += f" BIND(SUBSTR(STR(?o), 1, {TEXT_CHARS}) AS ?t) BIND(LCASE(LANG(?o)) AS ?l)"
+    return f"SELECT DISTINCT ?r ?p ?t ?l WHERE {{ {where} }} ORDER BY ?r ?l ?t {rest}"
+
+
+def batch_iris(iris: Iterable[str], most_chars: int = BATCH_CHARS) -> Iterator[str]:
+    """The IRIs as queries write them, as many together as a query may have."""
+    held, chars = list[str](), 0
+    for iri in iris:
+        text = source(iri)
+        if held and chars + len(text) > most_chars:
+            yield " ".join(held)
+            held, chars = [], 0
+        held.append(text)
+        chars += len(text) + 1
+    if held:
+        yield " ".join(held)

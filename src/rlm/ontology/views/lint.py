@@ -19,8 +19,9 @@ from rlm.ontology.labels import cut
 from rlm.ontology.meta.cycles import find_cycles
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.terms import is_machinery, namespace
+from rlm.ontology.views.links import batch_iris
 from rlm.ontology.views.listing import Window, one_of
-from rlm.ontology.views.statements import batch_iris
+from rlm.ontology.views.statements import types_of_each
 
 LEVELS = ("error", "warning", "note")
 OWN_SHARE = 0.1
@@ -190,11 +191,19 @@ class Linter:
             return  # data alone: its vocabulary is elsewhere
         declared = meta.declared | meta.declared_properties
         classes = {iri for ends in meta.doms.values() for iri in ends} | meta.classes.keys()
+        left_out = declared | meta.deprecated
         for what, used in (("class", classes), ("property", meta.properties.keys())):
-            for iri in used:
-                own = namespace(iri) in self._spaces and not is_machinery(iri)
-                if own and iri not in declared and iri not in meta.deprecated:
+            own = [iri for iri in used if namespace(iri) in self._spaces and iri not in left_out]
+            types = types_of_each(self._engine, own)
+            for iri in own:
+                if not is_machinery(iri) and not any(map(self._declares, types.get(iri, ()))):
                     yield Finding("undeclared", iri, f"used as a {what}, but declared nowhere")
+
+    def _declares(self, kind: str) -> bool:
+        """Whether what has this type may be a class or property: the type is below one of OWL's,
+        or of another vocabulary, which may say so."""
+        foreign = namespace(kind) not in self._spaces and kind not in self._meta.declared
+        return foreign or not v.META_TYPES.isdisjoint((kind, *self._meta.above(kind)))
 
     def _missing_labels(self) -> Iterator[Finding]:
         for iri in self._own:

@@ -7,41 +7,33 @@ and counted there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rlm.errors import OntologyError
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.labels import Label, cut, is_language_tag
+from rlm.ontology.labels import cut, is_language_tag
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.terms import Term, is_machinery, literal, namespace, term_source
+from rlm.ontology.terms import Term, is_machinery, namespace
 from rlm.ontology.views.links import (
     SHORTENED,
     Link,
+    batch_iris,
     blank_links,
     labels_of,
     pattern_of,
     show_end,
-    source,
+    text_query,
 )
 from rlm.ontology.views.listing import Window
 
 ROWS = 10_000
 TEXT_CHARS = 10_000
-BATCH_CHARS = 15_000
-"""So much of a query may be a list of IRIs."""
 VERSIONS = (
     *(v.OWL + "versionInfo", v.OWL + "versionIRI", v.DCTERMS + "hasVersion"),
     *(base + "version" for base in v.SCHEMA),
 )
-
-
-def types_of(engine: Engine, iri: str) -> list[str]:
-    """The named types of a thing."""
-    where = f"{source(iri)} <{v.TYPE}> ?t . FILTER(isIRI(?t))"
-    found = engine.query(f"SELECT DISTINCT ?t WHERE {{ {where} }} ORDER BY ?t", limit=ROWS)
-    return [row["t"]["v"] for row in found.rows]
 
 
 # -- values
@@ -104,35 +96,13 @@ def _rank(meta: GraphMeta, link: Link) -> tuple[int, str, str]:
 # -- texts
 
 
-def read_texts(
-    engine: Engine, meta: GraphMeta, iri: str, most: int = 1000
-) -> dict[str, list[Label]]:
-    """Predicate → the texts by it, with their languages: labels, synonyms, definitions, …"""
-    found: dict[str, list[Label]] = {}
-    for row in engine.query(_text_query(meta, iri), limit=most).rows:
-        if row["t"]["v"].strip():
-            found.setdefault(row["p"]["v"], []).append((row["t"]["v"], row["l"]["v"]))
-    return found
-
-
-def _text_query(meta: GraphMeta, iri: str, lang: str | None = None, rest: str = "") -> str:
-    """Rows of predicate, text and language, in the order of the roles."""
-    roles = (*(each for iris in meta.text_roles.values() for each in iris), *v.SYNONYMS.values())
-    ranked = " ".join(f"({source(p)} {rank})" for rank, p in enumerate(dict.fromkeys(roles)))
-    where = f"VALUES (?p ?r) {{ {ranked} }} {source(iri)} ?p ?o . FILTER(isLiteral(?o))"
-    if lang is not None:
-        where += f" FILTER(LANGMATCHES(LANG(?o), {term_source(literal(lang))}))"
-    where += f" BIND(SUBSTR(STR(?o), 1, {TEXT_CHARS}) AS ?t) BIND(LCASE(LANG(?o)) AS ?l)"
-    return f"SELECT DISTINCT ?r ?p ?t ?l WHERE {{ {where} }} ORDER BY ?r ?l ?t {rest}"
-
-
 def texts(
     engine: Engine, meta: GraphMeta, iri: str, window: Window, *, lang: str | None
 ) -> dict[str, Any]:
     """Labels, synonyms, definitions, comments and examples of a term, by language."""
     if lang and not is_language_tag(lang):
         raise OntologyError(f"lang is {lang!r:.40}; write a language tag, as en, or pt-BR")
-    inner = _text_query(meta, iri, lang)
+    inner = text_query(meta, iri, lang)
     counting = f"SELECT ?l (COUNT(*) AS ?n) WHERE {{ {{ {inner} }} }} GROUP BY ?l"
     counted = {
         row["l"]["v"]: int(row["n"]["v"])
@@ -142,7 +112,7 @@ def texts(
     everything = f"SELECT (COUNT(*) AS ?n) WHERE {{ {{ {inner} }} }}"
     total = int(engine.query(everything).rows[0]["n"]["v"])
     rest = f"OFFSET {window.offset}"
-    rows = engine.query(_text_query(meta, iri, lang, rest), limit=min(window.limit, ROWS)).rows
+    rows = engine.query(text_query(meta, iri, lang, rest), limit=min(window.limit, ROWS)).rows
     roles = {p: role for role, iris in meta.text_roles.items() for p in iris}
     shown = [
         {
@@ -177,7 +147,7 @@ def instances(
     found = _members(engine, kinds, window)
     direct, total = meta.classes[iri], meta.instances(iri)
     names = [term["v"] for term in found if term["t"] == "iri"]
-    types = _types_of_each(engine, names)
+    types = types_of_each(engine, names)
     labels = labels_of(engine, meta, names)
 
     def show(term: Term) -> dict[str, Any]:
@@ -208,21 +178,8 @@ def _members(engine: Engine, kinds: Sequence[str], window: Window) -> list[Term]
     return ordered[window.offset : window.offset + window.limit]
 
 
-def batch_iris(iris: Iterable[str]) -> Iterator[str]:
-    """The IRIs as queries write them, as many together as a query may have."""
-    held, chars = list[str](), 0
-    for iri in iris:
-        text = source(iri)
-        if held and chars + len(text) > BATCH_CHARS:
-            yield " ".join(held)
-            held, chars = [], 0
-        held.append(text)
-        chars += len(text) + 1
-    if held:
-        yield " ".join(held)
-
-
-def _types_of_each(engine: Engine, iris: Iterable[str]) -> dict[str, list[str]]:
+def types_of_each(engine: Engine, iris: Iterable[str]) -> dict[str, list[str]]:
+    """Thing → its named types, owl:NamedIndividual aside."""
     found: dict[str, list[str]] = {}
     for batch in batch_iris(iris):
         where = f"VALUES ?s {{ {batch} }} ?s <{v.TYPE}> ?t FILTER(isIRI(?t))"

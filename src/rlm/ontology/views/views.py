@@ -21,12 +21,11 @@ from rlm.ontology.views import (
     describe,
     expressions,
     hierarchy,
-    lint,
     paths,
     search,
-    shapes,
     statements,
 )
+from rlm.ontology.views.links import types_of
 from rlm.ontology.views.listing import ROWS, Page, Window, check_limit, one_of
 from rlm.ontology.views.resolve import resolve, resolve_property
 from rlm.ontology.views.summary import key_classes
@@ -90,7 +89,7 @@ class Views:
     def find_path(
         self, source: str, target: str, max_depth: int = 2, limit: int = 10
     ) -> dict[str, Any]:
-        """Paths between two things, shortest first, links followed both ways; max_depth up to 4."""
+        """Paths between two things, shortest first, both ways; max_depth up to 8."""
         return paths.find_path(
             self.engine, self.meta, source, target, max_depth=max_depth, limit=limit
         )
@@ -154,7 +153,7 @@ class Views:
         inverses, domain, range, properties, range_of, types, replaced_by or replaces; all: at any
         depth, or inherited."""
         iri = self.resolve(term)
-        types = statements.types_of(self.engine, iri) if relation == "types" else ()
+        types = types_of(self.engine, iri) if relation == "types" else ()
         asked = hierarchy.Related(relation, all, tuple(types), self.lang)
         return hierarchy.related(self.meta, iri, Window(limit, offset), asked)
 
@@ -221,6 +220,8 @@ class Views:
 
     def shapes(self, term: str = "", *, limit: int = ROWS, offset: int = 0) -> dict[str, Any]:
         """The SHACL shapes, or those about TERM: what they target and what they ask."""
+        from rlm.ontology.views import shapes  # most runs ask for none
+
         iri = self.resolve(term) if term else None
         return shapes.shapes(self.engine, self.meta, iri, Window(limit, offset))
 
@@ -228,6 +229,8 @@ class Views:
         """What is wrong or missing in the file: terms without label or definition, cycles, …
 
         rule: only the findings of one rule."""
+        from rlm.ontology.views import lint  # most runs do not judge the file
+
         return lint.lint(self.engine, self.meta, Window(limit, offset), rule=rule or None)
 
     def ontology_view(self, view: str, term: str = "", **options: Any) -> dict[str, Any]:
