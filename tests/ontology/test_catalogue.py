@@ -268,3 +268,40 @@ def test_a_circle_and_twenty_thousand_languages_are_told(hostile: Any) -> None:
     assert "a cycle of 3 by subclass" in onto.lint(rule="cycle")["rows"][0]["message"]
     kinds = onto.describe_entity("ex:Odd")["kind"]
     assert kinds == "class, object property, individual"
+
+
+# -- diff
+
+
+def test_blank_nodes_are_compared_by_what_they_say(tmp_path: Path) -> None:
+    """However they are called, in whatever order, nested, in circles, in lists of any length."""
+    members = [f"ex:m{n}" for n in range(300)]
+    enumeration = "ex:All owl:equivalentClass [ owl:oneOf ( %s ) ] ."
+    circle = "ex:x ex:p _:a . _:a ex:q _:b . _:b ex:q _:a ; ex:r ex:y ."
+    other = "_:n ex:r ex:y ; ex:q _:m . ex:x ex:p _:m . _:m ex:q _:n ."
+    texts = {
+        "one": circle + enumeration % " ".join(members),
+        "same": enumeration % " ".join(members) + other,
+        "last": circle + enumeration % " ".join([*members[:-1], "ex:other"]),
+        "order": circle + enumeration % " ".join([members[1], members[0], *members[2:]]),
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.ttl").write_text(HEADER + "ex:All a owl:Class ." + text, "utf-8")
+    with rlm.ontology.open(tmp_path / "one.ttl", cache_dir=tmp_path) as onto:
+        assert onto.diff(tmp_path / "same.ttl")["same"]
+        for name in ("last", "order"):
+            found = onto.diff(tmp_path / f"{name}.ttl")
+            assert found["triples"]["added"] == found["triples"]["removed"] == 1, name
+
+
+def test_shared_and_circular_nodes_do_not_explode(tmp_path: Path) -> None:
+    """Each node leads to the next by two statements: as a tree that is 2^60 nodes."""
+    chain = "".join(f"_:n{n} ex:p _:n{n + 1} ; ex:q _:n{n + 1} ." for n in range(60))
+    ring = "_:r ex:p _:s ; ex:q _:s . _:s ex:p _:r ; ex:q _:r . ex:B rdfs:subClassOf _:r ."
+    text = f"ex:A a owl:Class ; rdfs:subClassOf _:n0 . ex:B a owl:Class . {chain} {ring}"
+    for name, end in (("one", "ex:x"), ("two", "ex:y")):
+        (tmp_path / f"{name}.ttl").write_text(HEADER + text + f" _:n60 ex:p {end} .", "utf-8")
+    with rlm.ontology.open(tmp_path / "one.ttl", cache_dir=tmp_path) as onto:
+        found = onto.diff(tmp_path / "two.ttl")
+        assert found["triples"]["added"] == found["triples"]["removed"] == 1
+        assert onto.restrictions("ex:A")["total"] == onto.restrictions("ex:B")["total"] == 1

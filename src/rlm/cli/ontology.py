@@ -81,7 +81,9 @@ def stats(session: Session, **given: Any) -> None:
     split = (f"{n:,} {kinds.get(kind, kind)}" for kind, n in found["property_kinds"].items())
     declared = f"{found['declared_properties']:,} declared: {_join(split)}"
     fields["properties"] = f"{found['properties']:,} ({declared.rstrip(': ')})"
-    fields |= {name: f"{found[name]:,}" for name in ("individuals", "predicates", "deprecated")}
+    fields["traits"] = _join(f"{n:,} {trait}" for trait, n in found["traits"].items())
+    counted = ("restrictions", "equivalences", "individuals", "predicates", "deprecated")
+    fields |= {name: f"{found[name]:,}" for name in counted}
     languages = found["languages"].items()
     fields["labels"] = _join(f"{tag or 'no language'} {number:,}" for tag, number in languages)
     fields["roots"] = _join(found["roots"]) + _and_more(found["more_roots"])

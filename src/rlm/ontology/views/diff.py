@@ -66,6 +66,7 @@ class Release:
         inner.update(root.value for root in roots)
         roots += [Statement("", "", node) for node in self._nodes if node not in inner]
         self._forms: dict[str, str] = {}
+        self._open: dict[str, int] = {}
         self.blank: dict[Statement, list[Statement]] = {}
         for root in roots:
             form = root._replace(value=self._form(root.value))
@@ -73,9 +74,12 @@ class Release:
 
     def _form(self, node: str, depth: int = 0) -> str:
         """What a blank node says, the same for nodes that say the same, however they are called."""
+        if node in self._open:  # a circle: how far back it leads
+            return f"^{depth - self._open[node]}"
         if node not in self._forms:
             if depth > DEEPEST_NODE:
                 return "_"
+            self._open[node] = depth
             parts, seen, todo = list[str](), {node}, [node]
             for each in todo:  # along a list, whatever its length
                 said = self._nodes.get(each, ())
@@ -88,6 +92,7 @@ class Release:
                     if end not in on
                 )
                 parts.append(" ; ".join(sorted(texts)))
+            del self._open[node]
             self._forms[node] = f"[{' / '.join(parts)}]"
         return self._forms[node]
 

@@ -20,7 +20,8 @@ from rlm.ontology.views.listing import Window
 
 Statements = Mapping[str, Mapping[str, list[Term]]]
 """Node (an IRI, or `_:` and a label) → predicate → objects."""
-DEPTH, MEMBERS, VALUE_CHARS = 24, 1_000, 160
+DEPTH, MEMBERS, NODES, VALUE_CHARS = 24, 1_000, 5_000, 160
+"""Of one expression: nodes shared again and again could be drawn without end."""
 ROWS = 10_000
 ANCESTORS = 100
 _FILLERS = {"someValuesFrom": "some", "allValuesFrom": "only", "hasValue": "value"}
@@ -58,13 +59,14 @@ class ExpressionText:
     """Draws expressions over some statements, with names as `curie` gives them."""
 
     def __init__(self, statements: Statements, show: Callable[[Term], str]) -> None:
-        self._statements, self._show = statements, show
+        self._statements, self._show, self._left = statements, show, NODES
 
     def render(self, term: Term, depth: int = 0) -> str:
         """An expression as text, without brackets around all of it."""
         if term["t"] != "bnode":
             return self._show(term)
-        if depth > DEPTH:
+        self._left = NODES if depth == 0 else self._left - 1
+        if depth > DEPTH or self._left < 0:
             return "…"
         said = self._statements.get(node_key(term), {})
         if v.OWL + "onProperty" in said:
