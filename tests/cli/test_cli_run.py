@@ -410,7 +410,9 @@ def test_the_agent_prints_the_json_of_the_specification(rlm, db, root, tmp_path,
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (("--ontology", "a.ttl", "--ontology", "b.ttl"), "--ontology is given 2 times"),
+        (("--ontology", "a.ttl", "--ontology", "b.ttl"), "there is no file a.ttl"),
+        (("--import", "http://e/a=a.ttl", "--context", "x"), "there is no file a.ttl"),
+        (("--ontology", "-", "--context", "-"), "cannot both be standard input"),
         (("--ontology-name", "prov"), "--ontology-name prov names no ontology"),
         ((), "standard input is empty"),
     ],

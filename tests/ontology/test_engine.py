@@ -593,7 +593,7 @@ def test_what_is_neither_a_file_nor_an_endpoint_is_told(tmp_path):
         open_engine(tmp_path / "none.ttl")
     with pytest.raises(OntologyError, match="only endpoints of the config"):
         open_engine("https://data.example.org/sparql")
-    with pytest.raises(OntologyError, match="is a folder"):
+    with pytest.raises(OntologyError, match="no RDF file is in the folder"):
         open_engine(tmp_path)
 
 

@@ -305,8 +305,8 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_used(modules, root
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
     declared = {re.split(r"[^A-Za-z0-9_-]", text)[0] for text in project["dependencies"]}
     declared = {IMPORTED_AS.get(name, name) for name in declared}
-    # the extras `monty` and `mcp`, which brings the others along
-    optional = {"pydantic_monty", "mcp", "anyio", "starlette", "uvicorn"}
+    # the extras `monty`, `owl` and `mcp`, which brings the others along
+    optional = {"pydantic_monty", "pyhornedowl", "mcp", "anyio", "starlette", "uvicorn"}
     sources = [source for _, source in modules.values()]
     assert third_party(sources) - declared - optional == set(), (
         "add it to the dependencies in pyproject.toml"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -36,7 +36,7 @@ HINT_REASON_CHARS = 120
 
 def run(
     query: str,
-    ontology_path: str | Path | None = None,
+    ontology_path: str | Path | Sequence[str | Path] | None = None,
     db_path: str | Path | None = None,
     *,
     context: Context | None = None,

@@ -56,13 +56,21 @@ class Graph:
         return self.views.meta
 
     @classmethod
-    def open(cls, stack: ExitStack, source: str | Path, spec: RunSpec) -> Graph:
-        """Open a file or a named endpoint; closed with the stack."""
-        engine = open_engine(source, format=spec.ontology_format)
+    def open(
+        cls, stack: ExitStack, source: str | Path | Sequence[str | Path], spec: RunSpec
+    ) -> Graph:
+        """Open files or a named endpoint; closed with the stack."""
+        engine = open_engine(
+            source,
+            format=spec.ontology_format,
+            imports=spec.ontology_imports,
+            within=spec.ontology_within,
+        )
         stack.callback(engine.close)
         for note in getattr(engine, "notes", ()):
             LOG.info(note)
-        guide = read_guide(source) if Path(source).is_file() else None
+        first = source if isinstance(source, str | Path) else source[0]
+        guide = read_guide(first) if Path(first).is_file() else None
         views = Views(engine, lang=spec.lang)
         if note := missing_language(views.meta.languages, spec.lang):
             LOG.info(note)

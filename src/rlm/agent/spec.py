@@ -64,8 +64,12 @@ class RunSpec(LoopSpec):
     get one without a question and make one for each task with `dataclasses.replace`."""
 
     query: str = ""
-    ontology_path: str | Path | None = None
-    """A file, or a named endpoint."""
+    ontology_path: str | Path | Sequence[str | Path] | None = None
+    """A file, a folder or several as one graph, or a named endpoint."""
+    ontology_imports: Mapping[str, str | Path] = field(default_factory=dict)
+    """Which file holds what an ontology imports; else a catalogue beside it says so."""
+    ontology_within: Sequence[Path] | None = None
+    """The folders that such a catalogue may lead to; all where None."""
     ontology_name: str | None = None
     """What memories call the ontology; its file's name where none is given."""
     ontology_format: str | None = None

@@ -9,10 +9,15 @@ click and not typer: typer 0.29 validates with pydantic, which alone costs every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -25,6 +30,9 @@ Decorator = Callable[[Any], Any]
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
+STDIN = "-"
+STDIN_BYTES = 4 << 30
+_ASKED = "rlm.cli.source"
 PATHS = ("FILE", "PATH", "DIR", "SOURCE", "PACK", "RUN", "SPARQL|@FILE|-")
 """The parameters that name a file, by what help calls them."""
 
@@ -246,3 +254,94 @@ def count(
     """An option that takes a whole number."""
     kind, doc = click.IntRange(least, most), f"{doc.rstrip('.')} [{default}]."
     return click.option(*names, type=kind, metavar="N", default=default, help=doc)
+
+
+# -- the ontology that a command asks
+
+
+@dataclass(frozen=True)
+class OntologySource:
+    """The files of one graph, or one named endpoint; and where imports are."""
+
+    files: tuple[str, ...]
+    imports: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return ", ".join("standard input" if name == STDIN else name for name in self.files)
+
+    @contextmanager
+    def spool(self) -> Iterator[OntologySource]:
+        """The same with standard input as a file, which is removed at the end."""
+        with ExitStack() as stack:
+            if STDIN not in self.files:
+                yield self
+                return
+            folder = stack.enter_context(TemporaryDirectory(prefix="rlm-stdin-"))
+            path = Path(folder) / "stdin"
+            with path.open("wb") as file:
+                shutil.copyfileobj(_Bounded(), file)
+            names = dict.fromkeys(str(path) if name == STDIN else name for name in self.files)
+            yield replace(self, files=tuple(names))
+
+
+class _Bounded:
+    """Standard input, up to a size."""
+
+    _left = STDIN_BYTES
+
+    def read(self, size: int = -1) -> bytes:
+        part = sys.stdin.buffer.read(size)
+        self._left -= len(part)
+        if self._left < 0:
+            raise ConfigError(f"standard input holds more than {STDIN_BYTES >> 30} GiB: use a file")
+        return part
+
+
+def read_imports(given: tuple[str, ...]) -> dict[str, str]:
+    """`IRI=FILE`, each. ConfigError for anything else."""
+    found: dict[str, str] = {}
+    for each in given:
+        parts = re.fullmatch(r"<?([A-Za-z][A-Za-z0-9+.-]*:[^<>\s]*?)>?=(.+)", each)
+        if parts is None:
+            raise ConfigError(f"--import {each}: write IRI=FILE, as http://example.org/a=a.ttl")
+        if not Path(parts[2]).expanduser().is_file():
+            raise ConfigError(f"--import {each}: there is no file {parts[2]}")
+        found[parts[1]] = parts[2]
+    return found
+
+
+def _keep_given(context: click.Context, param: click.Parameter, value: tuple[str, ...]) -> None:
+    context.meta.setdefault(_ASKED, {})[param.name] = value
+
+
+def _join_source(context: click.Context, _: click.Parameter, value: str) -> OntologySource:
+    given = context.meta.get(_ASKED, {})
+    return OntologySource((value, *given.get("with", ())), read_imports(given.get("import", ())))
+
+
+IMPORT_HELP = "Where an import is: a file; otherwise catalog-v001.xml says it. Nothing is fetched."
+_FORMAT_HELP = "The format of a file, if its name does not tell: turtle, …"
+SOURCE: Decorator = with_options(
+    (
+        click.argument("source", callback=_join_source),
+        click.option("--format", "format_", metavar="NAME", help=_FORMAT_HELP),
+        click.option(
+            "--with",
+            metavar="FILE",
+            multiple=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_keep_given,
+            help="Another file or folder, as one graph.",
+        ),
+        click.option(
+            "--import",
+            metavar="IRI=FILE",
+            multiple=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_keep_given,
+            help=IMPORT_HELP,
+        ),
+    )
+)

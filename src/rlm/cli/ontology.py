@@ -14,8 +14,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli import output
-from rlm.cli.command import Decorator, command, count, lang_option, new_group, with_options, words
-from rlm.cli.ontology_query import SOURCE, open_engine, query
+from rlm.cli.command import (
+    SOURCE,
+    Decorator,
+    command,
+    count,
+    lang_option,
+    new_group,
+    with_options,
+    words,
+)
+from rlm.cli.ontology_query import open_engine, query
 from rlm.cli.output import one_line, print_fields, print_json, print_table, print_text
 from rlm.cli.session import Session
 from rlm.errors import NotFound, OntologyError
@@ -25,8 +34,9 @@ if TYPE_CHECKING:
 
 app = new_group(
     "Ontologies: RDF files and SPARQL endpoints.\n\nSOURCE is a file (Turtle, RDF/XML, JSON-LD,"
-    " N-Triples, N-Quads, TriG, also gzipped), or the name of an endpoint: [endpoints.NAME] in the"
-    " config file."
+    " N-Triples, N-Quads, TriG, also gzipped; OWL/XML, OWL functional syntax and OBO with the extra"
+    " `owl`), a folder of them, standard input (-), or the name of an endpoint: [endpoints.NAME] in"
+    " the config file. --with FILE adds files to the same graph."
 )
 LISTED = 25
 """As many as a view shows at most."""

@@ -5,14 +5,24 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rlm.cli import AGENT, output
-from rlm.cli.command import Decorator, lang_option, scaling_option, with_options, words
+from rlm.cli.command import (
+    IMPORT_HELP,
+    STDIN,
+    Decorator,
+    OntologySource,
+    lang_option,
+    read_imports,
+    scaling_option,
+    with_options,
+    words,
+)
 from rlm.cli.failure import INTERRUPTED
 from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
@@ -73,7 +83,9 @@ def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
               help="The text to ask about; standard input where none is named. "
               "Several become a dictionary.")  # fmt: skip
 @click.option("--ontology", "ontologies", multiple=True, metavar="FILE",
-              help="An ontology to ask, or a named endpoint, with or without a text.")  # fmt: skip
+              help="An ontology to ask (file, folder, -), or a named endpoint; "
+              "several files are one graph.")  # fmt: skip
+@click.option("--import", "imports", multiple=True, metavar="IRI=FILE", help=IMPORT_HELP)
 @click.option("--ontology-name", metavar="NAME", help="Its name in memories.")
 @click.option("--format", "ontology_format", metavar="NAME",
               help="The format of the file, if its name does not tell: turtle, …")  # fmt: skip
@@ -117,7 +129,8 @@ def run(
     stderr. `rlm logs list` has earlier runs.
     """
     asked = _question(question, query)
-    ontology = _one_ontology(given.pop("ontologies"), given["ontology_name"])
+    imports = read_imports(given.pop("imports"))
+    source = _find_source(given.pop("ontologies"), given["ontology_name"], imports, contexts)
     named = given["model"] or session.settings.model or given["replay"]
     if given["base_url"] and not named:
         raise ConfigError(
@@ -125,15 +138,20 @@ def run(
         )
     from rlm.agent import RunSpec, run_spec
 
-    context = None if ontology and not contexts else _context(session, contexts)
+    context = None if source and not contexts else _context(session, contexts)
     memory, extract = not given.pop("no_memory"), not given.pop("no_extract")
     given["log_dir"] = _log_dir(session, given["log_dir"])
     given["sub_model"] = given["sub_model"] or session.settings.sub_model or None
     started = time.monotonic()
-    with _logs_on_stderr(session), _wait_for(session, ontology) as on_start:
+    with (
+        _logs_on_stderr(session),
+        nullcontext() if source is None else source.spool() as named,
+        _wait_for(session, named) as on_start,
+    ):
         spec = RunSpec(
             query=asked,
-            ontology_path=ontology,
+            ontology_path=None if named is None else named.files,
+            ontology_imports=imports,
             context=context,
             store=session.store,
             recall=memory,
@@ -162,13 +180,16 @@ def _context(session: Session, named: tuple[str, ...]) -> str | dict[str, str]:
     return found
 
 
-def _one_ontology(named: tuple[str, ...], called: str | None) -> str | None:
-    if len(named) > 1:
-        times = f"--ontology is given {len(named)} times"
-        raise ConfigError(f"{times}: a run asks one ontology; put them into one file")
+def _find_source(
+    named: tuple[str, ...], called: str | None, imports: dict[str, str], contexts: tuple[str, ...]
+) -> OntologySource | None:
     if called and not named:
         raise ConfigError(f"--ontology-name {called} names no ontology: give --ontology FILE")
-    return named[0] if named else None
+    if imports and not named:
+        raise ConfigError("--import belongs to an ontology: give --ontology FILE")
+    if STDIN in named and STDIN in contexts:
+        raise ConfigError("--ontology and --context cannot both be standard input: use a file")
+    return OntologySource(named, imports) if named else None
 
 
 def _question(question: str | None, query: str | None) -> str:
@@ -215,11 +236,11 @@ def _logs_on_stderr(session: Session) -> Iterator[None]:
 
 
 @contextmanager
-def _wait_for(session: Session, source: str | None) -> Iterator[Callable[[str], None]]:
+def _wait_for(session: Session, source: OntologySource | None) -> Iterator[Callable[[str], None]]:
     """A bar while an ontology loads; yields the callback for the model's name."""
     with ExitStack() as waits:
         if source is not None:
-            waits.enter_context(output.opening(source))
+            waits.enter_context(output.opening(source.files[0]))
 
         def start(model: str) -> None:
             waits.close()

@@ -265,7 +265,8 @@ def _agent_run(
         check_cancelled()
         result = run(
             question,
-            None if ontology is None else library.locate(ontology),
+            where := None if ontology is None else library.locate(ontology),
+            ontology_within=None if where is None else library.within(where),
             context=None if file is None else Path(library.locate(file)),
             store=call.store,
             client=client,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,15 @@ from rlm.tools.memory import memory_tools
 
 
 def setup_ontology_context(
-    path: str | Path, ns: dict[str, Any], name: str, *, lang: str | None = None
+    path: str | Path | Sequence[str | Path],
+    ns: dict[str, Any],
+    name: str,
+    *,
+    lang: str | None = None,
+    imports: Mapping[str, str | Path] | None = None,
 ) -> Engine:
-    """Open a file or a named endpoint and mount it: the engine as `name`, its GraphMeta as
-    `name_meta`, and the views.
+    """Open a file, several or a folder, or a named endpoint, and mount it: the engine as `name`,
+    its GraphMeta as `name_meta`, and the views.
 
     The views are there by their own names (`describe_entity`) and with the name before them
     (`prov_describe_entity`): of two ontologies in one namespace the later one has the short names.
@@ -34,7 +40,7 @@ def setup_ontology_context(
         raise ValidationError(
             f"ns is {type(ns).__name__}: use a dict, such as globals()", field="ns"
         )
-    engine = open_engine(path)
+    engine = open_engine(path, imports=imports)
     try:
         views = Views(engine, lang=lang)
     except BaseException:
