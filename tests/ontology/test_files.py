@@ -44,7 +44,8 @@ CATALOGUE = """<?xml version="1.0" encoding="UTF-8"?>
 """
 OWL_XML = """<?xml version="1.0"?>
 <!DOCTYPE Ontology [ <!ENTITY ropes "http://ropes/" > ]>
-<Ontology xmlns="http://www.w3.org/2002/07/owl#" ontologyIRI="http://ropes">
+<Ontology xmlns="http://www.w3.org/2002/07/owl#" ontologyIRI="http://ropes"
+    xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
   <Prefix name="ropes" IRI="http://ropes/"/>
   <Declaration><Class IRI="&ropes;Rope"/></Declaration>
   <SubClassOf><Class IRI="&ropes;Line"/><Class IRI="&ropes;Rope"/></SubClassOf>
@@ -256,8 +257,8 @@ def test_a_broken_stanza_of_obo_is_left_out_with_its_line(opened):
 @pytest.mark.parametrize(
     ("name", "text", "line", "said"),
     [
-        ("x.owx", OWL_XML.replace("</SubClassOf>", "</SubClass>"), 6, ""),
-        ("x.owx", OWL_XML.replace("<Class IRI", "<Clas IRI", 1), 5, "Clas"),
+        ("x.owx", OWL_XML.replace("</SubClassOf>", "</SubClass>"), 7, ""),
+        ("x.owx", OWL_XML.replace("<Class IRI", "<Clas IRI", 1), 6, "Clas"),
         ("x.owx", OWL_XML.replace('"http://ropes/" >', '"&b;">', 1), 2, "DTD"),
         ("x.owx", OWL_XML.replace("Ontology [", 'Ontology SYSTEM "x.dtd" ['), None, "DTD"),
         ("x.ofn", FUNCTIONAL.replace("(ropes:Line", "(nope:Line"), 4, "undefined prefix"),
@@ -271,6 +272,13 @@ def test_broken_owl_is_said_with_file_and_line(name, text, line, said, opened):
         opened(name)
     assert caught.value.path == name and said in str(caught.value)
     assert line is None or caught.value.line == line
+
+
+def test_broken_rdf_xml_is_said_with_its_line(opened):
+    head = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+    write(x_rdf=f"{head}\n<rdf:Description rdf:about='http://e/a'>\n</rdf:RDF>")
+    with pytest.raises(NotRDF, match=r"x\.rdf:3: "):
+        opened("x.rdf")
 
 
 def test_without_the_library_the_line_that_installs_it_is_printed(opened, monkeypatch):

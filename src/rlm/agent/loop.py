@@ -205,6 +205,7 @@ class AgentRun:
             new_memories=learned.outcomes,
             submitted=result.submitted,
             model=self.parts.models.root.model,
+            calls=best.calls(),
             attempts=tried if len(tried) > 1 else [],
             result=result,
         )

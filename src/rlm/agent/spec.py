@@ -162,6 +162,9 @@ class AgentResult:
     quarantine_reason where it is in quarantine."""
     submitted: dict[str, Any] | None
     model: str
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    """What was asked of the ontology: tool, arguments, query (whole, with its prefixes), rows, and
+    whether it is decisive, so that the answer rests on it."""
     attempts: list[dict[str, Any]] = field(default_factory=list)
     """With scaling: each attempt's trajectory_id, iterations and verdict, the chosen one first."""
     result: RLMResult = field(repr=False, default_factory=lambda: RLMResult(""))

@@ -10,7 +10,7 @@ import click
 
 from rlm.cli.command import command, count, new_group
 from rlm.cli.output import one_line, print_json, print_text
-from rlm.cli.run import verdict_words
+from rlm.cli.run import query_lines, verdict_words
 from rlm.cli.session import Session, elsewhere
 from rlm.errors import NotFound
 
@@ -87,7 +87,8 @@ def show(session: Session, run: str, full: bool) -> None:
         print_json({"metadata": metadata, "iterations": turns})
         return
     turn_lines = [line for turn in turns for line in _turn_lines(turn, full=full)]
-    for line in [*_head_lines(metadata, len(turns)), *turn_lines]:
+    asked = _query_part(metadata.get("calls"))
+    for line in [*_head_lines(metadata, len(turns)), *turn_lines, *asked]:
         print_text(line)
 
 
@@ -112,6 +113,7 @@ def _show_stored(session: Session, run: Run, trajectory: Trajectory) -> None:
         "",
         "answer:",
         *(f"  {part}" for part in (trajectory.final_answer or "").splitlines()),
+        *_query_part(trajectory.artifact.get("calls")),
     ]
     for line in lines:
         print_text(line)
@@ -133,6 +135,12 @@ def _head_lines(metadata: dict[str, Any], turns: int) -> list[str]:
         f"ended     {how}",
         *_verdict_lines(metadata.get("judgment")),
     ]
+
+
+def _query_part(calls: list[dict[str, Any]] | None) -> list[str]:
+    """What the answer rests on, whole, also where the steps are cut."""
+    lines = list(query_lines(calls or ()))
+    return ["", *lines] if lines else []
 
 
 def _verdict_lines(judgment: dict[str, Any] | None) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -313,10 +313,28 @@ def _print_result(session: Session, result: AgentResult, spent_s: float) -> None
     session.notify(f"{ended} in {steps}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
     for line in learning_lines(result):
         session.notify(line)
+    for line in query_lines(result.calls):
+        session.notify(line)
     log = f"; log: {result.log_path}" if result.log_path else ""
     session.notify(f"kept as {result.trajectory_id} (`rlm logs show {result.trajectory_id}`){log}")
     if result.leakage.get("flags"):
         session.notify(f"much text reached the prompts: {', '.join(result.leakage['flags'])}")
+
+
+def query_lines(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The calls that an answer rests on, each with its query whole, to be copied."""
+    for call in calls:
+        if not call["decisive"]:
+            continue
+        rows = call["rows"]
+        found = "" if rows is None else f" ({rows:,} row{'' if rows == 1 else 's'})"
+        if call["tool"] != "sparql_query":
+            given = ", ".join(f"{name}={value!r}" for name, value in call["arguments"].items())
+            yield f"Call: {call['tool']}({output.one_line(given)}){found}"
+            found = ", which finds the same" if call["query"] else ""
+        if call["query"]:
+            yield f"Query{found}:"
+            yield _indent(call["query"], "  ")
 
 
 def verdict_words(judgment: dict[str, Any]) -> str:

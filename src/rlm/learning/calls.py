@@ -1,5 +1,5 @@
-"""The calls of a run as the steps of a procedure, how they look without the specifics, and which
-terms of a graph they needed.
+"""The calls of a run as the steps of a procedure, how they look without the specifics, which terms
+of a graph they needed, and how a person repeats them.
 
 Knows no tool, only the names of tools and their parameters.
 """
@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from rlm.errors import RLMError
 from rlm.learning.lesson import is_common
+from rlm.learning.words import number_in
 from rlm.loop.trace import ToolCall
+from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.query.guard import check_query, declarations
 from rlm.ontology.query.shape import names_of, template_of
 from rlm.ontology.terms import Prefixes, is_machinery, local_name
 from rlm.store.backend import MemoryBackend
@@ -317,3 +320,148 @@ def learnt_terms(store: MemoryBackend, ontology: str, meta: GraphMeta) -> Counte
         if row.is_success and row.ontology_name == ontology:
             found.update(i for i in row.terms if i in meta.properties or i in meta.classes)
     return found
+
+
+# -- what an answer rests on, ready to paste
+#
+# A query is shown whole, with the PREFIX lines that it needs. A view is shown as the call that it
+# was, and with a query that was run and finds as many rows, or the same number, where there is one.
+
+SHOWN_CALLS = 30
+CHECK_S = 5.0
+MOST_ROWS = 10_000
+_RELATED = {
+    "subclasses": "?term rdfs:subClassOf{} {}",
+    "superclasses": "{1} rdfs:subClassOf{0} ?term",
+    "subproperties": "?term rdfs:subPropertyOf{} {}",
+    "superproperties": "{1} rdfs:subPropertyOf{0} ?term",
+    "inverses": "{1} owl:inverseOf|^owl:inverseOf ?term",
+    "equivalents": "{1} owl:equivalentClass|^owl:equivalentClass ?term",
+    "disjoint": "{1} owl:disjointWith|^owl:disjointWith ?term",
+    "domain": "{1} rdfs:domain ?term",
+    "range": "{1} rdfs:range ?term",
+    "properties": "?term rdfs:domain {1}",
+    "range_of": "?term rdfs:range {1}",
+    "types": "{1} a ?term",
+}
+"""Relations of the view `related`; {0} is `+` for any depth, {1} the term."""
+_KINDS = {
+    "classes": "a owl:Class",
+    "object": "a owl:ObjectProperty",
+    "datatype": "a owl:DatatypeProperty",
+    "annotation": "a owl:AnnotationProperty",
+    "functional": "a owl:FunctionalProperty",
+    "inverse functional": "a owl:InverseFunctionalProperty",
+    "transitive": "a owl:TransitiveProperty",
+    "symmetric": "a owl:SymmetricProperty",
+    "asymmetric": "a owl:AsymmetricProperty",
+    "reflexive": "a owl:ReflexiveProperty",
+    "irreflexive": "a owl:IrreflexiveProperty",
+    "deprecated": "owl:deprecated true",
+    "imports": "^owl:imports ?ontology",
+    "ontologies": "a owl:Ontology",
+}
+"""Lists of the view `terms`."""
+
+
+_COUNTED = {
+    "triple": "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }",
+    "object propert": "SELECT (COUNT(DISTINCT ?p) AS ?n) WHERE { ?p a owl:ObjectProperty }",
+    "datatype propert": "SELECT (COUNT(DISTINCT ?p) AS ?n) WHERE { ?p a owl:DatatypeProperty }",
+    "annotation propert": "SELECT (COUNT(DISTINCT ?p) AS ?n) WHERE { ?p a owl:AnnotationProperty }",
+    "class": "SELECT (COUNT(DISTINCT ?c) AS ?n) WHERE { VALUES ?kind { owl:Class rdfs:Class }"
+    " ?c a ?kind FILTER(ISIRI(?c)) }",
+}
+"""What an answer counts, by a piece of its word."""
+_STATEMENTS = {
+    "out": "{{ {term} {predicate} ?object }}",
+    "in": "{{ ?subject {predicate} {term} }}",
+    "both": "{{ {{ {term} {predicate} ?object }} UNION {{ ?subject {predicate} {term} }} }}",
+}
+
+
+@dataclass(frozen=True)
+class CallRecorder:
+    """Calls as people read and repeat them. `resolve` gives the IRI of a name, or raises."""
+
+    engine: Engine
+    prefixes: Prefixes
+    resolve: Callable[[str], str]
+    answer: str = ""
+
+    def record(self, call: ToolCall, query: str = "", *, decisive: bool) -> dict[str, Any]:
+        """A call with its tool, arguments, query and rows. `query` is the whole text of one that
+        was asked; a decisive view has one where that finds the same."""
+        given = {name: value for name, value in call.args.items() if value is not None}
+        rows = call.rows
+        if call.tool == "sparql_query":
+            query = query or str(given.get("query", ""))
+            given.pop("query", None)
+        elif decisive:
+            with suppress(RLMError):
+                query, rows = self._find_view_query(call)
+        found = {"tool": call.tool, "arguments": given, "query": "", "rows": rows}
+        if isinstance(call.value, bool):
+            found["boolean"] = call.value
+        with suppress(RLMError):
+            found["query"] = query and self._declare(query)
+        return {**found, "decisive": decisive}
+
+    def _declare(self, query: str) -> str:
+        """The query with PREFIX lines for all that it uses and does not declare."""
+        text = query.strip()
+        return declarations(check_query(text), self.prefixes) + text
+
+    def _find_view_query(self, call: ToolCall) -> tuple[str, int | None]:
+        """The query that finds as many rows as a view, and how many; '' where there is none."""
+        if call.tool in ("graph_stats", "sparql_schema"):
+            return self._find_count(), call.rows
+        query = self._write_view(call)
+        if not query:
+            return "", call.rows
+        most = MOST_ROWS if call.rows is None else call.rows + 1
+        number = len(self.engine.query(query, limit=most, timeout_s=CHECK_S))
+        return (query, number) if call.rows in (None, number) else ("", call.rows)
+
+    def _find_count(self) -> str:
+        """The query that counts what an answer counts, and comes to the same number."""
+        said, number = self.answer.lower(), number_in(self.answer)
+        for word, query in _COUNTED.items():
+            if word in said:
+                [row] = self.engine.query(query, limit=1, timeout_s=CHECK_S).rows
+                return query if float(row["n"]["v"]) == number else ""
+        return ""
+
+    def _write_view(self, call: ToolCall) -> str:
+        args = call.args
+        view = str(args.get("view", "")) if call.tool == "ontology_view" else call.tool
+        if view == "predicate_frequency":
+            counted = "SELECT ?predicate (COUNT(*) AS ?count) WHERE { ?s ?predicate ?o }"
+            return f"{counted} GROUP BY ?predicate ORDER BY DESC(?count) LIMIT {call.rows or 25}"
+        if view == "terms" and args.get("kind") in _KINDS:
+            return _select(f"?term {_KINDS[args['kind']]}")
+        name = args.get("term") or args.get("uri")
+        if not isinstance(name, str):
+            return ""
+        term = self._name(name)
+        if view == "related" and args.get("relation") in _RELATED:
+            depth = "+" if args.get("all") else ""
+            return _select(_RELATED[str(args["relation"])].format(depth, term))
+        if view == "instances":
+            return _select(f"?term a{'/rdfs:subClassOf*' if args.get('all', True) else ''} {term}")
+        if view == "labels":
+            return f"SELECT ?label WHERE {{ {term} rdfs:label ?label }}"
+        if view in ("values", "describe_entity", "probe_relationships"):
+            way = "both" if view == "probe_relationships" else "out"
+            by = args.get("predicate") or args.get("property")
+            predicate = self._name(by) if isinstance(by, str) and by else "?predicate"
+            pattern = _STATEMENTS[str(args.get("direction", way))]
+            return f"SELECT * WHERE {pattern.format(term=term, predicate=predicate)}"
+        return ""
+
+    def _name(self, name: str) -> str:
+        return self.prefixes.shrink(expand_name(name, self.prefixes) or self.resolve(name))
+
+
+def _select(pattern: str) -> str:
+    return f"SELECT DISTINCT ?term WHERE {{ {pattern} FILTER(ISIRI(?term)) }} ORDER BY ?term"

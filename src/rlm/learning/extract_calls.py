@@ -108,6 +108,15 @@ class CallReading:
         return TaskKind()
 
     @property
+    def decisive_calls(self) -> list[ToolCall]:
+        """The calls that the answer rests on: those that show it, else the query behind it, else
+        the last that asked for more than a name."""
+        behind = [step for step in self.steps if step.query and step.query == self.behind]
+        others = [step for step in self.steps if step.tool not in LINKING] or self.steps
+        chosen = decisive_steps(self.steps, self.form) or behind[-1:] or others[-1:]
+        return [step.call for step in chosen]
+
+    @property
     def decisive_query(self) -> str:
         """The query that the answer came from; '' where none did, or several."""
         steps = decisive_steps(self.steps, self.form)

@@ -190,6 +190,8 @@ def _prepare(first: dict[str, Any], send: Any) -> QueryServer | None:
         import rlm.ontology.meta.builder
     if any(each["gzipped"] for each in first["files"]):
         import gzip  # noqa: F401
+    if any(each["format"] in ("rdf-xml", "owl-xml") for each in first["files"]):
+        import xml.parsers.expat  # noqa: F401
     if any(each["convert"] for each in first["files"]):
         import pyhornedowl  # noqa: F401
 

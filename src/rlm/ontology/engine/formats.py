@@ -79,6 +79,8 @@ _XML_BLANK = re.compile(
 )
 _ROOT = re.compile(r"<(?:[\w.-]+:)?([\w.-]+)")
 _ELEMENT = re.compile(r"<[\w.-]+(?::[\w.-]+)?[\s>][^<]*")
+_NODE_ELEMENT = re.compile(r"<[^>]*\brdf:(?:about|ID|nodeID)\s*=")
+"""RDF/XML without rdf:RDF around it."""
 _IS_HTML = "this is an HTML page, no RDF: was a web address saved instead of the file?"
 _HTML = re.compile(r"<!doctype\s+html\b|<html\b", re.I)
 _DIRECTIVE = re.compile(r"@prefix\s|@base\s|(?:prefix\s+[\w.-]*:\s*<|base\s+<)", re.I)
@@ -224,10 +226,10 @@ def _sniff_xml(text: str, where: str | None) -> str | None:
     name = root.group(1).lower()
     if name == "html":
         raise NotRDF(_IS_HTML, path=where)
+    if name == "ontology" and not _NODE_ELEMENT.match(text, root.start()):
+        return "owl-xml"
     if name == "rdf" or "http://www.w3.org/1999/02/22-rdf-syntax-ns#" in text:
         return "rdf-xml"
-    if name == "ontology":
-        return "owl-xml"
     if text.startswith("<?xml") or "xmlns" in text[:2000]:
         raise NotRDF(f"this is XML with the root <{root.group(1)}>, no RDF/XML", path=where)
     return None

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from xml.parsers import expat
 
 from rlm.errors import NotRDF
-from rlm.ontology.engine.safe_input import check_prolog, read_entities
+from rlm.ontology.engine.safe_input import check_prolog, find_broken_line, read_entities
 
 MOST_BYTES = 1 << 30
 MOST_STANZAS = 20
@@ -72,10 +71,7 @@ def _find_place(said: str, data: bytes, syntax: str) -> tuple[int | None, int | 
         at = int(found[1])
         return data.count(b"\n", 0, at) + 1, at
     if syntax == "owx":  # the library does not say where XML is not well-formed
-        try:
-            expat.ParserCreate().Parse(data, True)
-        except expat.ExpatError as exc:
-            return exc.lineno, None
+        return find_broken_line([data]), None
     return None, None
 
 

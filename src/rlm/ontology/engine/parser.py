@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 import pyoxigraph as ox
 
 from rlm.errors import NotRDF
-from rlm.ontology.engine.safe_input import SafeReader, check_jsonld
+from rlm.ontology.engine.safe_input import SafeReader, check_jsonld, find_broken_line
 
 BASE_IRI = "urn:rlm:base/"
 """What relative IRIs are relative to. Not the file's path: one content is one graph anywhere."""
@@ -128,8 +128,9 @@ class _Load:
                 found[iri] = file = self._order["imports"].get(iri)
                 if file is not None and self.hashes[file] is None:
                     self._read(file)
-        here = {quad.subject.value for quad in _quads(self._store, _TYPE, _ONTOLOGY)}
-        here |= {quad.object.value for quad in _quads(self._store, _VERSION)}
+        named = [quad.subject for quad in _quads(self._store, _TYPE, _ONTOLOGY)]
+        named += [quad.object for quad in _quads(self._store, _VERSION)]
+        here = {term.value for term in named if isinstance(term, ox.NamedNode)}
         self.imports = [
             (iri, file) for iri, file in found.items() if file is not None or iri not in here
         ]
@@ -175,10 +176,19 @@ class _Load:
         assert strict is not None
         error = strict
         if isinstance(error, SyntaxError):
-            error = NotRDF(brief(error), line=_line(error))
+            error = NotRDF(brief(error), line=_line(error) or self._find_line(file))
         if not self._order["files"][file]["optional"]:
             raise Failed(file, error) from strict
         self._left_out[file] = (f"line {error.line}: " if error.line else "") + str(error)
+
+    def _find_line(self, file: int) -> int | None:
+        """Where XML is broken, which the parser does not say."""
+        kind = self._order["files"][file]
+        if kind["format"] != "rdf-xml":
+            return None
+        self._files[file].seek(0)
+        reader = SafeReader(self._files[file], "rdf-xml", gzipped=kind["gzipped"])
+        return find_broken_line(iter(lambda: reader.read(1 << 16), b""))
 
     def _load(self, file: int, *, lenient: bool) -> None:
         """TooMuch after twice as many statements as are meant for memory: some may be

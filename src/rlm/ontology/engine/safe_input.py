@@ -17,6 +17,7 @@ import io
 import json
 import re
 import zlib
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any, BinaryIO
 
@@ -179,6 +180,22 @@ def _check_subset(head: bytes, at: int) -> int:
                 " remove the DOCTYPE",
                 line=line,
             )
+
+
+def find_broken_line(parts: Iterable[bytes]) -> int | None:
+    """The line on which XML is not well-formed; None where it is, or where it must not be read."""
+    from xml.parsers import expat  # a worker loads it before it shuts itself in
+
+    parser = expat.ParserCreate()
+    try:
+        for part in parts:
+            parser.Parse(part, False)
+        parser.Parse(b"", True)
+    except expat.ExpatError as exc:
+        return exc.lineno
+    except NotRDF:
+        pass
+    return None
 
 
 def read_entities(prolog: bytes) -> dict[bytes, bytes]:
