@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rlm.agent import run
+from rlm.learning.calls import CallRecorder
 from rlm.llm import ScriptedClient
+from rlm.loop.trace import ToolCall
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.views.resolve import resolve
 
 QUESTIONS = (
     "What are the subclasses of Vessel?",
@@ -78,8 +83,29 @@ def test_a_long_query_that_was_cut_is_whole_and_has_its_limit(harbour, tmp_path,
     )
     for shown in (result.trajectory_id, result.log_path):
         document = rlm("logs", "show", shown, "--db", db, "--json").json
-        assert document["metadata"]["calls"] == result.calls
+        assert document["calls"] == result.calls
         assert printed(rlm("logs", "show", shown, "--db", db).out + "\n") == [call["query"]]
+
+
+def test_a_long_question_of_yes_or_no_is_whole(harbour, tmp_path):
+    text = f"ASK {{ # {'is there one? ' * 200}\n harbour:Ferry a owl:Class }}"
+    code = f"r = sparql_query({text!r})\nprint(r)"
+    client = ScriptedClient([f"```repl\n{code}\n```", "FINAL(Yes, it is a class.)"])
+    result = run("Is Ferry a class?", harbour, str(tmp_path / "m.db"), client=client, recall=False)
+    (call,) = result.calls
+    assert call["query"].endswith(text) and call["boolean"] is True and call["decisive"]
+
+
+def test_a_query_that_finds_something_else_than_a_view_is_not_shown(harbour):
+    with LocalEngine(harbour) as engine:
+        meta = engine.meta()
+        recorder = CallRecorder(engine, meta.prefixes, partial(resolve, engine, meta))
+        given = {"view": "related", "relation": "subclasses", "term": "harbour:Vessel"}
+        shown = [
+            recorder.record(ToolCall("ontology_view", given, rows=rows), decisive=True)["query"]
+            for rows in (len(meta.subs[meta.prefixes.expand("harbour:Vessel")]), 99)
+        ]
+    assert "rdfs:subClassOf harbour:Vessel" in shown[0] and shown[1] == ""
 
 
 def test_the_store_keeps_it_without_a_log(rlm, db, harbour):

@@ -252,6 +252,9 @@ def test_a_broken_stanza_of_obo_is_left_out_with_its_line(opened):
     assert len(classes(engine)) == 2 and "obo:R_3" in map(engine.meta().curie, classes(engine))
     (note,) = engine.notes
     assert note.startswith("ropes.obo:10: the stanza of R:2 left out")
+    write(two_obo=f"{OBO}is_a R:1\n\n[Term]\nid: R:4\nname: cord\n")
+    first, second = opened("two.obo").notes
+    assert first == note.replace("ropes.obo", "two.obo") and second.startswith("two.obo:16: ")
 
 
 @pytest.mark.parametrize(
@@ -297,6 +300,7 @@ def test_a_broken_file_of_a_folder_is_left_out_one_that_is_named_is_an_error(ope
     assert classes(engine) == ["http://boats/Boat"]
     assert any("broken.ttl: left out: line" in note for note in engine.notes)
     assert any("page.owl" in note and "HTML" in note for note in engine.notes)
+    assert engine._loader.settle(60)
     with pytest.raises(NotRDF, match=r"broken\.ttl:\d"):
         opened(["boats.ttl", "broken.ttl"])
 

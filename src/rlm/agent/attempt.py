@@ -253,7 +253,6 @@ class Attempt:
     def _log_verdict(self) -> None:
         if self.log is not None and (verdict := self._judged()):
             self.log.log_judgment(**verdict)
-            self.log.log_calls(self.calls())
             self.log.close()
 
     def _judged(self) -> dict[str, Any]:

@@ -420,7 +420,7 @@ class CallRecorder:
         if not query:
             return "", call.rows
         most = MOST_ROWS if call.rows is None else call.rows + 1
-        number = len(self.engine.query(query, limit=most, timeout_s=CHECK_S))
+        number = len(self.engine.query(query, limit=most, timeout_s=CHECK_S).rows)
         return (query, number) if call.rows in (None, number) else ("", call.rows)
 
     def _find_count(self) -> str:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -120,11 +120,6 @@ class RLMLogger:
         """The verdict on the run with its `reason`, put into the first line as `judgment`."""
         self._write_end("judgment", **verdict)
 
-    def log_calls(self, calls: Sequence[Mapping[str, Any]]) -> None:
-        """The calls of the run, with their queries whole, as a line of their own at the end."""
-        if calls and self._file is not None:
-            self._write(self._line({"type": "calls", "calls": list(calls)}))
-
     def _write_end(self, name: str, **fields: Any) -> None:
         if self._metadata is None or self._file is None:
             return
@@ -215,9 +210,8 @@ def _scrub_all(value: Any, scrub: Scrub) -> Any:
 
 def read_log(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The metadata and the iterations of a log. A last line that was torn off is left out and said
-    so (`torn`). Logs without a metadata line, as older tools write them, give an empty one. The
-    `calls` of a run become a field of its metadata; lines of other types are passed over. Raises
-    RLMError, naming the line, for what is no log."""
+    so (`torn`). Logs without a metadata line, as older tools write them, give an empty one. Lines
+    of other types are passed over. Raises RLMError, naming the line, for what is no log."""
     try:
         content = Path(path).read_bytes()
     except OSError as exc:
@@ -244,8 +238,6 @@ def read_log(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         kind = entry.get("type", "iteration" if "response" in entry else None)
         if kind == "metadata":
             metadata.update(entry)
-        elif kind == "calls" and isinstance(entry.get("calls"), list):
-            metadata["calls"] = entry["calls"]
         elif kind == "iteration":
             iterations.append(_check_entry(entry, f"{path}:{number}"))
     if not metadata and not iterations:
