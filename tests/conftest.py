@@ -174,3 +174,25 @@ def lesson(tmp_path: Path) -> Path:
     path = tmp_path / "boats_v1.yaml"
     path.write_text(LESSON.lstrip(), "utf-8")
     return path
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[object]:
+    """A real PostgreSQL 18, one for all tests of a process."""
+    from postgres_server import PostgresServer, wheel_programs
+
+    server = PostgresServer(wheel_programs())
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres15_server() -> Iterator[object]:
+    """Debian's PostgreSQL 15, which has no pgvector."""
+    from postgres_server import DEBIAN, PostgresServer
+
+    if not DEBIAN.exists():
+        pytest.skip("Debian's PostgreSQL 15 is not installed")
+    server = PostgresServer(DEBIAN)
+    yield server
+    server.stop()

@@ -76,8 +76,8 @@ __all__ = [
     "NotSupported", "OntologyError", "PackError", "QueryRefused", "QueryTimeout", "RLMError",
     "RLMLogger", "RLMResult", "Ref", "Run", "SQLiteMemoryBackend", "SandboxError",
     "SandboxLimits", "SandboxUnfit", "SchemaTooNew", "Scope", "ScriptedClient", "StoreCorrupt",
-    "StoreError", "StoreFull", "StoreLocked", "StoreReadOnly", "Tenant", "Trajectory",
-    "ValidationError", "__version__", "bootstrap_general_strategies", "export_pack",
+    "StoreError", "StoreFull", "StoreLocked", "StoreReadOnly", "StoreUnavailable", "Tenant",
+    "Trajectory", "ValidationError", "__version__", "bootstrap_general_strategies", "export_pack",
     "import_pack", "open_client", "open_repl", "open_store", "read_log", "rlm_run",
     "rollback_pack", "verify_pack",
 ]  # fmt: skip

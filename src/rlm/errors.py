@@ -22,6 +22,7 @@
     │   ├── NotFound           no such memory, node or edge (also a KeyError)
     │   ├── NotSupported       this kind of store lacks that part (also a NotImplementedError)
     │   ├── StoreLocked        another process holds the write lock
+    │   ├── StoreUnavailable   a server that cannot be reached, or whose connection was lost
     │   ├── StoreReadOnly      the file or its folder cannot be written
     │   ├── StoreCorrupt       the file is damaged or is not a store
     │   ├── StoreFull          no space left where the file lives
@@ -30,7 +31,7 @@
     └── PackError              a pack cannot be read, verified, signed or imported
 
 A message says what failed, with which value, and what to do next. Foreign exceptions are mapped in
-one place per adapter; nothing from apsw reaches a caller.
+one place per adapter; nothing from apsw or psycopg reaches a caller.
 """
 
 from __future__ import annotations
@@ -151,6 +152,13 @@ class NotSupported(StoreError, NotImplementedError):
 
 class StoreLocked(StoreError):
     """Another process holds the write lock and did not let go in time."""
+
+
+class StoreUnavailable(StoreError):
+    """The store's server cannot be reached, or the connection was lost. Nothing was written, unless
+    `may_be_stored`: then the change is there whole, or not at all."""
+
+    may_be_stored = False
 
 
 class StoreReadOnly(StoreError):

@@ -60,6 +60,7 @@ NAMES = [
     "StoreFull",
     "StoreLocked",
     "StoreReadOnly",
+    "StoreUnavailable",
     "Tenant",
     "Trajectory",
     "ValidationError",

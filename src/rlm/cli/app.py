@@ -78,10 +78,11 @@ ROOT = {
     "Upkeep": {
         "doctor": "rlm.cli.upkeep:doctor",
         "backup": "rlm.cli.upkeep:backup",
+        "store": "rlm.cli.store",
         "completion": "rlm.cli.completion:completion",
     },
 }
-GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token")
+GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token", "store")
 
 
 @click.group(cls=LazyGroup, sections=ROOT)

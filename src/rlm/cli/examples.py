@@ -111,6 +111,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "rlm mcp --toolsets ontology,graph --ontology ontology/prov.ttl",
         "rlm mcp --http 127.0.0.1:8765",
     ),
+    "store init": ("rlm store init postgresql://postgres@db.example.org/memory",),
     "token add": ("rlm token add laptop --project shop --read-only",),
     "token list": ("rlm token list --project shop",),
     "token revoke": ("rlm token revoke laptop --project shop",),

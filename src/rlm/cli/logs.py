@@ -72,7 +72,7 @@ def show(session: Session, run: str, full: bool) -> None:
     if not path.exists() and run.startswith("t-"):
         found = _find_run(session, run)
         if not found:
-            where = f"there is no run {run} in {session.path}"
+            where = f"there is no run {run} in {session.place}"
             raise NotFound(f"{where}: `rlm logs list` shows those that are")
         log = found[0][1].rlm_log_path
         if not log or not Path(log).is_file():

@@ -55,7 +55,7 @@ def mcp(
         raise ConfigError(f"the MCP server needs the package mcp: {INSTALL}") from exc
     if allowed and http is None:
         raise ConfigError("--allow-host is for --http: over standard input there are no hosts")
-    session.require_folder(session.path, f"--db {session.settings.memory_db}")
+    session.require_folder(session.path, f"--db {session.place}")
     if http is not None:
         return _over_http(session, http, allowed, toolsets, ontologies, folders)
     with _wire() as (source, sink):

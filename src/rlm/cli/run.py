@@ -208,8 +208,7 @@ def _log_dir(session: Session, named: str | None) -> str | Path | None:
     if named is not None:
         return named or None
     as_agent = click.get_current_context().find_root().info_name == AGENT
-    local = "://" not in session.settings.memory_db
-    return session.path.parent / LOGS if as_agent and local else None
+    return session.path.parent / LOGS if as_agent and session.path is not None else None
 
 
 @contextmanager

@@ -312,6 +312,17 @@ class StoreHealth(Protocol):
     def repair(self) -> list[str]:
         """Rebuild from the rows what can be: indexes, triggers, vectors; what was done."""
 
+    def stale_vectors(self) -> int:
+        """How many rows, of every tenant, have no vector of the present model."""
+
+    def reembed(
+        self,
+        *,
+        on_progress: Callable[[int], object] = ...,
+        stopped: Callable[[], bool] = ...,
+    ) -> int:
+        """Give those one, in batches; how many. Killed anywhere, what is done stays done."""
+
     def backup(self, path: str | Path) -> Path:
         """A whole copy, made while others may write."""
 

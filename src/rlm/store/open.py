@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rlm import config
 from rlm.errors import ConfigError
@@ -12,19 +13,40 @@ from rlm.store.types import LOCAL, Check, Tenant
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
+    from rlm.store.postgres.migrations import Initialised
 
 RECOVER = "restore a backup, or read what can be read with the `.recover` command of sqlite3"
-KINDS = "a path (SQLite), sqlite:PATH, json:PATH"
+KINDS = "a path (SQLite), sqlite:PATH, json:PATH, postgresql://USER@HOST/DATABASE"
+POSTGRES = ("postgresql", "postgres")
+INSTALL_POSTGRES = "pip install 'psycopg[binary]>=3.3' 'psycopg-pool>=3.3'"
 
 
-def locate_store(path_or_url: str) -> tuple[str, Path]:
-    """The kind of a store and its file. ConfigError for a URL that this version cannot open."""
+def is_url(path_or_url: str) -> bool:
+    """Whether the store is a server's database, and no file."""
+    return path_or_url.partition("://")[0] in POSTGRES
+
+
+def show_store(path_or_url: str) -> str:
+    """How a store is named in messages: a URL without its password."""
+    scheme, colon, rest = path_or_url.partition("://")
+    if not colon:
+        return path_or_url
+    who, at, where = rest.rpartition("@")
+    where = where.partition("?")[0]  # among the parameters may be a password
+    return f"{scheme}://{who.partition(':')[0]}{at}{where}"
+
+
+def locate_store(path_or_url: str) -> tuple[str, Path | None]:
+    """The kind of a store and its file, None where a server keeps it. ConfigError for a URL that
+    this version cannot open."""
+    if is_url(path_or_url):
+        return "postgresql", None
     scheme, _, rest = path_or_url.partition(":")
     if scheme in ("json", "sqlite") and rest and not rest.startswith("//"):
         return scheme, Path(rest).expanduser()
     if "://" in path_or_url or (scheme in ("postgres", "postgresql", "qdrant") and rest):
         known = f"this version knows {KINDS}"
-        raise ConfigError(f"cannot open {path_or_url.split('@')[-1]!r}: {known}")
+        raise ConfigError(f"cannot open {show_store(path_or_url)!r}: {known}")
     return "sqlite", Path(path_or_url).expanduser()
 
 
@@ -40,13 +62,23 @@ def open_store(
     """A store for one tenant. A plain path is SQLite; `json:PATH` is the JSON `MemoryStore`.
 
     Without a path it is `RLM_MEMORY_DB`, then the config file's, then `~/.claude/rlm-memory.db`.
-    `embedder` is an object, or a kind as in the settings: `static`, `endpoint` or `none`.
+    `embedder` is an object, or a kind as in the settings: `static`, `minilm`, `endpoint`, `none`.
     """
     named = embedder if isinstance(embedder, str) else None
     settings = config.load(embedder=named, lock_timeout_s=lock_timeout_s)
-    model = _embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
+    model = embedder_of(settings) if embedder is None or isinstance(embedder, str) else embedder
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
     kind, path = locate_store(name)
+    if path is None:
+        server: MemoryBackend = import_postgres("backend").PostgresMemoryBackend(
+            name,
+            tenant=tenant,
+            embedder=model,
+            origin=origin,
+            lock_timeout_s=settings.lock_timeout_s,
+            read_only=read_only,
+        )
+        return server
     # Only the kind that is opened is imported: a command-line search has 300 ms in all.
     if kind == "json":
         from rlm.store.jsonfile import MemoryStore
@@ -72,6 +104,26 @@ def open_store(
     )
 
 
+def init_store(url: str, *, app: str, owner: str) -> Initialised:
+    """Make the roles and the tables of a store in a PostgreSQL database, or bring them up to date:
+    `app` is the role that people then log in as, `owner` the one that has the tables."""
+    if not is_url(url):
+        raise ConfigError("a store is made in a database: postgresql://ADMIN@HOST/DATABASE")
+    made: Initialised = import_postgres("migrations").init(url, app=app, owner=owner)
+    return made
+
+
+def import_postgres(module: str) -> Any:
+    """A module of `store/postgres`. ConfigError where the driver is not installed."""
+    try:
+        return import_module(f"rlm.store.postgres.{module}")
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
+            raise
+        why = f"a postgresql URL needs the package {exc.name}"
+        raise ConfigError(f"{why}: {INSTALL_POSTGRES}") from exc
+
+
 def sqlite_version() -> str:
     """The version of the SQLite library."""
     from rlm.store.sqlite.connection import sqlite_version as version
@@ -88,15 +140,15 @@ def check_engine() -> Check:
 
 def check_file(path_or_url: str) -> Check | None:
     """What is wrong with a store's file, read without the right to write; None where it can be
-    opened as usual. A JSON file is checked when it is opened."""
+    opened as usual. A JSON file, and a server's store, are checked when they are opened."""
     kind, path = locate_store(path_or_url)
-    if kind == "json":
+    if kind != "sqlite" or path is None:
         return None
     from rlm.store.sqlite import integrity
 
     return integrity.check_file(path)
 
 
-def _embedder(settings: config.Settings) -> Embedder | None:
+def embedder_of(settings: config.Settings) -> Embedder | None:
     where = {"url": settings.embed_url, "model": settings.embed_model}
     return pick_embedder(settings.embedder, **where, key=settings.embed_key)

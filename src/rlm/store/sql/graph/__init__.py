@@ -14,8 +14,8 @@ from rlm.retrieval.excerpt import excerpt, holds_phrases, split_phrases
 from rlm.retrieval.recall import Document, recall
 from rlm.store.evolution import GraphEvolution
 from rlm.store.graph import NodeHit
-from rlm.store.sqlite.graph.rows import NODE_COLUMNS, node_fault, node_filters
-from rlm.store.sqlite.graph.transfer import GraphTransfer
+from rlm.store.sql.graph.rows import NODE_COLUMNS, node_fault, node_filters
+from rlm.store.sql.graph.transfer import GraphTransfer
 from rlm.store.values import check_count
 
 __all__ = ["NODE_COLUMNS", "HyperGraph", "NodeHit", "node_fault"]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
-
-import apsw
 
 from rlm import clock
 from rlm.store.identity import canonical_json
 from rlm.store.learning import FIELDS, LearningRow, apply_lessons, learning_row
 from rlm.store.records import Use, admit_artifacts, admit_usage, already_saved
-from rlm.store.sqlite import items
-from rlm.store.sqlite.connection import Value, damaged_row, fetch
-from rlm.store.sqlite.spaces import Part, in_spaces
+from rlm.store.sql import items
+from rlm.store.sql.database import damaged_row
+from rlm.store.sql.dialect import Connection, Value, fetch
+from rlm.store.sql.spaces import Part, in_spaces
 from rlm.store.types import Judgment, Lessons, MemoryItem, Run, Trajectory
 from rlm.store.values import admit_id, check_count
 
@@ -35,7 +35,7 @@ _LEARNING = (
 
 
 def save_signal(
-    connection: apsw.Connection,
+    connection: Connection,
     space: int,
     memory_id: str,
     kind: str,
@@ -94,7 +94,7 @@ class Runs(Part):
         return ids
 
     def _save_trajectory(
-        self, connection: apsw.Connection, space: int, run: Run, made: Trajectory
+        self, connection: Connection, space: int, run: Run, made: Trajectory
     ) -> None:
         """A run that is there already, from an earlier trajectory of it, stays as it is."""
         connection.execute(
@@ -115,7 +115,7 @@ class Runs(Part):
 
     def _save_usage(
         self,
-        connection: apsw.Connection,
+        connection: Connection,
         space: int,
         trajectory_id: str,
         uses: Sequence[Use],
@@ -185,46 +185,58 @@ class Runs(Part):
     ) -> tuple[list[LearningRow], int | None]:
         """Rows that were stored before the one of this number, and where to go on; None at the end.
 
-        The numbers are SQLite's own, which grow as rows are added.
+        The numbers grow as rows are added.
         """
-        # the plus: read backwards, do not sort
-        where = [f"+t.space_id {in_spaces(self.spaces.visible())}"]
+        # without the index: read backwards, do not sort
+        words = self.db.dialect
+        where = [f"{words.unindexed}t.space_id {in_spaces(self.spaces.visible())}"]
         values: list[Value] = []
         if before is not None:
-            where.append("t.rowid < ?")
+            where.append(f"t.{words.arrival} < ?")
             values.append(before)
         if curriculum_id is not None:
-            where.append("t.artifact_json ->> '$.curriculum_id' = ?")
+            where.append("t.artifact_json ->> 'curriculum_id' = ?")
             values.append(curriculum_id)
-        fields = ", ".join(f"'{name}', t.artifact_json -> '$.{name}'" for name in FIELDS)
+        noted = ", ".join(f"t.artifact_json -> '{name}'" for name in FIELDS)
         rows = self.db.rows(
             "SELECT t.trajectory_id, t.run_id, t.created_at, t.task_query, t.iteration_count,"
-            " t.converged, j.is_success, j.confidence, r.model, r.ontology_name, t.rowid,"
-            f" json_object({fields}), (SELECT json_group_array(json_array(u.memory_id, u.rank,"
-            " u.score)) FROM memory_usage u WHERE u.space_id = t.space_id AND"
-            " u.trajectory_id = t.trajectory_id) FROM trajectories t"
+            f" t.converged, j.is_success, j.confidence, r.model, r.ontology_name, {noted},"
+            f" t.{words.arrival} FROM trajectories t"
             " JOIN runs r ON r.space_id = t.space_id AND r.run_id = t.run_id"
             " LEFT JOIN judgments j ON j.space_id = t.space_id AND"
             " j.trajectory_id = t.trajectory_id"
-            f" WHERE {' AND '.join(where)} ORDER BY t.rowid DESC LIMIT ?",
+            f" WHERE {' AND '.join(where)} ORDER BY t.{words.arrival} DESC LIMIT ?",
             (*values, limit),
         )
-        found, last = [], None
-        for *columns, number, artifact, used in rows:
-            made = dict(zip(_LEARNING, columns, strict=True))
+        uses = self._uses([row[0] for row in rows])
+        found = []
+        for *columns, _ in rows:
+            made = dict(zip(_LEARNING, columns, strict=False))
             for name in ("converged", "is_success"):
                 made[name] = None if made[name] is None else bool(made[name])
-            uses = [tuple(each) for each in json.loads(used)]
-            found.append(learning_row(made, json.loads(artifact), uses))
-            last = number
-        return found, last if len(found) == limit else None
+            texts = zip(FIELDS, columns[len(_LEARNING) :], strict=True)
+            artifact = {name: json.loads(text) for name, text in texts if text is not None}
+            found.append(learning_row(made, artifact, uses[made["trajectory_id"]]))
+        return found, rows[-1][-1] if len(found) == limit else None
+
+    def _uses(self, trajectory_ids: Sequence[str]) -> dict[str, list[tuple[Any, ...]]]:
+        """Which memories these trajectories of this project were given: id, rank, score."""
+        words, found = self.db.dialect, defaultdict[str, list[tuple[Any, ...]]](list)
+        rows = self.db.rows(
+            "SELECT trajectory_id, memory_id, rank, score FROM memory_usage WHERE space_id = ?"
+            f" AND trajectory_id {words.among}",
+            (self.spaces.find("project"), words.pack_list(trajectory_ids)),
+        )
+        for trajectory_id, *use in rows:
+            found[trajectory_id].append(tuple(use))
+        return found
 
     def judged_high(self, trajectory_ids: Sequence[str]) -> set[str]:
         rows = self.db.rows(
             "SELECT trajectory_id FROM trajectories JOIN judgments USING (space_id, trajectory_id)"
             f" WHERE space_id {in_spaces(self.spaces.visible())} AND confidence = 'high'"
-            " AND trajectory_id IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(trajectory_ids)),),
+            f" AND trajectory_id {self.db.dialect.among}",
+            (self.db.dialect.pack_list(trajectory_ids),),
         )
         return {row[0] for row in rows}
 

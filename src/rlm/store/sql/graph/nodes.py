@@ -6,19 +6,16 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import apsw
-
 from rlm import clock
 from rlm.errors import ValidationError
+from rlm.retrieval.codes import pack_vectors
 from rlm.store import gate
 from rlm.store.document import node_grams
 from rlm.store.graph import Node
-from rlm.store.sqlite import blocks
-from rlm.store.sqlite.blocks import BlockEntry
-from rlm.store.sqlite.graph.rows import NODE_COLUMNS, GraphRows, admit_reason, node_filters
-from rlm.store.sqlite.reembed import note_model
-from rlm.store.sqlite.sources import NODE
-from rlm.store.sqlite.spaces import take_numbers
+from rlm.store.sql.dialect import Connection, take_numbers
+from rlm.store.sql.graph.rows import NODE_COLUMNS, GraphRows, admit_reason, node_filters
+from rlm.store.sql.reembed import note_model
+from rlm.store.sql.sources import LiveRow
 from rlm.store.values import check_count, check_many, show
 
 _INSERTED = (
@@ -51,7 +48,7 @@ class NodeTable(GraphRows):
         self.index.catch_up()
         return [node.id for node in made]
 
-    def _insert(self, connection: apsw.Connection, nodes: Sequence[Node]) -> None:
+    def _insert(self, connection: Connection, nodes: Sequence[Node]) -> None:
         """Put in nodes that passed the gate and are absent, and index them."""
         space = self._spaces.ensure("project")
         vectors = self._vectors([node.content for node in nodes])
@@ -67,29 +64,22 @@ class NodeTable(GraphRows):
                 for i, node in enumerate(nodes)
             ),
         )  # fmt: skip
-        NODE.index(connection, first, first + len(nodes) - 1)
-        texts = [(node.subtype, node.content) for node in nodes]
-        self._note(connection, texts, first, vectors)
+        rows = enumerate(zip(nodes, vectors, strict=True), first)
+        self.index.add(
+            connection,
+            [self._live(number, node.subtype, node.content, vec) for number, (node, vec) in rows],
+        )
 
-    def _note(
-        self,
-        connection: apsw.Connection,
-        texts: Sequence[tuple[str | None, str]],
-        first: int,
-        vectors: Sequence[bytes | None],
-    ) -> None:
-        """Tell the sign codes of rows that were added or changed: (subtype, content) of each."""
-        space = self._spaces.ensure("project")
-        entries = []
-        for place, (subtype, content) in enumerate(texts):
-            chars = len(subtype or "") + len(content) + len(node_grams(subtype, content))
-            entries.append(BlockEntry(first + place, space, chars, vectors[place]))
-        blocks.put(connection, NODE, entries, self._model)
+    def _live(
+        self, number: int, subtype: str | None, content: str, vector: bytes | None
+    ) -> LiveRow:
+        words = (subtype or "", content, node_grams(subtype, content))
+        return LiveRow(number, self._spaces.ensure("project"), words, vector)
 
     def _vectors(self, texts: Sequence[str]) -> list[bytes] | list[None]:
         if self._embedder is None:
             return [None] * len(texts)
-        return blocks.pack_vectors(self._embedder.embed_documents([("", text) for text in texts]))
+        return pack_vectors(self._embedder.embed_documents([("", text) for text in texts]))
 
     @property
     def _model(self) -> str | None:
@@ -103,9 +93,8 @@ class NodeTable(GraphRows):
     def read_nodes(self, node_ids: Iterable[str]) -> dict[str, Node]:
         """Those that exist, by id; no access is counted."""
         rows = self._db.rows(
-            f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? AND id IN (SELECT value FROM"
-            " json_each(?))",
-            (self._space, json.dumps(list(node_ids))),
+            f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? AND id {self._db.dialect.among}",
+            (self._space, self._db.dialect.pack_list(node_ids)),
         )
         return {row[0]: self._node(row) for row in rows}
 
@@ -143,7 +132,7 @@ class NodeTable(GraphRows):
         return True
 
     def _rewrite(
-        self, connection: apsw.Connection, number: int, node: Node, changed: dict[str, Any]
+        self, connection: Connection, number: int, node: Node, changed: dict[str, Any]
     ) -> None:
         values: dict[str, Any] = {**changed, "updated_at": clock.now_ms()}
         if "content" in changed or "subtype" in changed:  # new words, new number: see schema.py
@@ -153,8 +142,10 @@ class NodeTable(GraphRows):
             values["grams"] = node_grams(subtype, content)
             values["embedding"], values["embedding_model"] = vectors[0], self._model
             values["node_no"] = take_numbers(connection, "node", 1)
-            blocks.erase(connection, NODE, [number])
-            self._note(connection, [(subtype, content)], values["node_no"], vectors)
+            self._put_fields(node.id, **values)
+            row = self._live(values["node_no"], subtype, content, vectors[0])
+            self.index.replace(connection, number, row)
+            return
         self._put_fields(node.id, **values)
 
     def _put_fields(self, node_id: str, **values: Any) -> None:
@@ -163,7 +154,7 @@ class NodeTable(GraphRows):
             values["metadata"] = _json(values["metadata"])
         sets = ", ".join(f"{name} = ?" for name in values)
         sql = f"UPDATE nodes SET {sets} WHERE id = ? AND space_id = ?"
-        self._db.run(sql, (*values.values(), node_id, self._space))
+        self._db.connection.execute(sql, (*values.values(), node_id, self._space))
 
     def delete_node(self, node_id: str, *, reasoning: str | None = None) -> bool:
         """Move a node to the archive tier; False when it is missing, or archived already."""
@@ -185,17 +176,18 @@ class NodeTable(GraphRows):
                 return False
             sql = "SELECT hyperedge_id FROM membership WHERE node_id = ?"
             edges = connection.execute(sql, (node_id,)).fetchall()
-            connection.execute("DELETE FROM nodes WHERE node_no = ?", (found[0],))
+            sql = "DELETE FROM nodes WHERE id = ? AND space_id = ?"
+            connection.execute(sql, (node_id, self._space))
             connection.executemany(
-                "DELETE FROM hyperedges WHERE id = ?1 AND NOT EXISTS "
-                "(SELECT 1 FROM membership WHERE hyperedge_id = ?1)",
+                "DELETE FROM hyperedges WHERE id = ? AND NOT EXISTS "
+                "(SELECT 1 FROM membership m WHERE m.hyperedge_id = hyperedges.id)",
                 edges,
             )
             connection.execute(
                 "DELETE FROM confidence_signals WHERE memory_id = ? AND space_id = ?",
                 (node_id, self._space),
             )
-            blocks.erase(connection, NODE, [found[0]])
+            self.index.remove(connection, [found[0]])
             self.log_event("purge", [node_id], found[1], None, why)
         return True
 

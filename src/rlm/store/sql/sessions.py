@@ -18,8 +18,8 @@ from rlm import clock
 from rlm.errors import LimitExceeded, NotFound, StoreError, ValidationError
 from rlm.store.identity import canonical_json
 from rlm.store.records import admit_branch, admit_session
-from rlm.store.sqlite.connection import damaged_row
-from rlm.store.sqlite.spaces import Part, in_spaces
+from rlm.store.sql.database import damaged_row
+from rlm.store.sql.spaces import Part, in_spaces
 from rlm.store.types import BRANCH_ENDS, JOB_STATES, Branch, Job, MemoryItem
 from rlm.store.values import (
     admit_object,
@@ -82,14 +82,14 @@ class Sessions(Part):
             "INSERT INTO distill_queue(space_id, agent, session_id, outcome, payload_json,"
             " not_before, created_at) VALUES (?,?,?,?,?,?,?)"
             " ON CONFLICT(space_id, agent, session_id) DO UPDATE SET outcome = excluded.outcome,"
-            " payload_json = iif(payload_json -> 'spent' IS NULL, excluded.payload_json,"
-            " json_set(excluded.payload_json, '$.spent', json(payload_json -> 'spent'))),"
-            " state = 'ready', attempts = 0,"
-            " fence = fence + 1, not_before = excluded.not_before, leased_until = NULL,"
-            " last_error = NULL, finished_at = NULL RETURNING job_no"
+            " payload_json = excluded.payload_json, state = 'ready', attempts = 0,"
+            " fence = distill_queue.fence + 1, not_before = excluded.not_before,"
+            " leased_until = NULL, last_error = NULL, finished_at = NULL RETURNING job_no"
         )
         with self.db.write() as connection:
-            space = self.spaces.ensure("project")
+            space, known = self.spaces.ensure("project"), self.find_job(agent, session_id)
+            if known is not None and "spent" in known.payload:
+                payload = {**payload, "spent": known.payload["spent"]}
             values = (space, agent, session_id, outcome, canonical_json(payload), now, now)
             return int(next(iter(connection.execute(sql, values)))[0])
 
@@ -98,15 +98,16 @@ class Sessions(Part):
         was tried before comes after those that were not: what kills its worker holds up nobody."""
         sql = (
             "UPDATE distill_queue SET state = 'leased', attempts = attempts + 1, fence = fence + 1,"
-            " leased_until = ?1 WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id ="
-            " ?2 AND ((state = 'ready' AND (not_before <= ?3 OR not_before > ?4)) OR (state ="
-            " 'leased' AND (leased_until <= ?3 OR leased_until > max(?1, ?4))))"
-            f" ORDER BY attempts, not_before, job_no LIMIT 1) RETURNING {_JOB}"
+            " leased_until = ? WHERE job_no = (SELECT job_no FROM distill_queue WHERE space_id ="
+            " ? AND ((state = 'ready' AND (not_before <= ? OR not_before > ?)) OR (state ="
+            " 'leased' AND (leased_until <= ? OR leased_until > ?)))"
+            f" ORDER BY attempts, not_before, job_no LIMIT 1 {self.db.dialect.skip_locked})"
+            f" RETURNING {_JOB}"
         )
         now, ends = clock.now_iso(), _time_after(lease_s, "lease_s")
         far = _time_after(FARTHEST.total_seconds(), "FARTHEST")
-        with self.db.write() as connection:
-            values = (ends, self.spaces.find("project"), now, far)
+        with self.db.write(alone=False) as connection:
+            values = (ends, self.spaces.find("project"), now, far, now, max(ends, far))
             row = next(iter(connection.execute(sql, values)), None)
         return None if row is None else _job(row)
 
@@ -122,12 +123,12 @@ class Sessions(Part):
             return self.add_many(memories)
 
     def _note_in_job(self, job_no: int, key: str, value: dict[str, Any]) -> None:
-        sql = (
-            "UPDATE distill_queue SET payload_json = json_set(payload_json, '$.' || ?, json(?))"
-            " WHERE job_no = ? AND space_id = ?"
-        )
-        values = (key, canonical_json(value), job_no, self.spaces.find("project"))
-        self.db.run(sql, values)
+        """Inside a write."""
+        kept = self._job_where("job_no = ?", job_no)
+        if kept is not None:
+            noted = canonical_json({**kept.payload, key: value})
+            sql = "UPDATE distill_queue SET payload_json = ? WHERE job_no = ? AND space_id = ?"
+            self.db.connection.execute(sql, (noted, job_no, self.spaces.find("project")))
 
     def fail_job(
         self,
@@ -222,13 +223,16 @@ class Sessions(Part):
 
     def spent_today(self) -> dict[str, float]:
         names = ("calls", "tokens", "cost_usd")
-        sums = ", ".join(f"coalesce(sum(payload_json -> 'spent' ->> '{n}'), 0)" for n in names)
+        spent = "CAST(payload_json -> 'spent' ->> '{}' AS DOUBLE PRECISION)"
+        sums = ", ".join(f"coalesce(sum({spent.format(name)}), 0)" for name in names)
         sql = (
             f"SELECT {sums} FROM distill_queue JOIN spaces AS s USING (space_id)"
             " WHERE s.org = ? AND payload_json -> 'spent' ->> 'day' = ?"
         )
-        row = self.db.row(sql, (self.tenant.org, clock.now_iso()[:10]))
-        return dict(zip(names, row or (0, 0, 0.0), strict=True))
+        with self.db.read(), self.db.across_projects():
+            row = self.db.row(sql, (self.tenant.org, clock.now_iso()[:10]))
+        calls, tokens, cost = row or (0, 0, 0.0)
+        return {"calls": int(calls), "tokens": int(tokens), "cost_usd": float(cost)}
 
     def open_branch(
         self,
@@ -286,10 +290,11 @@ class Sessions(Part):
         return branch
 
     def _rewrite_branch(self, branch: Branch) -> Branch:
-        self.db.run(
+        values = (branch.used_tokens, branch.state, branch.result, branch.ended_at)
+        self.db.connection.execute(
             "UPDATE branches SET used_tokens = ?, state = ?, result = ?, ended_at = ?"
-            " WHERE branch_id = ?",
-            (branch.used_tokens, branch.state, branch.result, branch.ended_at, branch.branch_id),
+            f" WHERE branch_id = ? AND space_id {in_spaces(self.spaces.visible())}",
+            (*values, branch.branch_id),
         )
         return branch
 

@@ -9,16 +9,15 @@ a later import tells them from memories that a person archived, which stay archi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import apsw
-
 from rlm import clock
-from rlm.store.sqlite import items
-from rlm.store.sqlite.spaces import Part, in_spaces
+from rlm.store.sql import items
+from rlm.store.sql.dialect import Connection, last_number
+from rlm.store.sql.sources import SearchIndex
+from rlm.store.sql.spaces import Part, in_spaces
 from rlm.store.types import MemoryItem, NewPack, PackRow
 
 _STATED = "name, sha256, source, signer, trust, item_count, added_count, imported_at"
@@ -45,19 +44,21 @@ class Packs(Part):
             connection, space = self.db.connection, self.spaces.ensure(level)
             row = {**asdict(pack), "item_count": 0, "added_count": 0}
             row["imported_at"] = clock.now_iso()
-            connection.execute(
-                f"INSERT INTO packs(space_id, {_STATED}) VALUES (?,?,?,?,?,?,?,?,?)",
+            pack_no = self.db.value(
+                f"INSERT INTO packs(space_id, {_STATED}) VALUES (?,?,?,?,?,?,?,?,?)"
+                " RETURNING pack_no",
                 (space, *(row[name] for name in _STATED.split(", "))),
             )
-            pack_no = connection.last_insert_rowid()
             read = added = 0
             for chunk in chunks:
-                fresh = _absent(connection, space, chunk, lift=pack.trust == "trusted")
-                before = _last_number(connection)
-                items.insert(connection, space, fresh, self.embedder)
+                lift = pack.trust == "trusted"
+                fresh = _absent(connection, self.index, space, chunk, lift=lift)
+                before = last_number(connection, "item")
+                items.insert(connection, self.index, space, fresh)
                 connection.execute(
                     "INSERT INTO pack_items(pack_no, memory_id, item_no) SELECT ?, memory_id,"
-                    " item_no FROM memory_items WHERE item_no > ? AND +space_id = ?",
+                    " item_no FROM memory_items WHERE item_no > ? AND"
+                    f" {connection.dialect.unindexed}space_id = ?",
                     (pack_no, before, space),
                 )
                 read, added = read + len(chunk), added + len(fresh)
@@ -73,10 +74,10 @@ class Packs(Part):
 
     def rollback_pack(self, pack_no: int) -> tuple[int, list[str]]:
         with self.db.write() as connection:
-            return _take_back(connection, self.spaces.visible(), pack_no)
+            return _take_back(connection, self.index, self.spaces.visible(), pack_no)
 
 
-def _live(connection: apsw.Connection, space: int, pack: NewPack, but: int) -> int | None:
+def _live(connection: Connection, space: int, pack: NewPack, but: int) -> int | None:
     """An import of these very bytes that was not rolled back."""
     sql = (
         "SELECT pack_no FROM packs WHERE space_id = ? AND name = ? AND sha256 = ? "
@@ -86,14 +87,13 @@ def _live(connection: apsw.Connection, space: int, pack: NewPack, but: int) -> i
     return None if row is None else int(row[0])
 
 
-def _last_number(connection: apsw.Connection) -> int:
-    """The highest number that any memory has had."""
-    sql = "SELECT value FROM counters WHERE name = 'item'"
-    return int(next(iter(connection.execute(sql)))[0])
-
-
 def _absent(
-    connection: apsw.Connection, space: int, chunk: Sequence[MemoryItem], *, lift: bool
+    connection: Connection,
+    index: SearchIndex,
+    space: int,
+    chunk: Sequence[MemoryItem],
+    *,
+    lift: bool,
 ) -> list[MemoryItem]:
     """What of a chunk the space lacks; what is replaced keeps its counters."""
     arriving = list({item.memory_id: item for item in reversed(chunk)}.values())[::-1]
@@ -101,7 +101,7 @@ def _absent(
     if not there:
         return arriving
     again = _replaceable(connection, space, list(there), lift=lift)
-    items.remove(connection, [number for number, _ in again.values()])
+    items.remove(connection, index, [number for number, _ in again.values()])
     return [
         replace(item, **again[item.memory_id][1]) if item.memory_id in again else item
         for item in arriving
@@ -110,27 +110,28 @@ def _absent(
 
 
 def _replaceable(
-    connection: apsw.Connection, space: int, ids: Sequence[str], *, lift: bool
+    connection: Connection, space: int, ids: Sequence[str], *, lift: bool
 ) -> dict[str, tuple[int, dict[str, Any]]]:
     """Those of these memories that an import may replace, with their number and counters.
 
     A rollback archived them, or, when the pack is trusted (`lift`), an untrusted pack left them in
-    quarantine. CROSS JOIN fixes the order: packs are few, their items are many.
+    quarantine. Packs are few, their items are many: so the one EXISTS stands inside the other.
     """
-    sql = (
+    words = connection.dialect
+    waits = "m.archived_at IS NULL AND m.trust = 'quarantined' AND m.source_type = 'pack'"
+    found = connection.execute(
         f"SELECT m.memory_id, m.item_no, {', '.join(_COUNTERS)} FROM memory_items m WHERE"
-        " m.space_id = ?1 AND m.memory_id IN (SELECT value FROM json_each(?2)) AND ((?3 AND"
-        " m.archived_at IS NULL AND m.trust = 'quarantined' AND m.source_type = 'pack') OR"
-        " (m.archived_at IS NOT NULL AND EXISTS (SELECT 1 FROM packs p CROSS JOIN pack_items i"
-        " USING (pack_no) WHERE p.space_id = ?1 AND p.rolled_back_at = m.archived_at AND"
-        " i.memory_id = m.memory_id)))"
+        f" m.space_id = ? AND m.memory_id {words.among} AND ({f'({waits}) OR' if lift else ''}"
+        " (m.archived_at IS NOT NULL AND EXISTS (SELECT 1 FROM packs p WHERE p.space_id ="
+        " m.space_id AND p.rolled_back_at = m.archived_at AND EXISTS (SELECT 1 FROM pack_items i"
+        " WHERE i.pack_no = p.pack_no AND i.memory_id = m.memory_id))))",
+        (space, words.pack_list(ids)),
     )
-    found = connection.execute(sql, (space, json.dumps(list(ids)), int(lift)))
     return {row[0]: (row[1], dict(zip(_COUNTERS, row[2:], strict=True))) for row in found}
 
 
 def _take_back(
-    connection: apsw.Connection, spaces: tuple[int, ...], pack_no: int
+    connection: Connection, index: SearchIndex, spaces: tuple[int, ...], pack_no: int
 ) -> tuple[int, list[str]]:
     """Archive what an import added and nobody changed; how many, and the ids of what stays.
 
@@ -149,15 +150,15 @@ def _take_back(
         (space, pack_no),
     ).fetchall()
     mine = [number for number, _, as_brought in found if as_brought]
-    items.archive(connection, mine, now)
+    items.archive(connection, index, mine, now)
     connection.execute("UPDATE packs SET rolled_back_at = ? WHERE pack_no = ?", (now, pack_no))
     kept = [memory_id for _, memory_id, as_brought in found if not as_brought]
     renamed = connection.execute(
-        "SELECT memory_id FROM memory_items WHERE space_id = ?1 AND archived_at IS NULL AND "
+        "SELECT memory_id FROM memory_items WHERE space_id = ? AND archived_at IS NULL AND "
         "provenance_json ->> 'edited_from' IN "
-        "(SELECT memory_id FROM pack_items WHERE pack_no = ?2) "
-        "AND memory_id NOT IN (SELECT memory_id FROM pack_items WHERE pack_no = ?2) "
+        "(SELECT memory_id FROM pack_items WHERE pack_no = ?) "
+        "AND memory_id NOT IN (SELECT memory_id FROM pack_items WHERE pack_no = ?) "
         "ORDER BY memory_id",
-        (space, pack_no),
+        (space, pack_no, pack_no),
     )
     return len(mine), [*kept, *(row[0] for row in renamed)]

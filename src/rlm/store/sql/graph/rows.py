@@ -11,16 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import apsw
-
 from rlm import clock
 from rlm.retrieval.embed import Embedder
 from rlm.store.graph import ConfidenceChange, Evolution, Node
-from rlm.store.sqlite import runs
-from rlm.store.sqlite.candidates import Index
-from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database, damaged_row, kind_of
-from rlm.store.sqlite.sources import NODE_ROW
-from rlm.store.sqlite.spaces import Spaces
+from rlm.store.sql import runs
+from rlm.store.sql.database import COUNT_PATIENCE_S, Database, damaged_row, kind_of
+from rlm.store.sql.dialect import Connection
+from rlm.store.sql.sources import NODE_ROW, SearchIndex
+from rlm.store.sql.spaces import Spaces
 from rlm.store.types import NODE_TYPES, TIERS
 from rlm.store.values import admit_text, choice, unit
 
@@ -33,7 +31,7 @@ class GraphRows:
     """What nodes, edges and the log share: the file, the tenant's space and pending counts."""
 
     def __init__(
-        self, database: Database, spaces: Spaces, index: Index, embedder: Embedder | None
+        self, database: Database, spaces: Spaces, index: SearchIndex, embedder: Embedder | None
     ) -> None:
         self._db = database
         self._spaces = spaces
@@ -47,7 +45,7 @@ class GraphRows:
         return self._spaces.find("project")
 
     @contextmanager
-    def atomic(self, *, write: bool) -> Iterator[apsw.Connection]:
+    def atomic(self, *, write: bool) -> Iterator[Connection]:
         """One transaction, with pending access counts written first, or within it."""
         if not write:
             self.flush()
@@ -81,12 +79,13 @@ class GraphRows:
         if self._accesses:
             self._db.offer(self._flush, wait_s=COUNT_PATIENCE_S)
 
-    def _flush(self, connection: apsw.Connection) -> None:
+    def _flush(self, connection: Connection) -> None:
         pending, self._accesses = self._accesses, {}  # other threads go on counting
+        space = self._space if pending else None
         connection.executemany(
-            "UPDATE nodes SET access_count = access_count + ?, last_accessed ="
-            " max(last_accessed, ?) WHERE id = ?",
-            [(count, at, node_id) for node_id, (count, at) in pending.items()],
+            "UPDATE nodes SET access_count = access_count + ?, last_accessed = CASE WHEN"
+            " last_accessed < ? THEN ? ELSE last_accessed END WHERE id = ? AND space_id = ?",
+            [(count, at, at, node_id, space) for node_id, (count, at) in pending.items()],
         )
 
     # -- the log -----------------------------------------------------------------------------------
@@ -98,7 +97,7 @@ class GraphRows:
         the name of the operation begins."""
         only, values = "AND substr(operation, 1, length(?)) = ?", [operation, operation]
         if node_id is not None:
-            only += " AND EXISTS (SELECT 1 FROM json_each(node_ids) WHERE value = ?)"
+            only += f" AND {self._db.dialect.holds.format('node_ids')}"
             values.append(node_id)
         return self._events(f"{only} ORDER BY id DESC LIMIT ?", *values, max(0, limit))
 
@@ -121,12 +120,12 @@ class GraphRows:
         """Add a line to the log, inside a write; its number."""
         space = self._spaces.ensure("project")
         ids = json.dumps(list(node_ids))
-        self._db.run(
+        number = self._db.value(
             "INSERT INTO evolution_log(space_id, timestamp, operation, node_ids, from_tier,"
-            " to_tier, reasoning) VALUES (?,?,?,?,?,?,?)",
+            " to_tier, reasoning) VALUES (?,?,?,?,?,?,?) RETURNING id",
             (space, clock.now_ms(), operation, ids, from_tier, to_tier, admit_reason(reasoning)),
         )
-        return int(self._db.connection.last_insert_rowid())
+        return int(number)
 
     def confidence_history(self, node_id: str | None = None) -> list[ConfidenceChange]:
         """Every change of a node's confidence, oldest first; or of all nodes."""

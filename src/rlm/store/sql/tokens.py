@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
-from rlm.store.sqlite.spaces import Part
+from rlm.store.sql.spaces import Part
 from rlm.store.types import AccessToken
 from rlm.store.values import admit_id, show
 
@@ -46,7 +46,8 @@ class Tokens(Part):
             if not found:
                 why = f"no token {show(name_or_id)} in project {self.tenant.project}"
                 raise NotFound(f"{why}: `rlm token list` shows those that there are")
-            connection.execute("DELETE FROM tokens WHERE token_id = ?", (found[0].token_id,))
+            sql = "DELETE FROM tokens WHERE token_id = ? AND space_id = ?"
+            connection.execute(sql, (found[0].token_id, self.spaces.find("project")))
         return found[0]
 
     def _named(self, name_or_id: str) -> list[AccessToken]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import apsw
-
 from rlm.errors import StoreError
 from rlm.store import gate
 from rlm.store.graph import ConfidenceChange, Edge, Evolution, GraphDump, Node
-from rlm.store.sqlite.connection import fetch
-from rlm.store.sqlite.graph.edges import EdgeTable
-from rlm.store.sqlite.graph.nodes import NodeTable
-from rlm.store.sqlite.graph.rows import NODE_COLUMNS, admit_reason
+from rlm.store.sql.dialect import Connection, fetch
+from rlm.store.sql.graph.edges import EdgeTable
+from rlm.store.sql.graph.nodes import NodeTable
+from rlm.store.sql.graph.rows import NODE_COLUMNS, admit_reason
 from rlm.store.types import TIERS
 from rlm.store.values import admit_id, admit_line, admit_time, choice, natural, unit
 
@@ -30,7 +27,7 @@ class GraphTransfer(NodeTable, EdgeTable):
         with self._db.read():
             sql = f"SELECT {NODE_COLUMNS} FROM nodes WHERE space_id = ? ORDER BY node_no"
             rows = self._db.rows(sql, (self._space,))
-            nodes, edges = [self._node(row) for row in rows], self._edges("1", ())
+            nodes, edges = [self._node(row) for row in rows], self._edges("TRUE", ())
             return GraphDump(nodes, edges, self._events("ORDER BY id"), self.confidence_history())
 
     def load(self, dump: GraphDump) -> dict[str, int]:
@@ -50,20 +47,22 @@ class GraphTransfer(NodeTable, EdgeTable):
         self.index.catch_up()
         return {"nodes": len(nodes), "edges": len(edges), "events": events, "changes": count}
 
-    def _absent(self, connection: apsw.Connection, table: str, given: Sequence[Any]) -> list[Any]:
+    def _absent(self, connection: Connection, table: str, given: Sequence[Any]) -> list[Any]:
         """Those of the given rows that are not there. StoreError where one is another project's."""
-        ids = json.dumps([admit_id(row.id, "id") for row in given])
-        sql = f"SELECT id, space_id FROM {table} WHERE id IN (SELECT value FROM json_each(?))"
-        there: dict[str, int] = {row[0]: row[1] for row in fetch(connection, sql, (ids,))}
+        words = connection.dialect
+        ids = words.pack_list([admit_id(row.id, "id") for row in given])
+        sql = f"SELECT id, space_id FROM {table} WHERE id {words.among}"
+        with self._db.across_projects():
+            there: dict[str, int] = {row[0]: row[1] for row in fetch(connection, sql, (ids,))}
         if any(space != self._space for space in there.values()):
             raise StoreError(
-                f"{self._db.path} holds these {table} for another project already, and ids are"
+                f"{self._db.name} holds these {table} for another project already, and ids are"
                 " kept: copy into another file"
             )
         return [row for row in given if row.id not in there]
 
     def _load_events(
-        self, connection: apsw.Connection, events: Sequence[Evolution]
+        self, connection: Connection, events: Sequence[Evolution]
     ) -> tuple[dict[str, str], int]:
         """Log lines get new numbers, and so do their parts: old number → new number, how many."""
         there = {_key(event): event.id for event in self._events("ORDER BY id")}
@@ -78,15 +77,15 @@ class GraphTransfer(NodeTable, EdgeTable):
                     choice(tier, TIERS, "tier")
                 name = _renumber(admit_line(event.operation, "operation", 200), numbers)
                 new_id = self.log_event(name, event.node_ids, *tiers, event.reasoning)
-                sql = "UPDATE evolution_log SET timestamp = ? WHERE id = ?"
-                connection.execute(sql, (event.timestamp, new_id))
+                sql = "UPDATE evolution_log SET timestamp = ? WHERE id = ? AND space_id = ?"
+                connection.execute(sql, (event.timestamp, new_id, self._space))
                 count += 1
             numbers[str(event.id)] = str(new_id)
         return numbers, count
 
     def _load_changes(
         self,
-        connection: apsw.Connection,
+        connection: Connection,
         changes: Sequence[ConfidenceChange],
         numbers: dict[str, str],
     ) -> int:

@@ -1,15 +1,19 @@
-"""Which spaces a tenant may see, and how rows are numbered."""
+"""Which spaces a tenant may see, and what the parts of a backend share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 
-import apsw
-
 from rlm.retrieval.embed import Embedder
-from rlm.store.sqlite.connection import Database
+from rlm.store.sql.database import Database
+from rlm.store.sql.sources import SearchIndex
 from rlm.store.types import LEVELS, MemoryItem, Tenant
+
+_VISIBLE = (
+    "SELECT level, space_id FROM spaces WHERE (level, org, team, project) IN"
+    " (VALUES (?,?,?,?), (?,?,?,?), (?,?,?,?))"
+)
 
 
 class Spaces:
@@ -31,15 +35,18 @@ class Spaces:
 
     def visible(self, levels: Sequence[str] = LEVELS) -> tuple[int, ...]:
         """The ids of those spaces of this tenant that exist, nearest first."""
-        return tuple(found for level in levels if (found := self.find(level)) is not None)
+        rows = self._db.rows(_VISIBLE, [part for level in LEVELS for part in self.key(level)])
+        found = {level: int(space) for level, space in rows}
+        return tuple(found[level] for level in levels if level in found)
 
     def ensure(self, level: str) -> int:
         """The id of one of this tenant's spaces, made if need be. Inside `write()`."""
         found = self.find(level)
         if found is None:
-            sql = "INSERT INTO spaces(level, org, team, project) VALUES (?,?,?,?)"
-            self._db.run(sql, self.key(level))
-            found = self._db.connection.last_insert_rowid()
+            sql = (
+                "INSERT INTO spaces(level, org, team, project) VALUES (?,?,?,?) RETURNING space_id"
+            )
+            found = int(self._db.value(sql, self.key(level)))
         return found
 
 
@@ -48,21 +55,19 @@ def in_spaces(spaces: tuple[int, ...]) -> str:
     return f"IN ({','.join(map(str, spaces)) or 'NULL'})"
 
 
-def take_numbers(connection: apsw.Connection, counter: str, count: int) -> int:
-    """Reserve `count` row numbers and return the first. Inside `write()`."""
-    sql = "UPDATE counters SET value = value + ? WHERE name = ? RETURNING value"
-    last = next(iter(connection.execute(sql, (count, counter))))[0]
-    return int(last) - count + 1
-
-
 class Part:
-    """What the parts of the backend share. `SQLiteMemoryBackend` joins them into one class."""
+    """What the parts of the backend share. `SQLMemoryBackend` joins them into one class."""
 
     db: Database
     spaces: Spaces
     tenant: Tenant
     embedder: Embedder | None
     origin: str
+
+    @property
+    def index(self) -> SearchIndex:
+        """The indexes over memories."""
+        raise NotImplementedError
 
     def add_many(self, items: Iterable[MemoryItem]) -> list[str]:
         raise NotImplementedError

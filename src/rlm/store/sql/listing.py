@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
-import apsw
-
 from rlm.store.records import ID_KINDS, check_listing
-from rlm.store.sqlite.connection import fetch
-from rlm.store.sqlite.rows import COLUMNS, from_row
-from rlm.store.sqlite.spaces import in_spaces
+from rlm.store.sql.dialect import Connection, fetch, last_number
+from rlm.store.sql.rows import COLUMNS, from_row
+from rlm.store.sql.spaces import in_spaces
 from rlm.store.types import MemoryItem, Tenant
 from rlm.store.values import check_count, choice
 
@@ -24,7 +21,7 @@ _IDS = (("memory_items", "memory_id"), ("nodes", "id"), ("hyperedges", "id"))
 
 
 def ids_starting(
-    connection: apsw.Connection, spaces: tuple[int, ...], kind: str, prefix: str, limit: int
+    connection: Connection, spaces: tuple[int, ...], kind: str, prefix: str, limit: int
 ) -> list[str]:
     """A range of the index rather than LIKE, so that `%` and `_` are plain characters."""
     table, column = _IDS[ID_KINDS.index(choice(kind, ID_KINDS, "kind"))]
@@ -37,11 +34,10 @@ def ids_starting(
 
 
 def changed_since(
-    connection: apsw.Connection, spaces: tuple[int, ...], mark: int
+    connection: Connection, spaces: tuple[int, ...], mark: int
 ) -> tuple[list[str], int]:
     """Ids of live memories with a number above a mark, and the highest number that was given."""
-    sql = "SELECT value FROM counters WHERE name = 'item'"
-    newest = int(next(iter(connection.execute(sql)))[0])
+    newest = last_number(connection, "item")
     rows = connection.execute(
         f"SELECT DISTINCT memory_id FROM memory_items WHERE item_no > ? AND space_id"
         f" {in_spaces(spaces)} AND archived_at IS NULL AND trust <> 'quarantined'"
@@ -51,7 +47,7 @@ def changed_since(
     return [str(row[0]) for row in rows], newest
 
 
-def other_projects(connection: apsw.Connection, tenant: Tenant, what: str) -> dict[str, int]:
+def other_projects(connection: Connection, tenant: Tenant, what: str) -> dict[str, int]:
     """How many live memories, trajectories or open jobs the team's other projects have."""
     table, live = _COUNTED[choice(what, tuple(_COUNTED), "what")]
     rows = connection.execute(
@@ -64,24 +60,24 @@ def other_projects(connection: apsw.Connection, tenant: Tenant, what: str) -> di
 
 
 def held_elsewhere(
-    connection: apsw.Connection, tenant: Tenant, own: int | None, memory_ids: Sequence[str]
+    connection: Connection, tenant: Tenant, own: int | None, memory_ids: Sequence[str]
 ) -> dict[str, int]:
     """In how many of the team's other projects each of these is, of those that `own` holds."""
-    live = "{0}.memory_id = wanted.value AND {0}.archived_at IS NULL"
+    words, live = connection.dialect, "{0}.archived_at IS NULL"
     rows = connection.execute(
-        "SELECT wanted.value, count(DISTINCT s.space_id) FROM spaces AS s"
-        " CROSS JOIN json_each(?) AS wanted"
+        "SELECT other.memory_id, count(DISTINCT s.space_id) FROM spaces AS s"
         f" JOIN memory_items AS other ON other.space_id = s.space_id AND {live.format('other')}"
-        f" JOIN memory_items AS mine ON mine.space_id = ? AND {live.format('mine')}"
-        " WHERE s.level = 'project' AND s.org = ? AND s.team = ? AND s.space_id <> ?"
-        " AND other.trust <> 'quarantined' AND other.source_type <> 'pack' GROUP BY wanted.value",
-        (json.dumps(list(memory_ids)), own, tenant.org, tenant.team, own),
+        " JOIN memory_items AS mine ON mine.space_id = ? AND mine.memory_id = other.memory_id"
+        f" AND {live.format('mine')} WHERE s.level = 'project' AND s.org = ? AND s.team = ?"
+        f" AND s.space_id <> ? AND other.memory_id {words.among} AND other.trust <> 'quarantined'"
+        " AND other.source_type <> 'pack' GROUP BY other.memory_id",
+        (own, tenant.org, tenant.team, own, words.pack_list(memory_ids)),
     )
     return {str(memory_id): int(many) for memory_id, many in rows}
 
 
 def select(
-    connection: apsw.Connection,
+    connection: Connection,
     spaces: tuple[int, ...],
     *,
     source_type: str | None = None,
@@ -105,7 +101,7 @@ def select(
             where.append(f"{name} = ?")
             values.append(value)
     if tag is not None:
-        where.append("EXISTS (SELECT 1 FROM json_each(tags_json) WHERE value = ?)")
+        where.append(connection.dialect.holds.format("tags_json"))
         values.append(tag)
     if ontology is not None:
         where.append("scope_json ->> 'ontology' = ?")
@@ -121,7 +117,7 @@ def select(
     return [from_row(row) for row in rows]
 
 
-def counts(connection: apsw.Connection, spaces: tuple[int, ...]) -> dict[str, Any]:
+def counts(connection: Connection, spaces: tuple[int, ...]) -> dict[str, Any]:
     """How many there are of what, as this tenant sees it."""
     mine = in_spaces(spaces)
 

@@ -1,17 +1,17 @@
-"""What can be searched: the live view, text index and column weights of each kind."""
+"""What can be searched, and what an engine must do to keep its indexes in step with the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-import apsw
-
-from rlm.retrieval.recall import Document
+from rlm.retrieval.embed import Embedder
+from rlm.retrieval.recall import Candidates, Document
 from rlm.store.document import ITEM_COLUMNS, ITEM_WEIGHTS, NODE_COLUMNS, NODE_WEIGHTS
-from rlm.store.sqlite import rows
-from rlm.store.sqlite.connection import damaged_row, kind_of
+from rlm.store.sql import rows
+from rlm.store.sql.database import damaged_row, kind_of
+from rlm.store.sql.dialect import Connection, Value
 
 NODE_ROW = (
     "id, type, content, subtype, tier, confidence, provenance, metadata, created_at, updated_at, "
@@ -24,12 +24,11 @@ _SUBTYPE, _CONTENT, _CONFIDENCE = map(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One searchable kind; `columns` are text columns of `view`, in `fts` followed by space."""
+    """One searchable kind; `columns` are text columns of `view`."""
 
     kind: str
     table: str
     view: str
-    fts: str
     key: str
     id: str
     columns: tuple[str, ...]
@@ -63,24 +62,61 @@ class Source:
             if type(value) is not str:
                 raise damaged_row(self.table, f"row {number}", column, f"it is {kind_of(value)}")
 
-    def index(self, connection: apsw.Connection, first: int, last: int) -> None:
-        """Put new rows into the full-text index, where there is one."""
-        columns = f"{self.column_list}, space"
-        if self._has_fts(connection):
-            connection.execute(
-                f"INSERT INTO {self.fts}(rowid, {columns}) SELECT {self.key}, {columns} FROM"
-                f" {self.view} WHERE {self.key} BETWEEN ? AND ?",
-                (first, last),
-            )
 
-    def reindex(self, connection: apsw.Connection) -> None:
-        """Rebuild the full-text index from the rows."""
-        if self._has_fts(connection):
-            connection.execute(f"INSERT INTO {self.fts}({self.fts}) VALUES ('rebuild')")
+@dataclass(frozen=True, slots=True)
+class LiveRow:
+    """A row as an index needs it: the text of its `columns`, and its vector as 16-bit floats."""
 
-    def _has_fts(self, connection: apsw.Connection) -> bool:
-        found = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (self.fts,))
-        return next(iter(found), None) is not None
+    number: int
+    space: int
+    columns: Sequence[str]
+    vector: bytes | None
+
+    @property
+    def chars(self) -> int:
+        return sum(map(len, self.columns))
+
+
+class SearchIndex(Protocol):
+    """The indexes of one engine over one kind of row. Changes come inside the row's own write."""
+
+    source: Source
+    embedder: Embedder | None
+
+    @property
+    def model(self) -> str | None:
+        """The model whose vectors count."""
+
+    @property
+    def lexical(self) -> str:
+        """What finds rows by words."""
+
+    def add(self, connection: Connection, rows: Sequence[LiveRow]) -> None:
+        """Index rows that were inserted, numbers ascending."""
+
+    def replace(self, connection: Connection, number: int, row: LiveRow | None) -> None:
+        """A row has a new number and new words, or no longer lives."""
+
+    def remove(self, connection: Connection, numbers: Sequence[int]) -> None:
+        """Forget rows that were archived or taken away."""
+
+    def rebuild_codes(self, connection: Connection) -> None:
+        """Index the vectors of all rows again."""
+
+    def refresh_codes(self, connection: Connection, first: int, last: int) -> None:
+        """Index the vectors that rows of these numbers were given, and no others."""
+
+    def candidates(
+        self,
+        connection: Connection,
+        spaces: tuple[int, ...],
+        where: str = "",
+        values: tuple[Value, ...] = (),
+    ) -> Candidates:
+        """What this transaction sees; `where` is a further condition of ours on the rows."""
+
+    def catch_up(self, *, force: bool = False) -> bool:
+        """Bring what lags behind the rows up to date; whether anything was done."""
 
 
 def _node_document(
@@ -98,7 +134,6 @@ MEMORY = Source(
     kind="memory",
     table="memory_items",
     view="memory_live",
-    fts="memory_fts",
     key="item_no",
     id="memory_id",
     columns=ITEM_COLUMNS,
@@ -113,13 +148,12 @@ NODE = Source(
     kind="node",
     table="nodes",
     view="node_live",
-    fts="node_fts",
     key="node_no",
     id="id",
     columns=NODE_COLUMNS,
     weights=NODE_WEIGHTS,
     row=NODE_ROW,
     extra="grams",
-    live="1",
+    live="TRUE",
     document=_node_document,
 )

@@ -5,17 +5,15 @@ An edge joins nodes of its own project only.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import apsw
 
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
 from rlm.store import gate
 from rlm.store.graph import DIRECTIONS, Edge, Member, Node
-from rlm.store.sqlite.graph.rows import NODE_COLUMNS, GraphRows
+from rlm.store.sql.dialect import Connection
+from rlm.store.sql.graph.rows import NODE_COLUMNS, GraphRows
 from rlm.store.types import EDGE_TYPES, ROLES
 from rlm.store.values import admit_line, check_count, choice, finite
 
@@ -40,16 +38,17 @@ class EdgeTable(GraphRows):
             self.log_event("link", edge.node_ids, None, None, _name(edge))
         return edge.id
 
-    def _insert_edge(self, connection: apsw.Connection, edge: Edge) -> None:
+    def _insert_edge(self, connection: Connection, edge: Edge) -> None:
         space = self._spaces.ensure("project")
         self._require(connection, space, edge.node_ids)
         sql = "INSERT INTO hyperedges(id, space_id, type, label, weight) VALUES (?,?,?,?,?)"
         connection.execute(sql, (edge.id, space, edge.type, edge.label, edge.weight))
         _insert_members(connection, edge)
 
-    def _require(self, connection: apsw.Connection, space: int, ids: Sequence[str]) -> None:
-        sql = "SELECT id FROM nodes WHERE space_id = ? AND id IN (SELECT value FROM json_each(?))"
-        there = {row[0] for row in connection.execute(sql, (space, json.dumps(list(ids))))}
+    def _require(self, connection: Connection, space: int, ids: Sequence[str]) -> None:
+        words = connection.dialect
+        sql = f"SELECT id FROM nodes WHERE space_id = ? AND id {words.among}"
+        there = {row[0] for row in connection.execute(sql, (space, words.pack_list(ids)))}
         missing = [node_id for node_id in ids if node_id not in there]
         if missing:
             raise NotFound(f"no node {missing[0]!r} here: create it first; no edge was made")
@@ -69,13 +68,14 @@ class EdgeTable(GraphRows):
         """Edges by what they are, the heaviest first, then the oldest."""
         where, values = _filters(type, label)
         if min_weight is not None:
-            where, values = f"{where} AND weight >= ?", [*values, finite(min_weight, "weight")]
+            where, values = f"{where} AND e.weight >= ?", [*values, finite(min_weight, "weight")]
+        arrival = f"e.{self._db.dialect.arrival}"
         best = (
-            f"e.id IN (SELECT id FROM hyperedges e WHERE space_id = ? {where}"
-            " ORDER BY weight DESC, rowid LIMIT ?)"
+            f"e.id IN (SELECT e.id FROM hyperedges e WHERE e.space_id = ? {where}"
+            f" ORDER BY e.weight DESC, {arrival} LIMIT ?)"
         )
         values = [self._space, *values, check_count(limit, "limit")]
-        return self._edges(best, values, order="e.weight DESC, e.rowid")
+        return self._edges(best, values, order="e.weight DESC, ")
 
     def get_links(
         self,
@@ -96,17 +96,18 @@ class EdgeTable(GraphRows):
         if role is not None:
             roles = tuple({choice(role, ROLES, "role")}.intersection(roles))
         where, values = _filters(type, label)
+        words = self._db.dialect
         mine = (
-            "e.id IN (SELECT hyperedge_id FROM membership WHERE node_id = ? AND role IN (SELECT"
-            f" value FROM json_each(?))) {where}"
+            "e.id IN (SELECT hyperedge_id FROM membership WHERE node_id = ? AND role"
+            f" {words.among}) {where}"
         )
-        return self._edges(mine, [node_id, json.dumps(roles), *values])
+        return self._edges(mine, [node_id, words.pack_list(roles), *values])
 
-    def _edges(self, where: str, values: Sequence[Any], *, order: str = "e.rowid") -> list[Edge]:
+    def _edges(self, where: str, values: Sequence[Any], *, order: str = "") -> list[Edge]:
         rows = self._db.rows(
             "SELECT e.id, e.type, e.label, e.weight, m.node_id, m.role, m.position FROM hyperedges"
             f" e JOIN membership m ON m.hyperedge_id = e.id WHERE e.space_id = ? AND {where} ORDER"
-            f" BY {order}, m.position, m.node_id, m.role",
+            f" BY {order}e.{self._db.dialect.arrival}, m.position, m.node_id, m.role",
             (self._space, *values),
         )
         grouped: dict[str, tuple[list[Any], list[Member]]] = {}
@@ -135,7 +136,7 @@ class EdgeTable(GraphRows):
             " JOIN membership other ON other.hyperedge_id = e.id AND other.node_id <>"
             " mine.node_id JOIN nodes n ON n.id = other.node_id WHERE mine.node_id = ? AND"
             f" e.space_id = ? AND n.tier <> 'archive' {where} GROUP BY n.id ORDER BY"
-            " max(e.weight) DESC, min(e.rowid), min(other.position), n.id",
+            f" max(e.weight) DESC, min(e.{self._db.dialect.arrival}), min(other.position), n.id",
             (node_id, self._space, *values),
         )
         return [self._node(row) for row in rows]
@@ -158,7 +159,8 @@ class EdgeTable(GraphRows):
                 return True
             self._require(connection, self._spaces.ensure("project"), new.node_ids)
             sql = "UPDATE hyperedges SET type = ?, label = ?, weight = ? WHERE id = ?"
-            connection.execute(sql, (new.type, new.label, new.weight, edge_id))
+            values = (new.type, new.label, new.weight, edge_id, self._space)
+            connection.execute(f"{sql} AND space_id = ?", values)
             if "members" in changed:
                 connection.execute("DELETE FROM membership WHERE hyperedge_id = ?", (edge_id,))
                 _insert_members(connection, new)
@@ -170,9 +172,10 @@ class EdgeTable(GraphRows):
     def _replace_member(self, places: Sequence[tuple[str, str]], old: str, new: str) -> None:
         """Put a node into another's place, in these (edge, role) pairs, inside a write."""
         self._db.run_many(
-            "UPDATE OR IGNORE membership SET node_id = ? WHERE hyperedge_id = ? AND role = ? AND"
-            " node_id = ?",
-            [(new, edge_id, role, old) for edge_id, role in places],
+            "UPDATE membership SET node_id = ? WHERE hyperedge_id = ? AND role = ? AND node_id = ?"
+            " AND NOT EXISTS (SELECT 1 FROM membership there WHERE there.hyperedge_id ="
+            " membership.hyperedge_id AND there.role = membership.role AND there.node_id = ?)",
+            [(new, edge_id, role, old, new) for edge_id, role in places],
         )
 
     def delete_edge(self, edge_id: str, *, reasoning: str | None = None) -> bool:
@@ -181,7 +184,8 @@ class EdgeTable(GraphRows):
             edge = self.get_edge(edge_id)
             if edge is None:
                 return False
-            connection.execute("DELETE FROM hyperedges WHERE id = ?", (edge_id,))
+            sql = "DELETE FROM hyperedges WHERE id = ? AND space_id = ?"
+            connection.execute(sql, (edge_id, self._space))
             self.log_event("unlink", edge.node_ids, None, None, reasoning or _name(edge))
         return True
 
@@ -200,7 +204,7 @@ class EdgeTable(GraphRows):
             return [each for each in edges if self.delete_edge(each, reasoning=reasoning)]
 
 
-def _insert_members(connection: apsw.Connection, edge: Edge) -> None:
+def _insert_members(connection: Connection, edge: Edge) -> None:
     connection.executemany(
         "INSERT INTO membership(hyperedge_id, node_id, role, position) VALUES (?,?,?,?)",
         [(edge.id, member.node_id, member.role, member.position) for member in edge.members],

@@ -18,7 +18,7 @@ from rlm.clock import parse_iso
 from rlm.errors import StoreCorrupt
 from rlm.retrieval.recall import Document
 from rlm.store.identity import canonical_json
-from rlm.store.sqlite.connection import damaged_row, kind_of
+from rlm.store.sql.database import damaged_row, kind_of
 from rlm.store.types import LEVELS, MemoryItem, Scope
 
 COLUMNS = (
