@@ -253,6 +253,10 @@ def test_a_broken_stanza_of_obo_is_left_out_with_its_line(opened):
     (note,) = engine.notes
     assert note.startswith("ropes.obo:10: the stanza of R:2 left out")
     write(two_obo=f"{OBO}is_a R:1\n\n[Term]\nid: R:4\nname: cord\n")
+    many = "".join(f"[Term]\nid: X:{n}\nis_a X:1\n\n" for n in range(30))
+    write(many_obo=f"format-version: 1.4\n\n{many}")
+    with pytest.raises(NotRDF, match=r"many\.obo:\d+: more than 20 stanzas"):
+        opened("many.obo")
     first, second = opened("two.obo").notes
     assert first == note.replace("ropes.obo", "two.obo") and second.startswith("two.obo:16: ")
 
@@ -383,3 +387,12 @@ def test_one_name_in_a_list_is_as_the_name_alone():
         open_engine(["museum"])
     with pytest.raises(OntologyError, match="no file is named"):
         open_engine([])
+
+
+def test_what_crashes_the_converter_ends_its_worker_alone(opened):
+    deep = 100_000
+    inner = "ObjectComplementOf(" * deep + "<http://e/b>" + ")" * deep
+    write(deep_ofn=f"Ontology(<http://e>\nSubClassOf(<http://e/a> {inner})\n)", boats_ttl=BOATS)
+    with pytest.raises(OntologyError, match="the parser did not survive"):
+        opened("deep.ofn")
+    assert opened("boats.ttl").triples == 5

@@ -65,7 +65,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "graph decay": ("rlm graph decay --per-month 0.1 --dry-run",),
     "graph undo": ("rlm graph undo 17",),
     "graph copy": ("rlm graph copy backup.db",),
-    "ontology stats": ("rlm ontology stats ontology/prov.ttl",),
+    "ontology stats": (
+        "rlm ontology stats ontology/prov.ttl",
+        "rlm ontology stats ontology/prov.ttl --with ontology/skos.ttl",
+    ),
     "ontology search": (
         "rlm ontology search ontology/prov.ttl activity",
         "rlm ontology search ontology/skos.ttl broad --in localname --limit 5",

@@ -33,7 +33,7 @@ INSTALL = "`pip install 'mcp>=2.3,<2.4'`"
     "--toolsets", default="", metavar="NAMES", help="Further tools: ontology,graph,agent."
 )
 @click.option("--ontology", "ontologies", multiple=True, metavar="FILE",
-              help="An ontology, or a named endpoint, for those tools.")  # fmt: skip
+              help="A file, a folder or a named endpoint for those tools.")  # fmt: skip
 @click.option("--folder", "folders", multiple=True, metavar="DIR",
               help="Files below it may be asked [this folder; with --http none].")  # fmt: skip
 def mcp(

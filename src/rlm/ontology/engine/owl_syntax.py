@@ -60,7 +60,8 @@ def _open(data: bytes, syntax: str, notes: list[tuple[int, str]]) -> Any:
             line, at = _find_place(said, data, syntax)
             left_out = _leave_out(data, at) if syntax == "obo" and at is not None else None
             if left_out is None or len(notes) >= MOST_STANZAS:
-                raise NotRDF(_explain(said), line=line) from exc
+                many = f"more than {MOST_STANZAS} stanzas cannot be read; here: " if notes else ""
+                raise NotRDF(many + _explain(said), line=line) from exc
             data, what = left_out
             notes.append((line or 0, f"{what} left out: {_explain(said)}"))
 
