@@ -70,7 +70,8 @@ __getattr__ = lazy_names(
 
 __all__ = [
     "LOCAL", "CassetteDiverged", "ConfigError", "Edge", "EndpointError", "EngineUnfit",
-    "Explanation", "HandleError", "Hit", "Judgment", "LimitExceeded", "Limits", "Member",
+    "Explanation", "HandleError", "Hit", "IndexUnavailable", "Judgment", "LimitExceeded",
+    "Limits", "Member",
     "MemoryBackend", "MemoryItem", "MemoryStore", "ModelAuthError", "ModelBadReply",
     "ModelError", "ModelRateLimited", "ModelUnavailable", "Node", "NotFound", "NotRDF",
     "NotSupported", "OntologyError", "PackError", "QueryRefused", "QueryTimeout", "RLMError",

@@ -66,6 +66,24 @@ class Settings:
     )
     embed_model: str = _setting("", "RLM_EMBED_MODEL", "The model name sent to that endpoint.")
     embed_key: str = _secret("RLM_EMBED_KEY", "The key sent to that endpoint.")
+    index: str = _setting(
+        "",
+        "RLM_INDEX",
+        "A search index beside the store: `qdrant:http://host:6333`. Empty: the store searches.",
+    )
+    index_key: str = _secret("RLM_INDEX_KEY", "The API key of that index.")
+    index_layout: str = _setting(
+        "collections",
+        "RLM_INDEX_LAYOUT",
+        "`collections` (one for each organisation, team and project) or `shared` (one a level, for"
+        " hundreds of projects).",
+    )
+    index_fallback: str = _setting(
+        "",
+        "RLM_INDEX_FALLBACK",
+        "`true`: while the index cannot be used, the store itself is searched, and a line says so."
+        " Empty: that is an error.",
+    )
     model: str = _setting(
         "",
         "RLM_MODEL",

@@ -27,7 +27,8 @@
     │   ├── StoreCorrupt       the file is damaged or is not a store
     │   ├── StoreFull          no space left where the file lives
     │   ├── SchemaTooNew       a newer rlm wrote this file
-    │   └── EngineUnfit        the SQLite library is too old or lacks what we need
+    │   ├── EngineUnfit        the SQLite library is too old or lacks what we need
+    │   └── IndexUnavailable   the search index beside the store is down, failing or of another kind
     └── PackError              a pack cannot be read, verified, signed or imported
 
 A message says what failed, with which value, and what to do next. Foreign exceptions are mapped in
@@ -179,6 +180,11 @@ class SchemaTooNew(StoreError):
 
 class EngineUnfit(StoreError):
     """The SQLite library is too old, or lacks something that a store cannot do without."""
+
+
+class IndexUnavailable(StoreError):
+    """The search index beside the store cannot be reached, fails, or was built for another
+    embedder. The store itself is sound."""
 
 
 class PackError(RLMError):

@@ -23,6 +23,7 @@ NAMES = [
     "Explanation",
     "HandleError",
     "Hit",
+    "IndexUnavailable",
     "Judgment",
     "LimitExceeded",
     "Limits",

@@ -89,6 +89,12 @@ def opening(kind: str, folder: Path, request):
         store.close()
 
 
+@pytest.fixture
+def open_kind(tmp_path: Path, request):
+    """The same, of a kind that the test names."""
+    return lambda kind: opening(kind, tmp_path, request)
+
+
 @pytest.fixture(params=list(BACKENDS))
 def opener(request, tmp_path: Path):
     """Open, and open again, the same store of each kind; `kind` tells which, `url` where."""

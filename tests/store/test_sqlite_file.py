@@ -697,7 +697,7 @@ def test_unknown_urls_are_refused_without_their_password():
     from rlm.errors import ConfigError
 
     with pytest.raises(ConfigError, match="this version knows") as caught:
-        open_store("postgresql://me:hunter2@host/db")
+        open_store("mysql://me:hunter2@host/db")
     assert "hunter2" not in str(caught.value)
 
 

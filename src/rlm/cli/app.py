@@ -79,10 +79,11 @@ ROOT = {
         "doctor": "rlm.cli.upkeep:doctor",
         "backup": "rlm.cli.upkeep:backup",
         "store": "rlm.cli.store",
+        "index": "rlm.cli.index",
         "completion": "rlm.cli.completion:completion",
     },
 }
-GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token", "store")
+GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token", "store", "index")
 
 
 @click.group(cls=LazyGroup, sections=ROOT)

@@ -1,8 +1,9 @@
 """`rlm worker` and `rlm queue`: sessions of coding agents on their way into memory.
 
 The worker takes in what hooks left in the spool, then distils what is queued: of this project, and
-of every other project of the team that has something waiting. Rows without a vector of the present
-model then get one. No daemon: it ends when there is
+of every other project of the team that has something waiting. It also feeds the index beside the
+store, where there is one, and gives rows without a vector of the present model one. No daemon: it
+ends when there is
 nothing left, or with its terminal.
 """
 
@@ -23,12 +24,20 @@ from rlm.cli.command import command, count, new_group, words
 from rlm.cli.output import number_of
 from rlm.cli.session import Session
 from rlm.cli.store import embed_stale
-from rlm.errors import ConfigError, ModelAuthError, ModelError, NotFound, ValidationError
+from rlm.errors import (
+    ConfigError,
+    IndexUnavailable,
+    ModelAuthError,
+    ModelError,
+    NotFound,
+    ValidationError,
+)
 from rlm.store.types import JOB_STATES, Job
 
 if TYPE_CHECKING:
     from rlm.llm import Client
     from rlm.service.distiller import Report
+    from rlm.store.backend import MemoryBackend
 
 HOSTS = ("claude", "codex", "cursor")
 WATCH_S = 5.0
@@ -130,8 +139,12 @@ def _round(session: Session, client: Client | None, stop: threading.Event) -> Re
         with replace(session, project=project).store() as store:
             take_in(store, spool, settings)
             report.add(Distiller(store, client, Caps.of(settings)).process(stop=stop))
+            _feed_index(session, store)
             if not session.project and "projects" not in store.lacks:
-                waiting.update(dict.fromkeys(set(store.other_projects("jobs")) - done))
+                others = {*store.other_projects("jobs")}
+                if store.remote_index is not None:
+                    others |= {*store.other_projects("notes")}
+                waiting.update(dict.fromkeys(others - done))
     return report
 
 
@@ -150,6 +163,19 @@ def _embed_stale(session: Session, stop: threading.Event) -> None:
                 session.notify(str(exc))
                 return
             session.notify(f"{number_of(done, 'row', 'rows')} got a vector of the new model")
+
+
+def _feed_index(session: Session, store: MemoryBackend) -> None:
+    """Tell the index beside the store what changed. While it is down, that waits."""
+    if store.remote_index is None:
+        return
+    try:
+        fed = store.remote_index.drain()
+    except IndexUnavailable as exc:
+        session.notify(f"the index was not fed: {exc}")
+        return
+    if fed.written or fed.removed:
+        session.notify(f"index: {fed.written} memories written, {fed.removed} removed")
 
 
 def _summary(report: Report) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm import config
 from rlm.errors import ConfigError
@@ -13,8 +13,12 @@ from rlm.store.types import LOCAL, Check, Tenant
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
+    from rlm.store.postgres.backend import PostgresMemoryBackend
     from rlm.store.postgres.migrations import Initialised
+    from rlm.store.qdrant.client import Qdrant
+    from rlm.store.sql.backend import SQLMemoryBackend
 
+Made = TypeVar("Made", bound="SQLMemoryBackend")
 RECOVER = "restore a backup, or read what can be read with the `.recover` command of sqlite3"
 KINDS = "a path (SQLite), sqlite:PATH, json:PATH, postgresql://USER@HOST/DATABASE"
 POSTGRES = ("postgresql", "postgres")
@@ -68,9 +72,10 @@ def open_store(
     settings = config.load(embedder=named, lock_timeout_s=lock_timeout_s)
     model = embedder_of(settings) if embedder is None or isinstance(embedder, str) else embedder
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
+    beside = _index_client(settings) if settings.index else None
     kind, path = locate_store(name)
     if path is None:
-        server: MemoryBackend = import_postgres("backend").PostgresMemoryBackend(
+        server: PostgresMemoryBackend = import_postgres("backend").PostgresMemoryBackend(
             name,
             tenant=tenant,
             embedder=model,
@@ -78,9 +83,11 @@ def open_store(
             lock_timeout_s=settings.lock_timeout_s,
             read_only=read_only,
         )
-        return server
+        return _put_beside(beside, server, settings)
     # Only the kind that is opened is imported: a command-line search has 300 ms in all.
     if kind == "json":
+        if beside is not None:
+            raise ConfigError("the index (RLM_INDEX) needs a store of SQLite or PostgreSQL")
         from rlm.store.jsonfile import MemoryStore
 
         return MemoryStore.open(
@@ -93,7 +100,7 @@ def open_store(
         )
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
-    return SQLiteMemoryBackend(
+    store = SQLiteMemoryBackend(
         path,
         tenant=tenant,
         embedder=model,
@@ -102,6 +109,28 @@ def open_store(
         read_only=read_only,
         cache_dir=settings.cache_dir,
     )
+    return _put_beside(beside, store, settings)
+
+
+def _index_client(settings: config.Settings) -> Qdrant:
+    """The index that the settings name; it is not asked yet. ConfigError where they are wrong."""
+    from rlm.store.qdrant.client import Qdrant, parse_index
+    from rlm.store.qdrant.names import check_layout
+
+    check_layout(settings.index_layout)
+    return Qdrant(parse_index(settings.index), key=settings.index_key)
+
+
+def _put_beside(index: Qdrant | None, store: Made, settings: config.Settings) -> Made:
+    """The store, with the index beside it that the settings name."""
+    if index is not None:
+        from rlm.store.qdrant.index import QdrantIndex
+
+        layout, fallback = settings.index_layout, settings.index_fallback in ("1", "true", "yes")
+        store.remote_index = QdrantIndex(
+            index, store.db, store.spaces, store.embedder, layout=layout, fallback=fallback
+        )
+    return store
 
 
 def init_store(url: str, *, app: str, owner: str) -> Initialised:

@@ -66,7 +66,8 @@ class PostgresMemoryBackend(SQLMemoryBackend):
         return AccessToken(found, name, digest, bool(read_only), org, team, project, created_at)
 
     def check(self) -> list[Check]:
-        return integrity.check_all(self.db, self.indexes, self.spaces.visible(), self.embedder)
+        checks = integrity.check_all(self.db, self.indexes, self.spaces.visible(), self.embedder)
+        return checks if self.remote_index is None else [*checks, *self.remote_index.check()]
 
     def repair(self) -> list[str]:
         return integrity.repair(self.db, self.indexes, self.embedder, self.reembed)

@@ -288,6 +288,25 @@ CREATE TABLE tokens (
     UNIQUE(space_id, name)
 );
 
+CREATE TABLE index_spaces (
+    space_id bigint PRIMARY KEY REFERENCES spaces(space_id),
+    collection TEXT NOT NULL,
+    token TEXT NOT NULL,
+    model TEXT,
+    dim bigint NOT NULL,
+    built integer NOT NULL DEFAULT 0 CHECK(built IN (0, 1)),
+    change_no bigint NOT NULL DEFAULT 0,
+    fence bigint NOT NULL DEFAULT 0,
+    leased_until TEXT
+);
+
+CREATE TABLE index_outbox (
+    change_no {_NUMBER} PRIMARY KEY,
+    {_SPACE},
+    memory_id TEXT NOT NULL
+);
+CREATE INDEX outbox_memory ON index_outbox(space_id, memory_id);
+
 CREATE TABLE recall_rows (
     kind TEXT NOT NULL CHECK(kind IN ('memory', 'node')),
     {_SPACE},
@@ -338,6 +357,7 @@ TABLES_1 = _TABLES.replace(" TEXT[]", ' text[] COLLATE "C"').replace(" TEXT", ' 
 BY_SPACE = (
     "runs", "trajectories", "judgments", "memory_items", "memory_usage", "confidence_signals",
     "distill_queue", "branches", "packs", "nodes", "hyperedges", "evolution_log", "tokens",
+    "index_spaces", "index_outbox",
     "recall_rows", "recall_words", "recall_terms", "recall_totals",
 )  # fmt: skip
 BY_ORG = ("meta", "counters", "spaces")

@@ -24,7 +24,7 @@ from rlm.errors import RLMError
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.recall import Document, recall
 from rlm.store import gate
-from rlm.store.sql import items, listing, reembed, rows
+from rlm.store.sql import items, listing, outbox, reembed, rows
 from rlm.store.sql.database import COUNT_PATIENCE_S, Database
 from rlm.store.sql.dialect import Connection
 from rlm.store.sql.packs import Packs
@@ -43,6 +43,7 @@ from rlm.store.types import (
 from rlm.store.values import admit_id, choice, natural
 
 if TYPE_CHECKING:
+    from rlm.store.qdrant.index import QdrantIndex
     from rlm.store.sql.graph import HyperGraph
 
 PENDING_ACCESSES = 256
@@ -71,6 +72,8 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
         self.embedder = embedder
         self.db = opened()
         self.spaces = Spaces(self.db, tenant)
+        self.remote_index: QdrantIndex | None = None
+        """An index on another server, derived from the rows; set by whoever opens the store."""
         self._accesses: Counter[tuple[str, str]] = Counter()
         self._accesses_pid = os.getpid()
         self._accesses_since = time.monotonic()
@@ -166,6 +169,8 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
         with self.db.read() as connection:
             spaces = self.spaces.visible(levels)
             source = self.index.candidates(connection, spaces, where, values)
+            if self.remote_index is not None:
+                source = self.remote_index.candidates(connection, source, levels)
             found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
             for each in found.hits:
                 why = found.explain(each) if explain else None
@@ -358,6 +363,8 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
         self.index.catch_up()
         if "node_index" in self.__dict__:  # else no node was written here
             self.node_index.catch_up()
+        if self.remote_index is not None:
+            self.remote_index.catch_up()
 
     # -- projects ----------------------------------------------------------------------------------
 
@@ -390,6 +397,7 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
             new_name = (tenant.project, old)
             connection.execute("UPDATE spaces SET project = ? WHERE space_id = ?", new_name)
             connection.execute("UPDATE memory_items SET project = ? WHERE space_id = ?", new_name)
+            outbox.note_renamed(connection, old)
         return True
 
     # -- the whole store ---------------------------------------------------------------------------
@@ -406,6 +414,7 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
                 **self._engine(),
                 "lexical": self.index.lexical,
                 "semantic": self.embedder.model if self.embedder else None,
+                **({"index": self.remote_index.describe()} if self.remote_index else {}),
             },
         }
 
@@ -447,6 +456,8 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
             if free and "graph" in self.__dict__:
                 self.graph.flush()
         finally:
+            if self.remote_index is not None:
+                self.remote_index.close()
             self.db.close()
 
     def __enter__(self) -> Self:

@@ -14,6 +14,7 @@ from rlm.retrieval.codes import pack_vectors
 from rlm.retrieval.embed import Embedder
 from rlm.store.document import item_columns, item_text
 from rlm.store.identity import is_stable_id
+from rlm.store.sql import outbox
 from rlm.store.sql.dialect import Connection, take_numbers
 from rlm.store.sql.reembed import note_model
 from rlm.store.sql.rows import COLUMNS, NAMES, from_row, to_row
@@ -54,6 +55,7 @@ def insert(
             if _is_live(item)
         ],
     )
+    outbox.note_range(connection, first, first + len(fresh) - 1)
     note_model(connection, index.model)
 
 
@@ -62,6 +64,7 @@ def rewrite(
 ) -> int:
     """Rewrite every column of an existing row, in this space, under a new number; that number."""
     fresh = take_numbers(connection, "item", 1)
+    outbox.note_rows(connection, [number])
     words, vector = item_columns(item), embed(index.embedder, [item])[0]
     sets = ", ".join(f"{name} = ?" for name in NAMES)
     connection.execute(
@@ -71,12 +74,14 @@ def rewrite(
     )
     live = LiveRow(fresh, space, words, vector) if _is_live(item) else None
     index.replace(connection, number, live)
+    outbox.note_rows(connection, [fresh])
     note_model(connection, index.model)
     return fresh
 
 
 def archive(connection: Connection, index: SearchIndex, numbers: Sequence[int], at: str) -> None:
     """Put rows away; they keep their numbers."""
+    outbox.note_rows(connection, numbers)
     sql = "UPDATE memory_items SET archived_at = ? WHERE item_no = ?"
     connection.executemany(sql, ((at, n) for n in numbers))
     index.remove(connection, numbers)
@@ -84,6 +89,7 @@ def archive(connection: Connection, index: SearchIndex, numbers: Sequence[int], 
 
 def remove(connection: Connection, index: SearchIndex, numbers: Sequence[int]) -> None:
     """Take rows away for good."""
+    outbox.note_rows(connection, numbers)
     connection.executemany("DELETE FROM memory_items WHERE item_no = ?", ((n,) for n in numbers))
     index.remove(connection, numbers)
 

@@ -16,6 +16,7 @@ _COUNTED = {
     "memories": ("memory_items", "AND archived_at IS NULL"),
     "trajectories": ("trajectories", ""),
     "jobs": ("distill_queue", "AND state IN ('ready', 'leased')"),
+    "notes": ("index_outbox", ""),
 }
 _IDS = (("memory_items", "memory_id"), ("nodes", "id"), ("hyperedges", "id"))
 

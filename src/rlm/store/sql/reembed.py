@@ -19,7 +19,7 @@ from rlm.retrieval.codes import pack_vectors
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.static import STATIC_MODEL
 from rlm.store.document import item_text
-from rlm.store.sql import rows
+from rlm.store.sql import outbox, rows
 from rlm.store.sql.database import Database
 from rlm.store.sql.dialect import Connection, Dialect, Value, fetch
 from rlm.store.sql.sources import MEMORY, NODE, SearchIndex, Source
@@ -143,6 +143,8 @@ def _write(
             [(vector, embedder.model, row[0]) for vector, row in pairs],
         )
         index.refresh_codes(connection, batch[0][0], batch[-1][0])
+        if source is MEMORY:
+            outbox.note_vectors(connection, [row[0] for row in batch])
     return len(batch)
 
 

@@ -60,7 +60,8 @@ class SQLiteMemoryBackend(SQLMemoryBackend):
         return {"sqlite": sqlite_version()}
 
     def check(self) -> list[Check]:
-        return integrity.check_all(self.db, self.indexes, self.spaces.visible(), self.embedder)
+        checks = integrity.check_all(self.db, self.indexes, self.spaces.visible(), self.embedder)
+        return checks if self.remote_index is None else [*checks, *self.remote_index.check()]
 
     def repair(self) -> list[str]:
         made = integrity.mend_schema(self.db)

@@ -48,8 +48,13 @@ def m003_tokens(connection: SQLiteConnection, fts5: bool) -> None:
     connection.execute(schema.TABLES_3)
 
 
+def m004_outbox(connection: SQLiteConnection, fts5: bool) -> None:
+    """What a search index beside the file has yet to be told."""
+    connection.execute(schema.TABLES_4)
+
+
 Step = Callable[[SQLiteConnection, bool], None]
-MIGRATIONS: tuple[Step, ...] = (m001_initial, m002_one_recall, m003_tokens)
+MIGRATIONS: tuple[Step, ...] = (m001_initial, m002_one_recall, m003_tokens, m004_outbox)
 VERSION = len(MIGRATIONS)
 
 
@@ -125,5 +130,8 @@ def _copy(source: apsw.Connection, part: Path) -> None:
             while not backup.done:
                 backup.step(4096)
         destination.pragma("journal_mode", "delete")
+        if destination.table_exists("main", "index_spaces"):
+            # The index follows the original. A copy that goes its own way must not be taken for it.
+            destination.execute("DELETE FROM index_spaces; DELETE FROM index_outbox")
     finally:
         destination.close()
