@@ -174,7 +174,7 @@ def test_a_file_that_is_a_little_wrong_is_read_and_noted(make):
             2,
         ),
         ("x.nt", "<http://e/a> <http://e/b> .\n", "", 1),
-        ("x.rdf", f'<rdf:RDF xmlns:rdf="{RDF_NS}"><rdf:Description></rdf:RDF>', "", None),
+        ("x.rdf", f'<rdf:RDF xmlns:rdf="{RDF_NS}"><rdf:Description></rdf:RDF>', "", 1),
         ("x.ttl", b'<http://e/a> <http://e/b> "\xff" .', "UTF-8", 1),
         ("x.json", '{"name": "x"}', "holds no JSON-LD", None),
         (
