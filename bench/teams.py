@@ -172,7 +172,9 @@ def run(folder: Path, total: int) -> str:
     """The section for docs/benchmarks.md."""
     folder.mkdir(parents=True)
     parts = list(teams(total))
-    alone = [(Tenant("alone", "t", f"p{size}"), size) for size in (1_000, total // 10, total)]
+    alone = [
+        (Tenant("alone", "t", f"p{size}"), size) for size in (total // 100, total // 10, total)
+    ]
     path, back = folder / "teams.db", folder / "back.db"
     begun = time.perf_counter()
     fill(str(path), [*parts, *alone], seed=7)
