@@ -325,7 +325,7 @@ CREATE TABLE recall_words (
     counts real[] NOT NULL,
     PRIMARY KEY (space_id, kind, number)
 );
-CREATE INDEX recall_words_stems ON recall_words USING gin (stems) WITH (fastupdate = off);
+CREATE INDEX recall_words_stems ON recall_words USING gin (stems) WITH (fastupdate = on, gin_pending_list_limit = 1024);
 
 CREATE TABLE recall_terms (
     term TEXT PRIMARY KEY,
