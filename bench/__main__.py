@@ -10,7 +10,18 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import learning, loads, mcp_load, ontology, packs, quality, report, sandbox, search
+from bench import (
+    learning,
+    loads,
+    mcp_load,
+    ontology,
+    packs,
+    quality,
+    report,
+    sandbox,
+    search,
+    teams,
+)
 
 ROOT = Path(__file__).parent.parent
 PARTS = (
@@ -26,6 +37,8 @@ PARTS = (
     "rarity",
     "search",
 )
+ON_REQUEST = ("minilm", "teams")
+"""What needs more than the extra bench installs. `teams` takes the first of --sizes."""
 INTRO = """# Benchmarks
 
 Written by `make bench`. Every section is one run on one machine; read the ratios, not the
@@ -36,7 +49,9 @@ section anew and leaves the others.
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("--only", default=",".join(PARTS), help=f"some of: {', '.join(PARTS)}")
+    parser.add_argument(
+        "--only", default=",".join(PARTS), help=f"some of: {', '.join(PARTS + ON_REQUEST)}"
+    )
     parser.add_argument("--sizes", default="10000,100000,1000000")
     parser.add_argument("--seconds", type=float, default=300.0, help="how long the part mcp takes")
     parser.add_argument("--out", default=str(ROOT / "docs" / "benchmarks.md"))
@@ -48,6 +63,10 @@ def main() -> None:
         os.environ["RLM_CACHE_DIR"] = str(folder / "cache")
         work = {
             "quality": lambda: quality.run(folder / "quality", ROOT.parent / "shared" / "data"),
+            "minilm": lambda: quality.run(
+                folder / "minilm", ROOT.parent / "shared" / "data", "minilm"
+            ),
+            "teams": lambda: teams.run(folder / "teams", int(given.sizes.split(",")[0])),
             "cold": lambda: loads.cold_start(folder / "cold"),
             "sandbox": lambda: sandbox.run(),
             "ontology": lambda: ontology.run(

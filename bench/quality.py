@@ -74,12 +74,12 @@ def reciprocal_ranks(
 
 
 def measure(
-    folder: Path, memories: Labelled, queries: Labelled, kind: str
+    folder: Path, memories: Labelled, queries: Labelled, kind: str, embedder_kind: str = "static"
 ) -> dict[str, np.ndarray]:
     """Reciprocal ranks by words, by meaning, and fused."""
     items = [layout(kind, text, number) for number, (text, _) in enumerate(memories)]
     out = {}
-    for signal, embedder in (("lexical", "none"), ("fused", "static")):
+    for signal, embedder in (("lexical", "none"), ("fused", embedder_kind)):
         with open_store(folder / f"{kind}-{signal}.db", embedder=embedder) as db:
             labels: dict[str, set[str]] = {}
             for memory_id, (_, label) in zip(db.add_many(items), memories, strict=True):
@@ -96,14 +96,14 @@ def measure(
     return out
 
 
-def dialogues(folder: Path, path: Path) -> str:
+def dialogues(folder: Path, path: Path, model: str = "static") -> str:
     """Recall@10 of the turns that answer a question: turns are nodes, sessions ordered edges."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     shares: dict[str, list[float]] = {"words only": [], "fused": []}
     for number in sorted({row["dialogue"] for row in rows}):
         turns = [r for r in rows if r["kind"] == "turn" and r["dialogue"] == number]
         asked = [r for r in rows if r["kind"] == "question" and r["dialogue"] == number]
-        for signal, embedder in (("words only", "none"), ("fused", "static")):
+        for signal, embedder in (("words only", "none"), ("fused", model)):
             with open_store(folder / f"d{number}-{embedder}.db", embedder=embedder) as db:
                 graph = db.graph
                 ids = graph.create_nodes(
@@ -127,18 +127,16 @@ def dialogues(folder: Path, path: Path) -> str:
     return f"Dialogues: recall@10 of the turns that answer.\n\n{found}\n"
 
 
-def run(folder: Path, data: Path) -> str:
+def run(folder: Path, data: Path, model: str = "static") -> str:
+    title = "## Retrieval quality" + ("" if model == "static" else f", RLM_EMBEDDER={model}")
     if not data.is_dir():
-        return (
-            "## Retrieval quality\n\nNot measured: the development data is not beside this"
-            " checkout.\n"
-        )
+        return f"{title}\n\nNot measured: the development data is not beside this checkout.\n"
     folder.mkdir(parents=True)
     rows = []
     for name, (memories, queries) in load(data).items():
         for kind in LAYOUTS:
             (folder / name).mkdir(exist_ok=True)
-            found = measure(folder / name, memories, queries, kind)
+            found = measure(folder / name, memories, queries, kind, model)
             fused = found["fused"]
             rows.append(
                 (name, kind, *(f"{found[s].mean():.3f}" for s in ("lexical", "semantic", "fused")),
@@ -154,4 +152,4 @@ def run(folder: Path, data: Path) -> str:
         "fused, odd queries",
     )
     ranked = f"Mean reciprocal rank in the first {DEPTH}.\n\n{table(head, rows)}\n"
-    return f"## Retrieval quality\n\n{ranked}\n{dialogues(folder, data / 'dialogues.jsonl')}"
+    return f"{title}\n\n{ranked}\n{dialogues(folder, data / 'dialogues.jsonl', model)}"

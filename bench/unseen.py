@@ -21,7 +21,7 @@ from pathlib import Path
 from bench.report import table
 from bench.unseen_tasks import KINDS, Maker, make_tasks
 from rlm.learning.verify import check_answer
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.packs.curriculum import Task
 
 __all__ = ["Maker", "Outcome", "ask_all", "make_tasks", "run", "summary"]

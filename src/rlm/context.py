@@ -23,7 +23,7 @@ from pathlib import Path
 
 from rlm.errors import OntologyError
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.ontology.terms import local_name
 from rlm.ontology.views.summary import schema_constraints, sense_card
 from rlm.retrieval.tokens import parse_query
@@ -193,7 +193,7 @@ def _terms_first(meta: GraphMeta, task: str, learnt: Mapping[str, int]) -> dict[
     most = max(found.values(), default=0) + 1
     terms = {iri for use in meta.class_use.values() for iri in use.properties}
     for iri in meta.class_use:
-        terms.update((iri, *(sub for sub in meta.closure(iri, meta.subs) if meta.classes.get(sub))))
+        terms.update((iri, *(sub for sub in meta.below(iri) if meta.classes.get(sub))))
     for iri in terms:
         named = f"{local_name(iri)} {meta.label(iri)}"
         if wanted and not wanted.isdisjoint(_telling_words(named)):

@@ -22,15 +22,17 @@
     │   ├── NotFound           no such memory, node or edge (also a KeyError)
     │   ├── NotSupported       this kind of store lacks that part (also a NotImplementedError)
     │   ├── StoreLocked        another process holds the write lock
+    │   ├── StoreUnavailable   a server that cannot be reached, or whose connection was lost
     │   ├── StoreReadOnly      the file or its folder cannot be written
     │   ├── StoreCorrupt       the file is damaged or is not a store
     │   ├── StoreFull          no space left where the file lives
     │   ├── SchemaTooNew       a newer rlm wrote this file
-    │   └── EngineUnfit        the SQLite library is too old or lacks what we need
+    │   ├── EngineUnfit        the SQLite library is too old or lacks what we need
+    │   └── IndexUnavailable   the search index beside the store is down, failing or of another kind
     └── PackError              a pack cannot be read, verified, signed or imported
 
 A message says what failed, with which value, and what to do next. Foreign exceptions are mapped in
-one place per adapter; nothing from apsw reaches a caller.
+one place per adapter; nothing from apsw or psycopg reaches a caller.
 """
 
 from __future__ import annotations
@@ -153,6 +155,13 @@ class StoreLocked(StoreError):
     """Another process holds the write lock and did not let go in time."""
 
 
+class StoreUnavailable(StoreError):
+    """The store's server cannot be reached, or the connection was lost. Nothing was written, unless
+    `may_be_stored`: then the change is there whole, or not at all."""
+
+    may_be_stored = False
+
+
 class StoreReadOnly(StoreError):
     """The file or its folder cannot be written."""
 
@@ -171,6 +180,11 @@ class SchemaTooNew(StoreError):
 
 class EngineUnfit(StoreError):
     """The SQLite library is too old, or lacks something that a store cannot do without."""
+
+
+class IndexUnavailable(StoreError):
+    """The search index beside the store cannot be reached, fails, or was built for another
+    embedder. The store itself is sound."""
 
 
 class PackError(RLMError):

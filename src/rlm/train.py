@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rlm import agent
-from rlm.agent.parts import check_language, check_log_dir
+from rlm.agent.parts import check_log_dir
 from rlm.agent.spec import AgentResult, RunSpec, TaskRef
 from rlm.errors import ConfigError, ModelError
 from rlm.learning.insights_stats import own_end
-from rlm.llm import Client, open_client
+from rlm.llm import open_client
 from rlm.loop.types import INTERRUPTED
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.packs.curriculum import KINDS, Curriculum, Task, read_curriculum
 from rlm.packs.curriculum_check import check_curriculum
 from rlm.store.backend import MemoryBackend
@@ -132,7 +132,7 @@ def train(
     with ExitStack() as stack:
         spec = with_client(stack, spec)
         model = spec.client.model if spec.client is not None else ""
-        content = check_lesson(lesson, spec.log_dir, spec.client)
+        content = check_lesson(lesson, spec.log_dir)
         done = _find_done(store, lesson, model) if resume else {}
         try:
             for place, task in enumerate(chosen, 1):
@@ -200,15 +200,8 @@ def choose_tasks(lesson: Curriculum, which: Which) -> tuple[Task, ...]:
     return found
 
 
-def check_lesson(
-    lesson: Curriculum, log_dir: str | Path | None = None, client: Client | None = None
-) -> str:
-    """The hash of the ontology, after every check that can fail: languages, `verify`, logs."""
-    for task in lesson.tasks:
-        try:
-            check_language(task.query, client, ontology=True)
-        except ConfigError as exc:
-            raise ConfigError(f"{lesson.path}:{task.line}: task {task.id}: {exc}") from exc
+def check_lesson(lesson: Curriculum, log_dir: str | Path | None = None) -> str:
+    """The hash of the ontology, after every check that can fail: `verify` and logs."""
     engine = open_engine(lesson.ontology_path)
     try:
         check_curriculum(lesson, engine)

@@ -41,7 +41,7 @@ def path(tmp_path_factory):
             False,
         ),
         (
-            "How many subclasses does Vehicle have?",
+            "How many subclasses does Vehicl have?",
             "SELECT ?x WHERE { ?x rdfs:subClassOf :Vehicl }",
             "count",
             True,
@@ -61,9 +61,9 @@ def test_odd_names_are_grounded_and_no_text_makes_a_line(store, path, engine):
         pytest.importorskip("pydantic_monty")
     odd = agent.run("What is bee?", path, store=store, model="offline", engine=engine)
     assert odd.judgment["is_success"], odd.judgment
-    assert odd.answer.split("\n")[1:] == [
-        "IRI: <http://h.example/x#b'$\u00a0c>",
-        "Definition: a[31mbc",
-        "Other labels: one No. 7",
-        'Restrictions: x:p value "No. 7"',
+    assert odd.answer.split("\n") == [
+        "<http://h.example/x#b'$\u00a0c> (bee) is a class.",
+        "a[31mbc",
+        '- restrictions: x:p value "No. 7"',
+        "- also called: one No. 7",
     ]

@@ -9,7 +9,7 @@ import pytest
 from rlm import agent
 from rlm.learning.calls import learnt_terms
 from rlm.llm import ScriptedClient
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 
 HARBOUR = Path(__file__).parent.parent.parent / "ontology" / "harbour.ttl"
 QUERY = "SELECT ?x ?b WHERE { ?x harbour:mooredAt ?b . ?x harbour:builtIn ?y } ORDER BY ?y LIMIT 1"

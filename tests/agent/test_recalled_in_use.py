@@ -18,7 +18,7 @@ PROV = Path(__file__).parent.parent.parent / "ontology" / "prov.ttl"
 @pytest.mark.req("PM-12")
 def test_a_memory_that_this_run_has_followed_keeps_its_words_and_its_id(store):
     item = MemoryItem(
-        "Check whether a class is subclass", "d", '- `sparql_query("ASK { $ENTITY_1 rdfs:subClassOf+ $ENTITY_2 }")`',
+        "Check whether a class is subclass", "d", "- `ontology_view('compare', $ENTITY_1, other=$ENTITY_2)`",
         source_type="success", outcome="success", scope=Scope(task_types=("is_subclass",)), tags=["is_subclass"],
         confidence=0.6,
     )  # fmt: skip

@@ -37,7 +37,13 @@ def commands(
 
 SERVES = ("mcp",)
 """It goes on until its input ends, and speaks a protocol: tests/mcp."""
-ALL = {name: command for name, command in commands() if name != SERVES}
+NEED_A_SERVER = (("store", "init"), ("index",))
+"""Tests of their own start one: tests/store, tests/cli/test_store_cli.py."""
+ALL = {
+    name: command
+    for name, command in commands()
+    if name != SERVES and not any(name[: len(group)] == group for group in NEED_A_SERVER)
+}
 
 # One line that succeeds for each command; {id}, {old}, {held}, {node}, {edge} and the files are
 # made by `filled`.
@@ -82,6 +88,19 @@ LINES: dict[str, tuple[str, ...]] = {
     "ontology relations": ("{ttl}", "ex:Boat"),
     "ontology path": ("{ttl}", "ex:Sloop", "ex:Boat"),
     "ontology card": ("{ttl}",),
+    "ontology tree": ("{ttl}", "ex:Boat"),
+    "ontology related": ("{ttl}", "ex:Boat"),
+    "ontology terms": ("{ttl}",),
+    "ontology instances": ("{ttl}", "ex:Boat"),
+    "ontology values": ("{ttl}", "ex:Boat"),
+    "ontology restrictions": ("{ttl}", "ex:Dinghy"),
+    "ontology compare": ("{ttl}", "ex:Boat", "ex:Sloop"),
+    "ontology labels": ("{ttl}", "ex:Boat"),
+    "ontology metadata": ("{ttl}",),
+    "ontology prefixes": ("{ttl}",),
+    "ontology shapes": ("{ttl}",),
+    "ontology lint": ("{ttl}", "--fail-on", "never"),
+    "ontology diff": ("{ttl}", "{ttl}"),
     "ontology query": ("{ttl}", "SELECT ?s WHERE {{ ?s a owl:Class }}"),
     "pack import": ("{pack}",),
     "pack export": ("{dir}/out.jsonl",),
@@ -92,6 +111,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "pack keygen": ("{dir}/new.pem",),
     "pack candidates": ("{dir}/candidates.jsonl",),
     "run": ("--context", "{pack}", "--query", "How many lines are there?", "--model", "offline"),
+    "ask": ("--forms",),
     "eval": ("--curriculum", "{lesson}", "--model", "offline", "--arms", "off"),
     "logs show": ("{log}",),
     "logs list": (),
@@ -105,6 +125,9 @@ LINES: dict[str, tuple[str, ...]] = {
     "token list": (),
     "token revoke": ("laptop",),
     "backup": ("{dir}/copy.db",),
+    "store copy": ("{dir}/store.db", "{dir}/moved.db"),
+    "store reembed": (),
+    "store compare": ("{dir}/store.db", "{dir}/twin.db"),
     "doctor": ("--fix",),
     "completion": ("bash",),
 }
@@ -112,7 +135,11 @@ LINES: dict[str, tuple[str, ...]] = {
 BOATS = """
 @prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<http://example.org/> a owl:Ontology ; rdfs:label "Boats" .
 ex:Boat a owl:Class ; rdfs:label "boat"@en . ex:Sloop a owl:Class ; rdfs:subClassOf ex:Boat .
+ex:Dinghy a owl:Class ; rdfs:subClassOf [ owl:onProperty ex:of ; owl:someValuesFrom ex:Boat ] .
+ex:of a owl:ObjectProperty . ex:one a ex:Boat .
+ex:BoatShape a <http://www.w3.org/ns/shacl#NodeShape> ; <http://www.w3.org/ns/shacl#targetClass> ex:Boat .
 """
 TASKS = """id: boats
 ontology: {name: boats, path: boats.ttl}
@@ -167,6 +194,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         made("pack", "import", "core_v1", "--db", db)
         made("pack", "keygen", str(folder / "key.pem"))
         made("token", "add", "laptop", "--db", db)
+        made("store", "copy", db, str(folder / "twin.db"))
     (folder / "hand.jsonl").write_text('{"title":"Read first","content":"Then write."}\n', "utf-8")
     log = '{"type":"metadata","query":"q","root_model":"m","max_iterations":1,"context_size":1}\n'
     (folder / "log.jsonl").write_text(log, "utf-8")
@@ -305,7 +333,7 @@ def test_db_and_json_also_work_before_the_subcommand(
         (("memory", "show", "ffffffff"), 1, "NotFound"),
         (("memory", "add"), 2, "ValidationError"),
         (("memory", "list", "--project", "a\nb"), 2, "ValidationError"),
-        (("memory", "list", "--db", "postgres://host/x"), 2, "ConfigError"),
+        (("memory", "list", "--db", "mysql://host/x"), 2, "ConfigError"),
         (("pack", "import", "nowhere.jsonl"), 2, "PackError"),
         (("pack", "import", "~nobody-of-that-name/p.jsonl"), 2, "ValidationError"),
         (("memory", "list", "--db", "."), 2, "StoreError"),

@@ -66,7 +66,7 @@ def harmless(text: str) -> bool:
 def test_stats_tells_sizes_roots_languages_and_prefixes(rlm: Run, harbour: str) -> None:
     shown = rlm("ontology", "stats", harbour)
     assert shown.code == 0 and shown.err == ""
-    fields = {line[:22].strip(): line[22:].strip() for line in shown.out.splitlines()[:14]}
+    fields = {line[:22].strip(): line[22:].strip() for line in shown.out.splitlines()[:18]}
     there = ox.Store()
     there.load(path=harbour, format=ox.RdfFormat.TURTLE)
     assert fields["triples"] == f"{len(there):,}"
@@ -569,3 +569,127 @@ def test_an_endpoint_of_the_config_is_asked_like_a_file(
     assert down.code == 2 and down.out == "" and "'quay'" in down.err and down.err.count("\n") == 1
     unknown = rlm("ontology", "stats", "key", "--json")
     assert unknown.code == 2 and "'key'" in unknown.err
+
+
+# -- views of the catalogue
+
+RELEASE_1 = """
+@prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix obo: <http://purl.obolibrary.org/obo/> .
+ex:Boat a owl:Class ; rdfs:label "boat"@en ; rdfs:comment "Floats." .
+ex:Sloop a owl:Class ; rdfs:label "sloop"@en ; rdfs:subClassOf ex:Boat ,
+  [ a owl:Restriction ; owl:onProperty ex:has ; owl:someValuesFrom ex:Mast ] .
+ex:Mast a owl:Class ; rdfs:label "mast"@en . ex:Spar a owl:Class ; rdfs:label "spar"@en .
+ex:Raft a owl:Class ; rdfs:label "raft"@en . ex:Punt a owl:Class ; rdfs:label "punt"@en .
+ex:has a owl:ObjectProperty .
+"""
+RELEASE_2 = """
+@prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix obo: <http://purl.obolibrary.org/obo/> .
+ex:Boat a owl:Class ; rdfs:label "vessel"@en ; rdfs:comment "Floats." .
+ex:Sloop a owl:Class ; rdfs:label "sloop"@en ; rdfs:subClassOf ex:Boat ,
+  [ a owl:Restriction ; owl:onProperty ex:has ; owl:allValuesFrom ex:Mast ] .
+ex:Mast a owl:Class ; rdfs:label "mast"@en ; rdfs:subClassOf ex:Pole . ex:Pole a owl:Class ; rdfs:label "spar"@en .
+ex:Raft a owl:Class ; rdfs:label "raft"@en ; owl:deprecated true .
+ex:Punt a owl:Class ; rdfs:label "punt"@en ; owl:deprecated true ; obo:IAO_0100001 ex:Pram .
+ex:Pram a owl:Class ; rdfs:label "pram"@en . ex:Dory a owl:Class ; rdfs:label "dory"@en .
+ex:has a owl:ObjectProperty .
+"""
+
+
+@pytest.fixture
+def releases(tmp_path: Path) -> tuple[str, str]:
+    for name, text in (("one.ttl", RELEASE_1), ("two.ttl", RELEASE_2)):
+        (tmp_path / name).write_text(text, "utf-8")
+    return str(tmp_path / "one.ttl"), str(tmp_path / "two.ttl")
+
+
+def test_a_diff_tells_renamed_from_deprecated(rlm: Run, releases: tuple[str, str]) -> None:
+    found = rlm("ontology", "diff", *releases, "--json").json
+    assert [row["name"] for row in found["added"]] == ["ex:Dory"] and not found["removed"]
+    assert found["renamed"] == [
+        {"from": "ex:Punt", "to": "ex:Pram", "by": "replaced by"},
+        {"from": "ex:Spar", "to": "ex:Pole", "by": "label"},
+    ]
+    assert [row["name"] for row in found["deprecated"]] == ["ex:Raft"]
+    boat = {"name": "ex:Boat", "lang": "en", "before": "boat", "after": "vessel"}
+    assert found["labels"] == [boat]
+    assert found["hierarchy"] == [{"name": "ex:Mast", "change": "added", "above": "ex:Pole"}]
+    sloop = [row for row in found["axioms"] if row["name"] == "ex:Sloop"]
+    assert [(row["change"], row["text"]) for row in sloop] == [
+        ("added", "rdfs:subClassOf ex:has only ex:Mast"),
+        ("removed", "rdfs:subClassOf ex:has some ex:Mast"),
+    ]
+    shown = rlm("ontology", "diff", *releases).out
+    assert "## Renamed (2)" in shown and "- `ex:Punt` → `ex:Pram` (by replaced by)" in shown
+    assert '- `ex:Boat`@en: "boat" → "vessel"' in shown
+    assert rlm("ontology", "diff", *releases, "--exit-code").code == 1
+    assert rlm("ontology", "diff", releases[0], releases[0], "--exit-code").code == 0
+
+
+def test_the_statements_of_a_diff_are_the_differences_of_sets(
+    rlm: Run, releases: tuple[str, str]
+) -> None:
+    sides = []
+    for path in releases:
+        store = ox.Store()
+        store.load(path=path, format=ox.RdfFormat.TURTLE)
+        named = {q.triple for q in store if not isinstance(q.subject, ox.BlankNode)}
+        sides.append({t for t in named if not isinstance(t.object, ox.BlankNode)})
+    triples = rlm("ontology", "diff", *releases, "--json").json["triples"]
+    assert triples["added"] == len(sides[1] - sides[0]) + 1, "and one restriction"
+    assert triples["removed"] == len(sides[0] - sides[1]) + 1
+
+
+FAULTY = """
+@prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:A a owl:Class ; rdfs:label "a"@en , "ä"@de ; rdfs:comment "x" ; rdfs:subClassOf ex:B .
+ex:B a owl:Class ; rdfs:label "b"@en , "b"@de ; rdfs:comment "x" ; rdfs:subClassOf ex:A , ex:Old .
+ex:C a owl:Class ; rdfs:label "A"@en ; rdfs:comment "x" ; rdfs:subClassOf ex:Typo .
+ex:D a owl:Class ; owl:disjointWith ex:C ; rdfs:label "d"@en , "d"@de .
+ex:Old a owl:Class ; owl:deprecated true .
+ex:Kind a owl:Class ; rdfs:subClassOf rdfs:Class ; rdfs:label "k"@en , "k"@de ; rdfs:comment "x" .
+ex:Kin a ex:Kind . ex:B rdfs:subClassOf ex:Kin .
+ex:p a owl:ObjectProperty ; rdfs:domain ex:C , ex:D ; rdfs:comment "x" .
+"""
+
+
+def test_lint_finds_each_fault_once_and_nothing_else(rlm: Run, tmp_path: Path) -> None:
+    (tmp_path / "faulty.ttl").write_text(FAULTY, "utf-8")
+    done = rlm("ontology", "lint", str(tmp_path / "faulty.ttl"), "--json")
+    found = {(row["rule"], row["term"]) for row in done.json["rows"]}
+    assert done.code == 1 and found == {
+        ("cycle", "ex:A"), ("empty-domain", "ex:p"), ("deprecated-used", "ex:Old"),
+        ("undeclared", "ex:Typo"), ("missing-label", "ex:p"), ("duplicate-label", "ex:A"),
+        ("missing-definition", "ex:D"), ("language-gap", "ex:C"),
+    }  # fmt: skip
+    log = rlm("ontology", "lint", str(tmp_path / "faulty.ttl"), "--sarif", "--fail-on", "never")
+    run = log.json["runs"][0]
+    assert log.code == 0 and len(run["results"]) == len(found)
+    assert {each["ruleId"] for each in run["results"]} <= {
+        rule["id"] for rule in run["tool"]["driver"]["rules"]
+    }
+    assert rlm("ontology", "lint", str(tmp_path / "faulty.ttl"), "--rule", "cycle").code == 1
+
+
+def test_lint_of_a_clean_file_is_silent(rlm: Run, tmp_path: Path) -> None:
+    clean = "@prefix ex: <http://example.org/> . ex:A a <http://www.w3.org/2002/07/owl#Class> ; "
+    clean += '<http://www.w3.org/2000/01/rdf-schema#label> "a" , "b" ; '
+    clean += '<http://www.w3.org/2000/01/rdf-schema#comment> "x" .'
+    (tmp_path / "clean.ttl").write_text(clean, "utf-8")
+    done = rlm("ontology", "lint", str(tmp_path / "clean.ttl"))
+    assert (done.code, done.out) == (0, "")
+
+
+def test_a_tree_is_drawn(rlm: Run, harbour: str) -> None:
+    shown = rlm("ontology", "tree", harbour, "CargoVessel").out.splitlines()
+    assert shown[0].startswith("harbour:CargoVessel  (")
+    assert shown[1].startswith("├─ ") and shown[-1].lstrip("│ ").startswith("└─ ")
+    assert rlm("ontology", "tree", harbour, "harbour:Nothing").code == 1
+
+
+def test_every_view_says_what_is_left_and_how_to_go_on(rlm: Run, harbour: str) -> None:
+    done = rlm("ontology", "terms", harbour, "--limit", "5")
+    assert "5 of 45: more with --offset 5" in done.err
+    assert rlm("ontology", "terms", harbour, "--kind", "nonsense").code == 2

@@ -27,7 +27,7 @@ def poison(db: str) -> None:
     store = open_store(db, embedder="none")
     assert isinstance(store, SQLiteMemoryBackend)
     with store, store.db.write():
-        store.db.run(
+        store.db.connection.execute(
             "UPDATE memory_items SET title = ?, description = ?, content = ?", (HOSTILE,) * 3
         )
 

@@ -158,7 +158,7 @@ def test_fix_gives_rows_the_vectors_of_the_present_model(
     add()
     monkeypatch.setenv("RLM_EMBEDDER", "static")
     monkeypatch.setattr(
-        "rlm.store.sqlite.reembed.AT_ONCE", 0
+        "rlm.store.sql.reembed.AT_ONCE", 0
     )  # a large store, which does not catch up by itself
     stale = rlm("doctor", "--db", db, "--json")
     assert stale.code == 1 and [c["name"] for c in stale.json["checks"] if not c["ok"]] == [
@@ -204,3 +204,20 @@ def test_backup_copies_and_does_not_overwrite(
     assert rlm("backup", copy, "--db", db, "--force", "--json").json["bytes"] > 0
     assert rlm("backup", db, "--db", db, "--force").code == 2
     assert rlm("backup", str(tmp_path), "--db", db).code == 2
+
+
+def test_a_command_and_the_worker_give_rows_the_vectors_of_a_new_model(
+    rlm: Run, add: Callable[..., str], db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add()
+    assert "words only" in rlm("store", "reembed", "--db", db).out
+    monkeypatch.setenv("RLM_EMBEDDER", "static")
+    monkeypatch.setattr("rlm.store.sql.reembed.AT_ONCE", 0)
+    assert rlm("store", "reembed", "--db", db, "--json").json["rows"] == 1
+    assert rlm("store", "reembed", "--db", db, "--json").json["rows"] == 0
+    monkeypatch.setenv("RLM_EMBEDDER", "none")
+    add("Another one")
+    monkeypatch.setenv("RLM_EMBEDDER", "static")
+    assert "1 row got a vector" in rlm("worker", "--db", db).err
+    assert "got a vector" not in rlm("worker", "--db", db).err
+    assert rlm("doctor", "--db", db).code == 0

@@ -70,17 +70,11 @@ def spoilt(lesson: Path, old: str, new: str) -> Path:
             (),
             ("boats_v1.yaml:7", "rdfs:subClasOf occurs nowhere"),
         ),
-        (
-            "Which classes are direct subclasses of Crew?",
-            "Welche Unterklassen hat Crew?",
-            (),
-            ("boats-sub-02", "German"),
-        ),
         ("id:", "id:", ("--model", "nonsense"), ("nonsense", "names no provider")),
         ("id:", "id:", ("--scaling", "wide:3"), ("wide:3", "parallel:K")),
         ("id:", "id:", ("--log-dir", "/dev/full"), ("/dev/full", "logs cannot be written")),
     ],
-    ids=["typo", "ontology", "verify", "term", "language", "model", "scaling", "logs"],
+    ids=["typo", "ontology", "verify", "term", "model", "scaling", "logs"],
 )
 def test_bad_input_is_one_line_and_no_store_is_made(
     rlm: Run,

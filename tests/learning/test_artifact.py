@@ -217,7 +217,7 @@ def test_deep_code_is_no_trouble():
 
 def test_a_block_of_the_offline_planner_tells_its_step():
     result = rlm_run(
-        "How often does 'ship' occur?", "a ship, a ship and a boat", client=OfflineClient()
+        "How often does ship occur?", "a ship, a ship and a boat", client=OfflineClient()
     )
     made = extract_trajectory_artifact(
         "q", result.answer, result.iterations, result.ns, converged=result.converged
@@ -228,10 +228,8 @@ def test_a_block_of_the_offline_planner_tells_its_step():
         and actions
         and not any("import" in action or "def " in action for action in actions)
     )
-    assert any("ship" in action for action in actions) and set(made["variables_created"]) <= {
-        "clock",
-        "found",
-    }
+    assert any("ship" in action for action in actions)
+    assert set(made["variables_created"]) == {"reply"}
 
 
 # -- with a trace

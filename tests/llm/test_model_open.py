@@ -216,6 +216,7 @@ def test_a_real_call_by_name(server, monkeypatch):
 
 SECRETS = {
     "embed_key": "RLM_EMBED_KEY",
+    "index_key": "RLM_INDEX_KEY",
     "api_key": "RLM_API_KEY",
     "openai_api_key": "OPENAI_API_KEY",
     "anthropic_api_key": "ANTHROPIC_API_KEY",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.handles import Meter, Store, View
-from rlm.loop.trace import ARGUMENT_CHARS, FIRST_CALLS, MOST_CALLS, Trace, names_in
+from rlm.loop.trace import FIRST_CALLS, MOST_CALLS, QUERY_CHARS, Trace, names_in
 from rlm.tools import Toolbox
 
 IRI = "http://example.org/a#Thing"
@@ -65,12 +65,12 @@ def test_a_handle_is_kept_by_its_key_and_never_its_payload(trace):
         def sparql_slice(ref_or_key):
             return {"rows": [{"x": "ex:One"}], "total": 40, "has_more": True}
 
-        watched(trace, sparql_query)("q" * 5000)
+        watched(trace, sparql_query)("q" * 50_000)
         watched(trace, sparql_slice)(ref)
         watched(trace, sparql_slice)(View(ref.key, 0, ref.sz))
     asked, read, again = trace.calls
     assert asked.key == read.key == again.key == ref.key and read.rows == 40
-    assert len(asked.args["query"]) == ARGUMENT_CHARS
+    assert len(asked.args["query"]) == QUERY_CHARS
     assert "ex:Secret" not in repr(trace) and read.iris == {"ex:One"}
 
 

@@ -10,7 +10,7 @@ EVERY_TOOL = {
     "memory_search", "memory_get", "memory_record", "memory_feedback", "memory_outcome",
     "memory_consolidate", "branch_create", "branch_return", "search_entity", "search_by_label",
     "describe_entity", "probe_relationships", "find_path", "predicate_frequency", "graph_stats",
-    "sparql_schema", "sparql_peek", "sparql_query", "sparql_slice", "memory_query",
+    "ontology_view", "sparql_schema", "sparql_peek", "sparql_query", "sparql_slice", "memory_query",
     "memory_get_context", "memory_add_fact", "memory_add_experience", "memory_relate", "agent_run",
 }  # fmt: skip
 
@@ -91,6 +91,13 @@ async def ontology(client: Any) -> None:
     assert (await ask(client, "graph_stats", **graph))[1]["classes"] == 7
     await ask(client, "sparql_schema", output_mode="classes", **graph)
     await ask(client, "sparql_peek", resource="ex:Boat", output_mode="count", **graph)
+    _, tree = await ask(client, "ontology_view", view="tree", term="ex:Boat", **graph)
+    assert [row["name"] for row in tree["rows"]] == ["ex:Ketch", "ex:Sloop"]
+    _, same = await ask(client, "ontology_view", view="diff", other="boats", **graph)
+    assert same["same"] is True
+    assert "did you mean" in await refused(
+        client, "ontology_view", view="tree", term="ex:Boot", **graph
+    )
     query = "SELECT ?c WHERE { ?c rdfs:subClassOf ex:Boat } ORDER BY ?c"
     _, result = await ask(client, "sparql_query", query=query, **graph)
     assert result["rows"] == 2

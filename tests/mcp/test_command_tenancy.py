@@ -15,6 +15,7 @@ from tenants import MARK, OURS, THEIRS, WILD, dump_foreign, furnish
 
 from rlm.cli import main
 from rlm.cli.app import app
+from rlm.ontology.views.views import CATALOGUE
 
 ID = "ID"
 COMMANDS = """
@@ -76,10 +77,12 @@ worker --once
 doctor
 """
 NO_TENANT = {
-    "run", "eval", "memory train", "memory import", "pack import", "queue add", "mcp", "setup",
-    "token add", "backup", "completion", "pack keygen", "pack sign", "pack verify",
+    "run", "ask", "eval", "memory train", "memory import", "pack import", "queue add", "mcp", "setup",
+    "token add", "backup", "store init", "store copy", "store compare", "store reembed",
+    "index status", "index rebuild", "index reconcile", "completion", "pack keygen", "pack sign", "pack verify",
     "ontology card", "ontology describe", "ontology path", "ontology query",
-    "ontology relations", "ontology search", "ontology stats",
+    "ontology relations", "ontology search", "ontology stats", "ontology diff",
+    *(f"ontology {view}" for view in CATALOGUE),
 }  # fmt: skip
 """They name no row: they read a file or a question, or copy the whole store."""
 

@@ -26,8 +26,8 @@ from rlm.errors import EndpointError, NotRDF, OntologyError, QueryRefused
 from rlm.llm import ScriptedClient
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.open import open_engine
 from rlm.ontology.remote.endpoints import open_endpoint
+from rlm.ontology.source import open_engine
 from rlm.ontology.views.views import Views
 from rlm.tools import setup_ontology_context
 

@@ -81,7 +81,7 @@ def test_the_second_opening_comes_from_the_cache(opening, folder):
     assert (
         facts["triples"] == 400
         and facts["prefixes"] == {"e": "http://e/"}
-        and facts["sha256"] == first.content_hash
+        and facts["hashes"] == [first.content_hash]
     )
     before = {path.name: path.stat().st_mtime_ns for path in (entry / "store").iterdir()}
     (entry / "entry.json").write_text(json.dumps({**facts, "triples": 4242}))

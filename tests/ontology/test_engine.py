@@ -22,8 +22,8 @@ from rlm.ontology.engine import child
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import EngineLimits
 from rlm.ontology.engine.worker import Gone
-from rlm.ontology.open import open_engine
 from rlm.ontology.query.guard import Checked
+from rlm.ontology.source import open_engine
 from rlm.ontology.terms import iri, literal
 
 E = "http://e/"
@@ -174,7 +174,7 @@ def test_a_file_that_is_a_little_wrong_is_read_and_noted(make):
             2,
         ),
         ("x.nt", "<http://e/a> <http://e/b> .\n", "", 1),
-        ("x.rdf", f'<rdf:RDF xmlns:rdf="{RDF_NS}"><rdf:Description></rdf:RDF>', "", None),
+        ("x.rdf", f'<rdf:RDF xmlns:rdf="{RDF_NS}"><rdf:Description></rdf:RDF>', "", 1),
         ("x.ttl", b'<http://e/a> <http://e/b> "\xff" .', "UTF-8", 1),
         ("x.json", '{"name": "x"}', "holds no JSON-LD", None),
         (
@@ -593,7 +593,7 @@ def test_what_is_neither_a_file_nor_an_endpoint_is_told(tmp_path):
         open_engine(tmp_path / "none.ttl")
     with pytest.raises(OntologyError, match="only endpoints of the config"):
         open_engine("https://data.example.org/sparql")
-    with pytest.raises(OntologyError, match="is a folder"):
+    with pytest.raises(OntologyError, match="no RDF file is in the folder"):
         open_engine(tmp_path)
 
 

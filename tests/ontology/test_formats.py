@@ -112,14 +112,7 @@ def test_a_format_that_is_given_is_believed(tmp_path):
             b'<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD" "http://w/x.dtd"><html>',
             "HTML page",
         ),
-        ("x.owl", b"Prefix(:=<http://e/>)\nOntology(<http://e/>)", "OWL in functional syntax"),
         ("x.owl", b"Prefix: : <http://e/>\nOntology: <http://e/>", "Manchester"),
-        (
-            "x.owl",
-            b'<?xml version="1.0"?><Ontology xmlns="http://www.w3.org/2002/07/owl#"/>',
-            "OWL/XML",
-        ),
-        ("x.obo", b"format-version: 1.2\n", "OBO"),
         (
             "x.xml",
             b'<?xml version="1.0"?><catalog><book/></catalog>',

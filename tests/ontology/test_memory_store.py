@@ -216,14 +216,16 @@ def test_blank_nodes_are_numbered_as_they_come_over_many_chunks(tmp_path):
     )
     path = tmp_path / "x.ttl"
     path.write_text(text, "utf-8")
-    order = {"format": "turtle", "gzipped": False, "most_triples": 6000, "most_bytes": 1 << 20}
+    kind = {"format": "turtle", "gzipped": False, "optional": False, "convert": ""}
+    order = {"files": [kind], "named": 1, "imports": {}}
+    order |= {"most_triples": 6000, "most_bytes": 1 << 20}
     with path.open("rb") as file:
-        store, facts = parser.parse_file(file, order)
-    assert facts["triples"] == 6000 and facts["sha256"] == hash_file(path)
+        store, facts = parser.parse_files([file], order)
+    assert facts["triples"] == 6000 and facts["hashes"] == [hash_file(path)]
     asked = "SELECT ?s { ?s <http://e/p>/<http://e/q> 1000 }"
     assert [row["s"].value for row in store.query(asked)] == ["n999"], "numbered as they come"
     with path.open("rb") as file, pytest.raises(parser.TooMuch):
-        parser.parse_file(file, {**order, "most_triples": 100})
+        parser.parse_files([file], {**order, "most_triples": 100})
 
 
 def test_a_statement_that_is_said_twice_counts_once(opening):

@@ -84,15 +84,15 @@ def test_a_type_is_taken_to_the_class_that_was_asked_for(family: Views) -> None:
 
 def test_what_is_said_when_there_is_no_path(family: Views) -> None:
     assert "try max_depth=3" in family.find_path("ex:ann", "ex:rex")["note"]
-    assert "max_depth=5" not in family.find_path("ex:ann", "ex:rex", 4)["note"]
+    assert "max_depth=9" not in family.find_path("ex:ann", "ex:rex", 8)["note"]
     assert family.find_path("ex:ann", "ex:ann")["note"] == "source and target are the same"
 
 
 def test_limits(family: Views) -> None:
     found = family.find_path("ex:ann", "ex:bob", max_depth=2, limit=1)
     assert (texts(found), found["more"]) == (["ex:ann -ex:knows-> ex:bob"], True)
-    for wrong in (0, 5, True, "2"):
-        with pytest.raises(OntologyError, match="from 1 to 4"):
+    for wrong in (0, 9, True, "2"):
+        with pytest.raises(OntologyError, match="from 1 to 8"):
             family.find_path("ex:ann", "ex:bob", wrong)  # type: ignore[arg-type]
     with pytest.raises(OntologyError, match="did you mean ex:ann"):
         family.find_path("ex:anne", "ex:bob")
@@ -178,4 +178,30 @@ def test_annotations_come_after_the_schema(tmp_path: Path) -> None:
         first, second = views.find_path("ex:A", "ex:B", 2, 2)["paths"]
         assert "subClassOf" in first["text"] and "aTag" in second["text"]
         texts = [path["text"] for path in views.find_path("ex:Up", "ex:C", 2)["paths"]]
-        assert ["seeAlso" in text for text in texts] == [False, True, False]
+        assert ["seeAlso" in text for text in texts] == [False, False, True]
+
+
+RESTRICTED = """
+ex:A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty ex:eats ; owl:someValuesFrom ex:B ] .
+ex:B rdfs:subClassOf ex:C . ex:C ex:p ex:D . ex:E ex:p ex:D . ex:E ex:p ex:F . ex:F ex:p ex:G .
+ex:A dcterms:creator ex:me . ex:G dcterms:creator ex:me .
+"""
+
+
+def test_a_restriction_is_named_by_its_property(tmp_path: Path) -> None:
+    with views_of(RESTRICTED, tmp_path).engine as engine:
+        found = Views(engine).find_path("ex:A", "ex:B")
+        step = "ex:A -rdfs:subClassOf-> [on ex:eats] -owl:someValuesFrom-> ex:B"
+        assert texts(found) == [step]
+
+
+def test_far_apart_is_reached_to_the_stated_depth(tmp_path: Path) -> None:
+    with views_of(RESTRICTED, tmp_path).engine as engine:
+        views = Views(engine)
+        far = "ex:A -ex:eats some-> ex:B -rdfs:subClassOf-> ex:C -ex:p-> ex:D <-ex:p- ex:E"
+        assert texts(views.find_path("ex:A", "ex:E", max_depth=8))[0] == far
+        longer = f"{far} -ex:p-> ex:F -ex:p-> ex:G"
+        assert texts(views.find_path("ex:A", "ex:G", max_depth=8))[0] == longer
+        assert "creator" in texts(views.find_path("ex:A", "ex:G", max_depth=4))[0]
+        near = texts(views.find_path("ex:A", "ex:G", max_depth=2))
+        assert near == ["ex:A -dcterms:creator-> ex:me <-dcterms:creator- ex:G"]

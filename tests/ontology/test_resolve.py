@@ -8,7 +8,7 @@ import pytest
 
 from rlm.errors import OntologyError
 from rlm.ontology.meta.graph_meta import Individuals
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.ontology.views.resolve import MOST_CHARS, find_named, occurs, resolve
 
 GRAPH = """

@@ -11,7 +11,7 @@ from small_graphs import EX, meta_of, meta_of_file
 
 from rlm.context import build_context
 from rlm.ontology.meta.graph_meta import GraphMeta, Individuals, IRISet
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.ontology.views.summary import schema_constraints, sense_card
 from rlm.ontology.views.views import Views
 

@@ -15,7 +15,7 @@ import pytest
 
 from rlm.learning.grounding import iris_in
 from rlm.learning.verify import check_answer
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.packs.curriculum import read_curriculum
 from rlm.packs.curriculum_check import check_curriculum
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rlm.errors import ConfigError
 from rlm.learning.verify import Verify
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.packs.curriculum import Task, read_curriculum
 from rlm.packs.curriculum_check import check_curriculum, odd_tags
 from rlm.packs.curriculum_yaml import FILE_BYTES, Fault, parse_tree

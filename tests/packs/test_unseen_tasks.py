@@ -13,7 +13,7 @@ import pytest
 from rlm.learning.verify import check_verify
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import squeeze
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 
 SMALL = """\
 @prefix ex: <http://example.org/small#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .

@@ -28,7 +28,7 @@ SUBROOMS = (
     ("query", "meta"),
     ("engine",),
     ("views", "remote", "datasets"),
-    ("open",),
+    ("source",),
 )
 """Of `ontology`. On no level but the first a sub-room knows its neighbour."""
 SUBLEVEL = {name: level for level, names in enumerate(SUBROOMS) for name in names}
@@ -138,17 +138,18 @@ def test_only_the_command_line_prints_and_exits(modules, root):
     assert not wrong, "\n".join(wrong)
 
 
-def test_only_the_sqlite_store_knows_the_driver(modules, root):
+def test_only_a_store_knows_its_driver(modules, root):
     """And `retrieval.tokens`, which calls FTS5's own tokenizer."""
     wrong = []
     for name, (path, source) in modules.items():
         if name.startswith("rlm.store.sqlite") or name == "rlm.retrieval.tokens":
             continue
+        drivers = ("apsw",) if name.startswith("rlm.store.postgres") else ("apsw", "psycopg")
         for node in nodes(source):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             wrong += shown(
-                path, root, [(node.lineno, f"imports {n}") for n in names if n.startswith("apsw")]
+                path, root, [(node.lineno, f"imports {n}") for n in names if n.startswith(drivers)]
             )
     assert not wrong, "\n".join(wrong)
 
@@ -215,7 +216,7 @@ def test_an_import_that_goes_up_is_found(module, source):
             ),
         ),
         (
-            "rlm.store.sqlite.graph",
+            "rlm.store.sql.graph",
             "from . import items\nfrom ..types import Node\nfrom rlm.retrieval.embed import E",
         ),
         ("rlm.packs.export", "from rlm.store.types import MemoryItem"),
@@ -240,7 +241,7 @@ def test_an_import_that_goes_down_is_fine(module, source):
         ("rlm.ontology.query.shape", "from rlm.ontology.meta import graph_meta"),
         ("rlm.ontology.remote.sample", "from ..views import links"),
         ("rlm.ontology.terms", "from rlm.ontology.query import lexer"),
-        ("rlm.ontology", "from rlm.ontology.open import open_engine"),
+        ("rlm.ontology", "from rlm.ontology.source import open_engine"),
         ("rlm.ontology.novelty", "from rlm.ontology import terms"),
     ],
 )
@@ -305,8 +306,10 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_used(modules, root
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
     declared = {re.split(r"[^A-Za-z0-9_-]", text)[0] for text in project["dependencies"]}
     declared = {IMPORTED_AS.get(name, name) for name in declared}
-    # the extras `monty` and `mcp`, which brings the others along
-    optional = {"pydantic_monty", "mcp", "anyio", "starlette", "uvicorn"}
+    # the extras `monty`, `owl`, `postgres` and `mcp`, which brings the others along
+    optional = {"pydantic_monty", "pyhornedowl", "psycopg", "psycopg_pool", "mcp", "anyio"}
+    optional |= {"starlette", "uvicorn"}
+    optional |= {"threadpoolctl", "tokenizers"}  # `minilm`, and what wordllama brings along
     sources = [source for _, source in modules.values()]
     assert third_party(sources) - declared - optional == set(), (
         "add it to the dependencies in pyproject.toml"

@@ -11,12 +11,21 @@ from session_telling import LOCAL
 from rlm import MemoryBackend, open_store
 from rlm.service import MemoryManager
 
+KINDS = ["sqlite", "json", pytest.param("postgres", marks=pytest.mark.slow)]
 
-@pytest.fixture(params=["sqlite", "json"])
-def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryBackend]:
+
+@pytest.fixture(params=KINDS)
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where an empty store of each kind is."""
+    if request.param == "postgres":
+        return str(request.getfixturevalue("postgres_server").empty_store())
+    return f"{request.param}:{tmp_path / 'memory'}"
+
+
+@pytest.fixture
+def shared(store_url: str) -> Iterator[MemoryBackend]:
     """A store of each kind, by words only."""
-    path = f"{request.param}:{tmp_path / 'memory'}"
-    with open_store(path, tenant=LOCAL, embedder="none", origin="mcp") as store:
+    with open_store(store_url, tenant=LOCAL, embedder="none", origin="mcp") as store:
         yield store
 
 

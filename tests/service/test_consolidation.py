@@ -45,14 +45,13 @@ def today():
         yield
 
 
-@pytest.fixture(params=["{}/m.db", "json:{}/m.json"], ids=["sqlite", "json"])
-def opened(request, tmp_path):
+@pytest.fixture
+def opened(store_url):
     """Open one store for any tenant."""
     stores = []
 
     def open_for(project="api", team="web", org="acme"):
-        where = request.param.format(tmp_path)
-        stores.append(open_store(where, tenant=Tenant(org, team, project), embedder="none"))
+        stores.append(open_store(store_url, tenant=Tenant(org, team, project), embedder="none"))
         return stores[-1]
 
     yield open_for
@@ -463,7 +462,7 @@ def test_a_run_that_fails_in_the_middle_leaves_whole_changes_and_the_next_goes_o
         planned = [each for change in plan(store, ids) for each in change.memories]
         assert sorted(planned) == sorted(ids)
         refused = planned[BATCH + 5]
-        store.db.run(
+        store.db.connection.execute(
             "CREATE TEMP TRIGGER refuse BEFORE UPDATE OF archived_at ON memory_items WHEN"
             f" new.memory_id = '{refused}' BEGIN SELECT RAISE(ABORT, 'the disk failed'); END"
         )
@@ -474,7 +473,7 @@ def test_a_run_that_fails_in_the_middle_leaves_whole_changes_and_the_next_goes_o
         assert gone == set(planned[:BATCH]) == {line.node_ids[0] for line in lines}
         left = {*ids} - gone
         assert all("pruned_because" not in store.get(each).provenance for each in left)
-        store.db.run("DROP TRIGGER refuse")
+        store.db.connection.execute("DROP TRIGGER refuse")
         assert {each for change in consolidate(store).changes for each in change.memories} == left
 
 

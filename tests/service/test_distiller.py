@@ -18,10 +18,9 @@ from rlm.service.transcripts import read_transcript
 from rlm.store.types import Tenant
 
 
-@pytest.fixture(params=["sqlite", "json"])
-def store(request, tmp_path):
-    path = tmp_path / "m.db" if request.param == "sqlite" else f"json:{tmp_path / 'm.json'}"
-    with open_store(str(path), embedder=None) as opened:
+@pytest.fixture
+def store(store_url):
+    with open_store(store_url, embedder=None) as opened:
         yield opened
 
 

@@ -119,14 +119,12 @@ def test_what_is_out_of_bounds_opens_nothing(shared, folding, given, error, says
     assert shared.branches("s-1") == []
 
 
-def test_another_session_or_tenant_cannot_close_it(shared, folding, tmp_path):
+def test_another_session_or_tenant_cannot_close_it(shared, folding, store_url):
     opened = folding.branch_create("mine", "go").branch
     absent = r"no branch '.*' in session"
     with pytest.raises(NotFound, match=absent):
         ContextFolding(shared, "s-2").branch_return("x", branch_id=opened.branch_id)
-    other = open_store(
-        f"{shared.kind}:{tmp_path / 'memory'}", tenant=Tenant("o", "t", "p"), embedder="none"
-    )
+    other = open_store(store_url, tenant=Tenant("o", "t", "p"), embedder="none")
     with other, pytest.raises(NotFound, match=absent):
         ContextFolding(other, "s-1").branch_return("x", branch_id=opened.branch_id)
     assert shared.get_branch(opened.branch_id).state == "open"

@@ -32,10 +32,12 @@ CALLS = {
 }
 
 
-@pytest.fixture(scope="module")
-def stores(tmp_path_factory):
-    """One file, four tenants; all but mine hold a memory, a turn, a branch and a shared level."""
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def stores(request, tmp_path_factory):
+    """One store, four tenants; all but mine hold a memory, a turn, a branch and a shared level."""
     path = tmp_path_factory.mktemp("tenancy") / "memory.db"
+    if request.param == "postgres":
+        path = request.getfixturevalue("postgres_server").new_store()
     opened = {
         name: open_store(path, tenant=each, embedder="none") for name, each in TENANTS.items()
     }

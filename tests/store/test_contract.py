@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlm import clock
-from rlm.errors import NotFound, StoreError, StoreReadOnly, ValidationError
+from rlm.errors import NotFound, NotSupported, StoreError, StoreReadOnly, ValidationError
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.lock import part_file
@@ -532,7 +532,8 @@ with open_store(sys.argv[1], embedder="none") as store:
 """
 
 
-def test_what_a_killed_backup_left_is_removed_by_the_next(opener, make_item, tmp_path):
+def test_what_a_killed_backup_left_is_removed_by_the_next(file_opener, make_item, tmp_path):
+    opener = file_opener
     store, target = opener(embedder="none"), tmp_path / "copies" / "copy [1]"
     store.add(make_item())
     args = [sys.executable, "-c", KILLED_BACKUP, opener.url, str(target)]
@@ -552,6 +553,10 @@ def test_what_a_killed_backup_left_is_removed_by_the_next(opener, make_item, tmp
 
 def test_backup_is_a_store_of_its_own(backend, opener, make_item, tmp_path):
     kept = backend.add(make_item())
+    if opener.kind == "postgres":
+        with pytest.raises(NotSupported, match="pg_dump"):
+            backend.backup(tmp_path / "copies" / "copy")
+        return
     copy = backend.backup(tmp_path / "copies" / "copy")
     backend.purge(kept)
     from rlm.store.open import open_store
@@ -936,13 +941,14 @@ def test_a_closed_store_is_closed(backend, opener, make_item, tmp_path):
     for name, use in AFTER_CLOSE.items():
         with pytest.raises(StoreError, match="closed") as caught:
             use(backend, kept, tmp_path)
-        assert Path(opener.url).name in str(caught.value), name
+        assert Path(opener.url.partition("?")[0]).name in str(caught.value), name
     assert [found.memory_id for found in opener().list_items()] == [kept.memory_id]
 
 
 def test_a_store_that_is_only_read_takes_nothing(opener, make_item, tmp_path):
-    with pytest.raises(StoreError, match="does not exist"):
-        opener(read_only=True)
+    if opener.kind != "postgres":
+        with pytest.raises(StoreError, match="does not exist"):
+            opener(read_only=True)
     kept = make_item()
     first = opener()
     first.add(kept)
@@ -959,7 +965,8 @@ def test_a_store_that_is_only_read_takes_nothing(opener, make_item, tmp_path):
     ):
         with pytest.raises(StoreReadOnly, match="read-only"):
             write()
-    assert store.backup(tmp_path / "copy").exists()
+    if opener.kind != "postgres":
+        assert store.backup(tmp_path / "copy").exists()
     store.close()
     (found,) = opener().list_items()
     assert (found.memory_id, found.access_count, found.tags, found.archived_at) == (

@@ -10,7 +10,8 @@ import pytest
 
 from rlm.errors import StoreCorrupt
 from rlm.store.open import open_store
-from rlm.store.sqlite import reembed, rowcheck, schemacheck
+from rlm.store.sql import reembed
+from rlm.store.sqlite import rowcheck, schemacheck
 from rlm.store.types import Run, Scope, Trajectory
 
 
@@ -152,7 +153,7 @@ def test_a_vector_that_the_model_cannot_give_is_asked_for_once(db, make_item):
 
     db.add_many(make_item(f"Title {n}") for n in range(3))
     assert reembed.stale_count(db.db, db.embedder) == 0 and reembed.stale_count(db.db, Liar()) == 3
-    assert reembed.reembed(db.db, Liar()) == 3
+    assert reembed.reembed(db.db, Liar(), db.indexes) == 3
 
 
 def test_a_damaged_node_is_not_embedded(db):

@@ -123,7 +123,7 @@ def test_the_database_itself_holds_the_bounds(db):
     made = db.graph.create_node("fact", "x")
     for column, value in (("confidence", 1.5), ("tier", "forever"), ("type", "thing")):
         with pytest.raises(StoreError), db.db.write():
-            db.db.run(f"UPDATE nodes SET {column} = ? WHERE id = ?", (value, made))
+            db.db.connection.execute(f"UPDATE nodes SET {column} = ? WHERE id = ?", (value, made))
     assert db.graph.get_node(made).tier in TIERS
 
 

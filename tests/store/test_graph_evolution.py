@@ -328,7 +328,9 @@ def test_half_an_operation_is_none(db):
     before, lines = state(graph), len(graph.evolution())
     with db.db.write():
         refuse = "SELECT RAISE(ABORT, 'no such luck')"
-        db.db.run(f"CREATE TRIGGER stop BEFORE UPDATE ON membership BEGIN {refuse}; END")
+        db.db.connection.execute(
+            f"CREATE TRIGGER stop BEFORE UPDATE ON membership BEGIN {refuse}; END"
+        )
     with pytest.raises(StoreError, match="no such luck"):
         graph.consolidate()
     assert (state(graph), len(graph.evolution())) == (before, lines)

@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from rlm.store.open import open_store
-from rlm.store.sqlite import runs as learning
+from rlm.store.sql import runs as learning
 from rlm.store.types import Run, Tenant, Trajectory
 
 

@@ -27,6 +27,7 @@ from rlm.errors import (
     ValidationError,
 )
 from rlm.store.open import open_store
+from rlm.store.sql.database import COUNT_PATIENCE_S
 from rlm.store.sqlite import connection, migrations
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.types import Judgment, Run, Tenant, Trajectory
@@ -443,16 +444,14 @@ def test_nobody_waits_for_access_counts_while_another_program_writes(
     tmp_path, make_item, monkeypatch
 ):
     path = tmp_path / "m.db"
-    monkeypatch.setattr("rlm.store.sqlite.backend.PENDING_ACCESSES", 1)
+    monkeypatch.setattr("rlm.store.sql.backend.PENDING_ACCESSES", 1)
     with open_store(path, embedder="none", lock_timeout_s=60) as db:
         kept, node = db.add(make_item()), db.graph.create_node("fact", "Ships sail")
     db = open_store(path, embedder="none", lock_timeout_s=60)
     with held_by_another_program(path):
         started = time.monotonic()
         assert db.retrieve("class label")[0].item.memory_id == kept
-        assert time.monotonic() - started < connection.COUNT_PATIENCE_S, (
-            "a search does not wait at all"
-        )
+        assert time.monotonic() - started < COUNT_PATIENCE_S, "a search does not wait at all"
         assert db.graph.get_node(node).access_count == 1
         db.close()
         assert time.monotonic() - started < 5
@@ -474,7 +473,7 @@ def test_a_search_and_closing_need_no_space_for_access_counts(tmp_path, make_ite
         with pytest.raises(StoreFull):
             db.add(make_item("Other words"))
         with monkeypatch.context() as patch:
-            patch.setattr("rlm.store.sqlite.backend.PENDING_ACCESSES", 1)
+            patch.setattr("rlm.store.sql.backend.PENDING_ACCESSES", 1)
             assert db.retrieve("class label")[0].item.memory_id == kept
         assert db.graph.get_node(node)
         db.graph.flush()
@@ -487,7 +486,7 @@ def test_a_search_and_closing_need_no_space_for_access_counts(tmp_path, make_ite
 
 
 def test_counts_do_not_end_the_change_that_a_search_is_part_of(tmp_path, make_item, monkeypatch):
-    monkeypatch.setattr("rlm.store.sqlite.backend.PENDING_ACCESSES", 1)
+    monkeypatch.setattr("rlm.store.sql.backend.PENDING_ACCESSES", 1)
     with open_store(tmp_path / "m.db", embedder="none") as db:
         kept = db.add(make_item())
         with db.together():
@@ -638,7 +637,7 @@ def test_a_new_model_re_embeds(tmp_path, make_item, monkeypatch):
     path = tmp_path / "m.db"
     fill_without_vectors(path, make_item)
     monkeypatch.setattr(
-        "rlm.store.sqlite.reembed.AT_ONCE", 3
+        "rlm.store.sql.reembed.AT_ONCE", 3
     )  # too many to do when the store is opened
     with open_store(path) as db:
         assert db.reembed() == 31
@@ -698,7 +697,7 @@ def test_unknown_urls_are_refused_without_their_password():
     from rlm.errors import ConfigError
 
     with pytest.raises(ConfigError, match="this version knows") as caught:
-        open_store("postgresql://me:hunter2@host/db")
+        open_store("mysql://me:hunter2@host/db")
     assert "hunter2" not in str(caught.value)
 
 

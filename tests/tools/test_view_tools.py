@@ -23,6 +23,7 @@ NAMES = [
     "find_path",
     "predicate_frequency",
     "graph_stats",
+    "ontology_view",
 ]
 
 
@@ -59,7 +60,7 @@ def test_every_view_is_a_tool_that_says_what_it_does(prov, meter):
     for line in (
         "- `search_entity(query, limit=10)`: Terms and things",
         "- `find_path(source, target, max_depth=2)`: Paths between two things, shortest first,",
-        "`predicate_frequency()` and `graph_stats()` list",
+        "`ontology_view(view, term)`: tree, related",
     ):
         assert line in box.describe()
 
@@ -90,9 +91,9 @@ def test_what_is_too_long_is_cut_and_says_so(call, prov, meter):
     assert len(render_value(whole)) > 2 * VIEW_CHARS
     found = call("find_path", "prov:Entity", "prov:Agent", 4, 25)
     assert len(render_value(found)) <= VIEW_CHARS
-    shown = len(found["paths"])
-    assert found["paths"] == noted(whole["paths"][:shown], f"{shown} of 65 or more")
-    assert found["left_out"] == {"paths": 65 - shown}
+    shown, total = len(found["paths"]), whole["paths"].total
+    assert found["paths"] == noted(whole["paths"][:shown], f"{shown} of {total} or more")
+    assert found["left_out"] == {"paths": total - shown}
     hits = call("search_entity", "a", 25)
     assert len(render_value(hits)) <= VIEW_CHARS and len(hits) > 5
     assert hits == noted(prov.search_entity("a", 25)[: len(hits)], f"{len(hits)} of 130")

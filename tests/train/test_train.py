@@ -225,16 +225,6 @@ def test_an_ontology_that_is_no_rdf_is_refused(store, lesson):
     assert not client.calls and store.stats()["trajectories"] == 0
 
 
-def test_a_task_in_another_language_is_refused_where_offline_is_asked(store, lesson):
-    rewrite(lesson, "Which classes are direct subclasses of Crew?", "Welche Unterklassen hat Crew?")
-    with pytest.raises(
-        ConfigError, match=r"boats_v1\.yaml:\d+: task boats-sub-02: the question is in German"
-    ):
-        offline(store, lesson)
-    assert store.stats()["trajectories"] == 0
-    assert check_lesson(read_curriculum(lesson), client=ScriptedClient(["never"]))
-
-
 @pytest.mark.parametrize("model", ["nonsense", "nobody/nothing", "openai/", "scripted:"])
 def test_a_model_that_does_not_exist_is_refused(store, lesson, model):
     with pytest.raises(ConfigError):

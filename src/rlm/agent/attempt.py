@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from rlm.agent.parts import RunParts
+from rlm.agent.parts import Graph, RunParts
 from rlm.agent.recall import RecalledContext
 from rlm.agent.spec import RunSpec
+from rlm.errors import RLMError
 from rlm.handles import Meter
 from rlm.handles import Store as Handles
 from rlm.learning.artifact import extract_trajectory_artifact
-from rlm.learning.calls import terms_of
+from rlm.learning.calls import SHOWN_CALLS, CallRecorder, terms_of
 from rlm.learning.claims import find_unseen_numbers, find_unseen_quotes
 from rlm.learning.confidence import Uses, uses_in
 from rlm.learning.evidence import Evidence
@@ -24,9 +26,11 @@ from rlm.learning.extract_calls import CallReading
 from rlm.learning.grounding import describe_doubt, find_ungrounded
 from rlm.learning.judge import judge_trajectory
 from rlm.learning.verify import Verdict, check_answer
-from rlm.llm import Client, is_language_model
+from rlm.llm import Client, is_language_model, is_unanswered
 from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
 from rlm.loop.trace import ToolCall, Trace, names_in, numbers_in, render_value
+from rlm.ontology.query.guard import enforce_limit
+from rlm.ontology.views.resolve import resolve
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.secrets import scrub
 from rlm.store.types import Judgment, MemoryItem, Run, Trajectory
@@ -87,6 +91,7 @@ class Attempt:
         self.log: RLMLogger | None = None
         self._artifact: dict[str, Any] | None = None
         self._evidence: Evidence | None = None
+        self._calls: list[dict[str, Any]] | None = None
         self.judgment: Judgment | None = None
         self.verdict: Verdict | None = None
         self.uses = Uses()
@@ -348,12 +353,47 @@ class Attempt:
         """The kind of task: what the caller said, else what the decisive calls are for."""
         if self.spec.task_types:
             return self.spec.task_types[0]
+        return self._reading().kind.name
+
+    def _reading(self) -> CallReading:
         prefixes = None if self.graph is None else self.graph.meta.prefixes
         answer = self.result.answer
         behind, _ = self.patterns.behind(answer)
-        return CallReading(
-            self.trace.calls, self.query, answer, prefixes=prefixes, behind=behind
-        ).kind.name
+        return CallReading(self.trace.calls, self.query, answer, prefixes=prefixes, behind=behind)
+
+    def calls(self) -> list[dict[str, Any]]:
+        """What was asked of the ontology, the decisive calls marked; the last ones of very many.
+        Made once, after the loop has ended."""
+        if self._calls is None:
+            self._calls = [] if self.graph is None else self._record_calls(self.graph)
+        return self._calls
+
+    def _record_calls(self, graph: Graph) -> list[dict[str, Any]]:
+        reading = self._reading()
+        names = partial(resolve, graph.engine, graph.meta)
+        recorder = CallRecorder(graph.engine, graph.meta.prefixes, names, answer=self.result.answer)
+        unanswered = is_unanswered(self.result.answer) or not self.result.converged
+        decisive = [] if unanswered else reading.decisive_calls
+        chosen = [step.call for step in reading.steps]
+        kept = {id(call) for call in (*chosen[-SHOWN_CALLS:], *decisive)}
+        return [
+            recorder.record(
+                call, self._query_text(call), decisive=any(call is each for each in decisive)
+            )
+            for call in chosen
+            if id(call) in kept
+        ]
+
+    def _query_text(self, call: ToolCall) -> str:
+        """The whole text of a query; with its limit where that cut the rows."""
+        if call.tool != "sparql_query":
+            return ""
+        about = self.handles.about(self.handles.ref(call.key)) if call.key in self.handles else {}
+        text = str(about.get("query") or call.args.get("query") or "")
+        if about.get("more") and call.rows:
+            with suppress(RLMError):
+                return enforce_limit(text, call.rows)
+        return text
 
     @property
     def is_judged(self) -> bool:
@@ -397,6 +437,7 @@ class Attempt:
                 "said": self.uses.said or not self.speaks,
             },
             "judgment": self._judged(),
+            "calls": self.calls(),
             "leakage": result.leakage,
             "usage": result.usage.to_dict(),
             "submitted": result.submitted,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -36,7 +36,7 @@ HINT_REASON_CHARS = 120
 
 def run(
     query: str,
-    ontology_path: str | Path | None = None,
+    ontology_path: str | Path | Sequence[str | Path] | None = None,
     db_path: str | Path | None = None,
     *,
     context: Context | None = None,
@@ -205,6 +205,7 @@ class AgentRun:
             new_memories=learned.outcomes,
             submitted=result.submitted,
             model=self.parts.models.root.model,
+            calls=best.calls(),
             attempts=tried if len(tried) > 1 else [],
             result=result,
         )

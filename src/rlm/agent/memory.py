@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rlm.agent.loop import AgentRun
-from rlm.agent.parts import Graph, Models, RunParts, check_language
+from rlm.agent.parts import Graph, Models, RunParts
 from rlm.agent.spec import Context, RunSpec
 from rlm.errors import ConfigError
 from rlm.handles import Meter
@@ -18,7 +18,7 @@ from rlm.loop import RLMIteration
 from rlm.ontology.datasets.snapshot import open_persistent
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.views.summary import sense_card
-from rlm.ontology.views.views import VIEWS, Views
+from rlm.ontology.views.views import MOUNTED, Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 from rlm.tools import Toolbox
@@ -79,7 +79,6 @@ def rlm_run_with_memory(
     )
     with ExitStack() as stack:
         models = stack.enter_context(Models(spec))
-        check_language(query, models.root, ontology=graph is not None, context=context)
         dataset = None
         if persist_dataset and dataset_path is not None:
             dataset = stack.enter_context(open_persistent(dataset_path, DATASET_NAME))
@@ -127,7 +126,7 @@ def _split_namespace(ns: Mapping[str, Any]) -> tuple[Graph | None, Toolbox, dict
         ((name, value) for name, value in ns.items() if _is_engine(value)), ("", None)
     )
     graph = None if engine is None else Graph(engine, Views(engine), name)
-    mounted = {*VIEWS, *(f"{name}_{view}" for view in VIEWS)} if graph is not None else set()
+    mounted = {*MOUNTED, *(f"{name}_{view}" for view in MOUNTED)} if graph is not None else set()
     tools, values = Toolbox(), {}
     for key, value in ns.items():
         if key in mounted or _is_engine(value) or isinstance(value, GraphMeta):

@@ -6,7 +6,7 @@ import functools
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +16,12 @@ from rlm import clock
 from rlm.agent.spec import Context, RunSpec
 from rlm.context import Guide, read_guide
 from rlm.errors import ConfigError, ModelError, ValidationError
-from rlm.handles import decode
 from rlm.learning.verify import check_verify
-from rlm.llm import Client, language_refusal, open_client
+from rlm.llm import Client, open_client
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import is_language_tag, missing_language
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.ontology.views.views import Views
 from rlm.store.backend import MemoryBackend
 from rlm.store.open import open_store
@@ -39,7 +38,6 @@ PROBE_BYTES = 1 << 16
 """So much room a folder for logs must have."""
 STORE_TOOLS = ("mem_", "memory_", "sparql_peek")
 """What these tools return depends on the store."""
-_INSTEAD = "ask in English, or name a model that reads it (--model NAME, RLM_MODEL)"
 
 
 @dataclass(frozen=True)
@@ -56,13 +54,21 @@ class Graph:
         return self.views.meta
 
     @classmethod
-    def open(cls, stack: ExitStack, source: str | Path, spec: RunSpec) -> Graph:
-        """Open a file or a named endpoint; closed with the stack."""
-        engine = open_engine(source, format=spec.ontology_format)
+    def open(
+        cls, stack: ExitStack, source: str | Path | Sequence[str | Path], spec: RunSpec
+    ) -> Graph:
+        """Open files or a named endpoint; closed with the stack."""
+        engine = open_engine(
+            source,
+            format=spec.ontology_format,
+            imports=spec.ontology_imports,
+            within=spec.ontology_within,
+        )
         stack.callback(engine.close)
         for note in getattr(engine, "notes", ()):
             LOG.info(note)
-        guide = read_guide(source) if Path(source).is_file() else None
+        first = source if isinstance(source, str | Path) else source[0]
+        guide = read_guide(first) if Path(first).is_file() else None
         views = Views(engine, lang=spec.lang)
         if note := missing_language(views.meta.languages, spec.lang):
             LOG.info(note)
@@ -186,9 +192,6 @@ class RunParts:
         """Open everything that a spec names; closed with the stack. What can be known to be wrong
         raises, and then nothing was spent; the store comes last, because opening it may make it."""
         models = stack.enter_context(Models(spec))
-        asked = None if spec.replay is not None else models.root
-        if spec.context is None:
-            check_language(spec.query, asked, ontology=True)
         source = spec.ontology_path
         graph = None if source is None else Graph.open(stack, source, spec)
         if spec.verify is not None:
@@ -198,8 +201,6 @@ class RunParts:
                 )
             check_verify(spec.verify, graph.engine)
         context = None if spec.context is None else load_context(spec.context)
-        if context is not None:
-            check_language(spec.query, asked, ontology=graph is not None, context=context)
         if spec.log_dir is not None and spec.task is None:  # training has looked for all its tasks
             check_log_dir(spec.log_dir)
         return cls(models, open_memory(stack, spec), graph, context)
@@ -248,32 +249,6 @@ def check_lang(tag: str | None) -> None:
     """ConfigError for a language of labels that is no language tag."""
     if tag is not None and not is_language_tag(tag):
         raise ConfigError(f"lang is {str(tag)[:40]!r}: write a language tag, as en, de or pt-BR")
-
-
-def check_language(
-    query: str, client: Client | None, *, ontology: bool, context: Any = None
-) -> None:
-    """ConfigError for a question in a language that a client cannot read."""
-    if client is None:
-        return
-    texts = None if context is None else _texts(context)
-    if why := language_refusal(client, query, texts, ontology=ontology):
-        raise ConfigError(f"{why}: {_INSTEAD}")
-
-
-def _texts(context: Any) -> Iterator[str]:
-    if isinstance(context, str):
-        yield context
-    elif isinstance(context, bytes | bytearray):
-        yield decode(bytes(context))[0]
-    elif isinstance(context, Mapping):
-        for part in context.values():
-            yield from _texts(part)
-    elif isinstance(context, list | tuple):
-        for part in context:
-            yield from _texts(part)
-    else:
-        yield str(context)
 
 
 def check_log_dir(folder: str | Path) -> None:

@@ -64,8 +64,12 @@ class RunSpec(LoopSpec):
     get one without a question and make one for each task with `dataclasses.replace`."""
 
     query: str = ""
-    ontology_path: str | Path | None = None
-    """A file, or a named endpoint."""
+    ontology_path: str | Path | Sequence[str | Path] | None = None
+    """A file, a folder or several as one graph, or a named endpoint."""
+    ontology_imports: Mapping[str, str | Path] = field(default_factory=dict)
+    """Which file holds what an ontology imports; else a catalogue beside it says so."""
+    ontology_within: Sequence[Path] | None = None
+    """The folders that such a catalogue may lead to; all where None."""
     ontology_name: str | None = None
     """What memories call the ontology; its file's name where none is given."""
     ontology_format: str | None = None
@@ -158,6 +162,9 @@ class AgentResult:
     quarantine_reason where it is in quarantine."""
     submitted: dict[str, Any] | None
     model: str
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    """What was asked of the ontology: tool, arguments, query (whole, with its prefixes), rows, and
+    whether it is decisive, so that the answer rests on it."""
     attempts: list[dict[str, Any]] = field(default_factory=list)
     """With scaling: each attempt's trajectory_id, iterations and verdict, the chosen one first."""
     result: RLMResult = field(repr=False, default_factory=lambda: RLMResult(""))

@@ -71,6 +71,7 @@ ROOT = {
     },
     "Questions": {
         "run": "rlm.cli.run:run",
+        "ask": "rlm.cli.run:run",
         "ontology": "rlm.cli.ontology",
         "logs": "rlm.cli.logs",
         "eval": "rlm.cli.evaluate:evaluate",
@@ -78,10 +79,12 @@ ROOT = {
     "Upkeep": {
         "doctor": "rlm.cli.upkeep:doctor",
         "backup": "rlm.cli.upkeep:backup",
+        "store": "rlm.cli.store",
+        "index": "rlm.cli.index",
         "completion": "rlm.cli.completion:completion",
     },
 }
-GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token")
+GROUPS = ("memory", "graph", "ontology", "pack", "logs", "queue", "token", "store", "index")
 
 
 @click.group(cls=LazyGroup, sections=ROOT)

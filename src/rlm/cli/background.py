@@ -35,7 +35,7 @@ def distil_beside(session: Session) -> Iterator[None]:
     if settings.distill != MODES[0]:
         yield
         return
-    worker = _Worker(Path(settings.spool).expanduser(), settings.memory_db, settings.model)
+    worker = _Worker(Path(settings.spool).expanduser(), session.db, settings.model)
     worker.start()
     try:
         yield
@@ -46,10 +46,12 @@ def distil_beside(session: Session) -> Iterator[None]:
 class _Worker(threading.Thread):
     """Looks at the spool, and runs the worker when something is there."""
 
-    def __init__(self, spool: Path, db: str, model: str) -> None:
+    def __init__(self, spool: Path, db: str | None, model: str) -> None:
         super().__init__(name="distil", daemon=True)
         self._spool, self._ended, self._lock = spool, threading.Event(), threading.Lock()
-        options = ("--db", db, "--model", model or OFFLINE, "--beside", str(os.getpid()))
+        # A store of the settings is the worker's too: a password in its URL stays out of `ps`.
+        named = () if db is None else ("--db", db)
+        options = (*named, "--model", model or OFFLINE, "--beside", str(os.getpid()))
         self._args = ("-m", "rlm", "worker", *options)
         self._process: Aside | None = None
 

@@ -56,7 +56,10 @@ def _known_names(param: click.Parameter) -> list[str]:
 
 ROOT_OPTIONS = (
     click.option(
-        "--db", type=FileName(), metavar="PATH", help="The store, instead of the default."
+        "--db",
+        type=FileName(),
+        metavar="PATH",
+        help="The store, instead of the default: a path or URL.",
     ),
     click.option("--json", is_flag=True, help="Print one JSON document."),
 )

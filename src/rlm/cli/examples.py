@@ -11,6 +11,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'rlm run "Where is the sandbox mentioned?" --context README.md --model offline',
         'rlm run "Who signed it?" -c contract.txt --model openai/NAME --max-cost 0.50',
     ),
+    "ask": (
+        "rlm ask --forms",
+        'rlm ask "What are the subclasses of Entity?" --ontology ontology/prov.ttl --model offline',
+    ),
     "memory add": (
         'rlm memory add --title "Upload big files in parts" --content "1. Split. 2. Send each."',
         'rlm memory add --title "Release steps" --file release.md --tag release --level team',
@@ -65,7 +69,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "graph decay": ("rlm graph decay --per-month 0.1 --dry-run",),
     "graph undo": ("rlm graph undo 17",),
     "graph copy": ("rlm graph copy backup.db",),
-    "ontology stats": ("rlm ontology stats ontology/prov.ttl",),
+    "ontology stats": (
+        "rlm ontology stats ontology/prov.ttl",
+        "rlm ontology stats ontology/prov.ttl --with ontology/skos.ttl",
+    ),
     "ontology search": (
         "rlm ontology search ontology/prov.ttl activity",
         "rlm ontology search ontology/skos.ttl broad --in localname --limit 5",
@@ -77,6 +84,34 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "ontology path": ("rlm ontology path ontology/prov.ttl Person Agent --depth 3",),
     "ontology card": ("rlm ontology card ontology/prov.ttl",),
+    "ontology tree": (
+        "rlm ontology tree ontology/prov.ttl Influence --depth 3",
+        "rlm ontology tree ontology/prov.ttl wasInfluencedBy",
+    ),
+    "ontology related": (
+        "rlm ontology related ontology/prov.ttl Revision --relation superclasses --all",
+        "rlm ontology related ontology/prov.ttl Activity --relation properties",
+    ),
+    "ontology terms": (
+        "rlm ontology terms ontology/prov.ttl --kind roots",
+        "rlm ontology terms ontology/prov.ttl --kind functional --json",
+    ),
+    "ontology instances": ("rlm ontology instances ontology/harbour.ttl Vessel",),
+    "ontology values": ("rlm ontology values ontology/prov.ttl Activity --property rdfs:label",),
+    "ontology restrictions": ("rlm ontology restrictions ontology/harbour.ttl Vessel --inherited",),
+    "ontology compare": ("rlm ontology compare ontology/prov.ttl Person Organization",),
+    "ontology labels": ("rlm ontology labels ontology/skos.ttl Concept --lang en",),
+    "ontology metadata": ("rlm ontology metadata ontology/skos.ttl",),
+    "ontology prefixes": ("rlm ontology prefixes ontology/prov.ttl",),
+    "ontology shapes": ("rlm ontology shapes shapes.ttl ex:Person",),
+    "ontology lint": (
+        "rlm ontology lint ontology/harbour.ttl --fail-on error",
+        "rlm ontology lint ontology/prov.ttl --sarif --fail-on error",
+    ),
+    "ontology diff": (
+        "rlm ontology diff ontology/prov.ttl ontology/prov.ttl",
+        "rlm ontology diff release-1.ttl release-2.ttl --json --exit-code",
+    ),
     "ontology query": (
         'rlm ontology query ontology/prov.ttl "SELECT ?c WHERE { ?c a owl:Class }"',
         "rlm ontology query ontology/prov.ttl @classes.rq --out classes.csv",
@@ -111,6 +146,13 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "rlm mcp --toolsets ontology,graph --ontology ontology/prov.ttl",
         "rlm mcp --http 127.0.0.1:8765",
     ),
+    "store init": ("rlm store init postgresql://postgres@db.example.org/memory",),
+    "store copy": ("rlm store copy memory.db postgresql://rlm_owner@db.example.org/memory",),
+    "store compare": ("rlm store compare memory.db memory-backup.db",),
+    "store reembed": ("rlm store reembed --db memory.db",),
+    "index status": ("rlm index status",),
+    "index rebuild": ("rlm index rebuild --all-projects",),
+    "index reconcile": ("rlm index reconcile",),
     "token add": ("rlm token add laptop --project shop --read-only",),
     "token list": ("rlm token list --project shop",),
     "token revoke": ("rlm token revoke laptop --project shop",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,9 @@ import click
 
 from rlm.cli.command import command, count, new_group
 from rlm.cli.output import one_line, print_json, print_text
-from rlm.cli.run import verdict_words
+from rlm.cli.run import query_lines, verdict_words
 from rlm.cli.session import Session, elsewhere
-from rlm.errors import NotFound
+from rlm.errors import NotFound, RLMError
 
 if TYPE_CHECKING:
     from rlm.store.types import Run, Trajectory
@@ -69,10 +70,9 @@ def show(session: Session, run: str, full: bool) -> None:
 
     path = Path(run).expanduser()
     if not path.exists() and run.startswith("t-"):
-        with session.reading() as store:
-            found = store.recent_runs(1, trajectory_id=run)
+        found = _find_run(session, run)
         if not found:
-            where = f"there is no run {run} in {session.path}"
+            where = f"there is no run {run} in {session.place}"
             raise NotFound(f"{where}: `rlm logs list` shows those that are")
         log = found[0][1].rlm_log_path
         if not log or not Path(log).is_file():
@@ -83,12 +83,27 @@ def show(session: Session, run: str, full: bool) -> None:
         hint = "`rlm logs list` shows those that are kept"
         raise NotFound(f"{run} is neither a log file nor the id of a run (t-…): {hint}")
     metadata, turns = read_log(path)
+    calls = _stored_calls(session, metadata.get("trajectory_id"))
     if session.json:
-        print_json({"metadata": metadata, "iterations": turns})
+        print_json({"metadata": metadata, "iterations": turns, "calls": calls})
         return
     turn_lines = [line for turn in turns for line in _turn_lines(turn, full=full)]
-    for line in [*_head_lines(metadata, len(turns)), *turn_lines]:
+    for line in [*_head_lines(metadata, len(turns)), *turn_lines, *_query_part(calls)]:
         print_text(line)
+
+
+def _find_run(session: Session, trajectory_id: str) -> list[tuple[Run, Trajectory]]:
+    with session.reading() as store:
+        return store.recent_runs(1, trajectory_id=trajectory_id)
+
+
+def _stored_calls(session: Session, trajectory_id: Any) -> list[dict[str, Any]]:
+    """What a run asked of its ontology: the store keeps it, not the log."""
+    found: list[tuple[Run, Trajectory]] = []
+    if isinstance(trajectory_id, str):
+        with suppress(RLMError):  # a log can be read where its store is not
+            found = _find_run(session, trajectory_id)
+    return list(found[0][1].artifact.get("calls") or ()) if found else []
 
 
 def _show_stored(session: Session, run: Run, trajectory: Trajectory) -> None:
@@ -112,6 +127,7 @@ def _show_stored(session: Session, run: Run, trajectory: Trajectory) -> None:
         "",
         "answer:",
         *(f"  {part}" for part in (trajectory.final_answer or "").splitlines()),
+        *_query_part(trajectory.artifact.get("calls")),
     ]
     for line in lines:
         print_text(line)
@@ -133,6 +149,12 @@ def _head_lines(metadata: dict[str, Any], turns: int) -> list[str]:
         f"ended     {how}",
         *_verdict_lines(metadata.get("judgment")),
     ]
+
+
+def _query_part(calls: list[dict[str, Any]] | None) -> list[str]:
+    """What the answer rests on, whole, also where the steps are cut."""
+    lines = list(query_lines(calls or ()))
+    return ["", *lines] if lines else []
 
 
 def _verdict_lines(judgment: dict[str, Any] | None) -> list[str]:

@@ -33,7 +33,7 @@ INSTALL = "`pip install 'mcp>=2.3,<2.4'`"
     "--toolsets", default="", metavar="NAMES", help="Further tools: ontology,graph,agent."
 )
 @click.option("--ontology", "ontologies", multiple=True, metavar="FILE",
-              help="An ontology, or a named endpoint, for those tools.")  # fmt: skip
+              help="A file, a folder or a named endpoint for those tools.")  # fmt: skip
 @click.option("--folder", "folders", multiple=True, metavar="DIR",
               help="Files below it may be asked [this folder; with --http none].")  # fmt: skip
 def mcp(
@@ -55,7 +55,7 @@ def mcp(
         raise ConfigError(f"the MCP server needs the package mcp: {INSTALL}") from exc
     if allowed and http is None:
         raise ConfigError("--allow-host is for --http: over standard input there are no hosts")
-    session.require_folder(session.path, f"--db {session.settings.memory_db}")
+    session.require_folder(session.path, f"--db {session.place}")
     if http is not None:
         return _over_http(session, http, allowed, toolsets, ontologies, folders)
     with _wire() as (source, sink):

@@ -7,26 +7,28 @@ The exit code is 1 where a name is unknown or nothing is found, 2 where SOURCE c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlm.cli import output
-from rlm.cli.command import Decorator, command, count, lang_option, new_group, with_options, words
-from rlm.cli.ontology_query import SOURCE, open_engine, query
+from rlm.cli.command import command, count, new_group, words
+from rlm.cli.ontology_query import query
+from rlm.cli.ontology_source import ASKED, open_views, resolve_name
+from rlm.cli.ontology_views import add_view_commands
 from rlm.cli.output import one_line, print_fields, print_json, print_table, print_text
 from rlm.cli.session import Session
-from rlm.errors import NotFound, OntologyError
+from rlm.errors import OntologyError
 
 if TYPE_CHECKING:
     from rlm.ontology.views.views import Views
 
 app = new_group(
     "Ontologies: RDF files and SPARQL endpoints.\n\nSOURCE is a file (Turtle, RDF/XML, JSON-LD,"
-    " N-Triples, N-Quads, TriG, also gzipped), or the name of an endpoint: [endpoints.NAME] in the"
-    " config file."
+    " N-Triples, N-Quads, TriG, also gzipped; OWL/XML, OWL functional syntax and OBO with the extra"
+    " `owl`), a folder of them, standard input (-), or the name of an endpoint: [endpoints.NAME] in"
+    " the config file. --with FILE adds files to the same graph."
 )
 LISTED = 25
 """As many as a view shows at most."""
@@ -34,49 +36,6 @@ PREDICATES = 10
 DEFINITION = 10_000
 """The most characters of a definition that are shown: more than any has."""
 SIDES = (("out", "outgoing", "object"), ("in", "incoming", "subject"))
-LANG = lang_option("The language of labels, where there are several: en, de, …")
-ASKED: Decorator = with_options((SOURCE, LANG))
-
-
-@contextmanager
-def _views(session: Session, given: Mapping[str, Any]) -> Iterator[Views]:
-    """The views over the SOURCE that the options of a command name."""
-    from rlm.ontology.labels import missing_language
-    from rlm.ontology.views.views import Views
-
-    lang = given["lang"]
-    with open_engine(session, given["source"], given["format_"]) as engine:
-        views = Views(engine, lang=lang)
-        if views.meta.sampled:
-            session.notify(f"{given['source']} is an endpoint: counts and lists come from samples")
-        elif note := missing_language(views.meta.languages, lang):
-            session.notify(note)
-        with output.waiting("asking"):
-            yield views
-
-
-def _resolve(views: Views, name: str, *, predicate: bool = False) -> str:
-    """The <IRI> behind a name. Raises NotFound for a well-formed name that nothing has."""
-    from rlm.ontology.views.resolve import resolve, resolve_property
-
-    find = resolve_property if predicate else resolve
-    try:
-        return f"<{find(views.engine, views.meta, name)}>"
-    except OntologyError as exc:
-        if type(exc) is OntologyError and _is_well_formed(views, name):
-            raise NotFound(str(exc).replace("search_entity(…)", "`rlm ontology search`")) from exc
-        raise
-
-
-def _is_well_formed(views: Views, name: str) -> bool:
-    """Whether a name is an IRI, a name with a prefix that is bound, or words that fit nothing."""
-    from rlm.ontology.views.resolve import find_named
-
-    if re.search("[:<>]", name):
-        with suppress(OntologyError):
-            return bool(views.meta.prefixes.expand(name))
-        return False
-    return bool(name.strip()) and not find_named(views.engine, views.meta, name.strip())
 
 
 def _and_more(number: int) -> str:
@@ -105,7 +64,7 @@ def stats(session: Session, **given: Any) -> None:
     Classes and properties count when they are declared, and also when they are only used or named,
     as an inverse is.
     """
-    with _views(session, given) as views:
+    with open_views(session, given) as views:
         found, predicates = views.graph_stats(), views.predicate_frequency(PREDICATES)
         where = {"name": views.engine.name, "source": views.engine.source}
     if session.json:
@@ -123,7 +82,9 @@ def stats(session: Session, **given: Any) -> None:
     split = (f"{n:,} {kinds.get(kind, kind)}" for kind, n in found["property_kinds"].items())
     declared = f"{found['declared_properties']:,} declared: {_join(split)}"
     fields["properties"] = f"{found['properties']:,} ({declared.rstrip(': ')})"
-    fields |= {name: f"{found[name]:,}" for name in ("individuals", "predicates", "deprecated")}
+    fields["traits"] = _join(f"{n:,} {trait}" for trait, n in found["traits"].items())
+    counted = ("restrictions", "equivalences", "individuals", "predicates", "deprecated")
+    fields |= {name: f"{found[name]:,}" for name in counted}
     languages = found["languages"].items()
     fields["labels"] = _join(f"{tag or 'no language'} {number:,}" for tag, number in languages)
     fields["roots"] = _join(found["roots"]) + _and_more(found["more_roots"])
@@ -157,7 +118,7 @@ def search(session: Session, text: tuple[str, ...], limit: int, **given: Any) ->
     The best come first: classes, properties and individuals whose label, alternative label, local
     name or IRI fits. The exit code is 1 when nothing is found.
     """
-    with _views(session, given) as views:
+    with open_views(session, given) as views:
         hits = views.search_entity(" ".join(text), limit, given["in"])
     if session.json:
         print_json(hits)
@@ -192,8 +153,8 @@ def describe(session: Session, name: str, limit: int, **given: Any) -> None:
     """
     from rlm.ontology.views.describe import describe_entity
 
-    with _views(session, given) as views:
-        iri, options = _resolve(views, name), {"limit": limit, "lang": given["lang"]}
+    with open_views(session, given) as views:
+        iri, options = resolve_name(views, name), {"limit": limit, "lang": given["lang"]}
         found = describe_entity(views.engine, views.meta, iri, comment_chars=DEFINITION, **options)
     if session.json:
         print_json(found)
@@ -228,9 +189,9 @@ def relations(session: Session, name: str, limit: int, **given: Any) -> int:
     Some of every predicate; where there is more, the counts are shown. NAME is given as for
     `describe`.
     """
-    with _views(session, given) as views:
-        by = given["predicate"] and _resolve(views, given["predicate"], predicate=True)
-        found = views.probe_relationships(_resolve(views, name), by, given["direction"], limit)
+    with open_views(session, given) as views:
+        by = given["predicate"] and resolve_name(views, given["predicate"], predicate=True)
+        found = views.probe_relationships(resolve_name(views, name), by, given["direction"], limit)
     sides = [side for side in SIDES if side[1] in found]
     total = sum(found[f"{side}_count"] for _, side, _ in sides)
     if session.json:
@@ -257,7 +218,7 @@ def relations(session: Session, name: str, limit: int, **given: Any) -> int:
 @ASKED
 @click.argument("start", metavar="FROM")
 @click.argument("end", metavar="TO")
-@count("--depth", default=2, most=4, doc="Statements on a path, at most.")
+@count("--depth", default=2, most=8, doc="Statements on a path, at most.")
 @count("--limit", default=10, most=LISTED, doc="How many paths, at most.")
 def path(session: Session, start: str, end: str, depth: int, limit: int, **given: Any) -> int:
     """Show how FROM and TO are connected.
@@ -265,8 +226,8 @@ def path(session: Session, start: str, end: str, depth: int, limit: int, **given
     The shortest paths come first; statements are followed both ways. Names are given as for
     `describe`.
     """
-    with _views(session, given) as views:
-        found = views.find_path(_resolve(views, start), _resolve(views, end), depth, limit)
+    with open_views(session, given) as views:
+        found = views.find_path(resolve_name(views, start), resolve_name(views, end), depth, limit)
         lines = [_path_line(views, each["edges"]) for each in found["paths"]]
     if session.json:
         print_json(found)
@@ -281,7 +242,7 @@ def path(session: Session, start: str, end: str, depth: int, limit: int, **given
     elif found["source"] == found["target"]:
         session.notify(f"both are {found['source']}")
     elif not lines:
-        deeper = f"try --depth {depth + 1}, or " if depth < 4 else ""
+        deeper = f"try --depth {depth + 1}, or " if depth < 8 else ""
         hint = f"{deeper}compare `rlm ontology relations` of both"
         session.notify(f"no path of up to {depth} statements: {hint}")
     return 0 if lines else 1
@@ -310,7 +271,7 @@ def card(session: Session, **given: Any) -> None:
     """Show what a prompt contains of SOURCE: the sense card, and the schema's constraints."""
     from rlm.ontology.views.summary import schema_constraints, sense_card
 
-    with _views(session, given) as views:
+    with open_views(session, given) as views:
         sense = sense_card(views.meta, lang=given["lang"])
         schema = schema_constraints(views.meta)
         where = {"name": views.engine.name, "source": views.engine.source}
@@ -319,3 +280,4 @@ def card(session: Session, **given: Any) -> None:
 
 
 command(app, "query")(query)
+add_view_commands(app)

@@ -7,29 +7,28 @@ other programs read them:
 - `.json`: SPARQL 1.1 JSON results. On stdout `truncated` is added; triples are rows of s, p, o.
 - `.csv`: SPARQL 1.1 CSV, for spreadsheets: plain values without types and languages, CRLF.
 - `.tsv`: SPARQL 1.1 TSV: every term as N-Triples writes it, `?name` in the header.
-- `.nt`: N-Triples, for CONSTRUCT and DESCRIBE and for nothing else.
+- `.nt`, `.ttl`, `.rdf`, `.jsonld`: RDF, for CONSTRUCT and DESCRIBE and for nothing else.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rlm.cli import output
-from rlm.cli.command import Decorator, with_options
+from rlm.cli.ontology_source import SOURCE, STDIN, open_engine
 from rlm.cli.output import encode_json, print_json, print_table, print_text
 from rlm.cli.session import Session
 from rlm.errors import ConfigError, QueryRefused, QueryTimeout
 from rlm.files import write_whole
 
 if TYPE_CHECKING:
-    from rlm.ontology.engine.protocol import Answer, Engine, EngineLimits
+    from rlm.ontology.engine.protocol import Answer, Engine
     from rlm.ontology.query.guard import Checked
     from rlm.ontology.terms import Term
 
@@ -42,39 +41,11 @@ ENDINGS = {
     ".csv": "SELECT",
     ".tsv": "SELECT",
     ".json": "SELECT and ASK",
-    ".nt": "CONSTRUCT and DESCRIBE",
+    **dict.fromkeys((".nt", ".ttl", ".rdf", ".jsonld"), "CONSTRUCT and DESCRIBE"),
 }
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\\x7f-\x9f\ud800-\udfff]')
 _NOT_IN_STRING = re.compile(r'[\x00-\x1f"\\\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]')
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
-
-_FORMAT_HELP = "The format of a file, if its name does not tell: turtle, …"
-_FORMAT = click.option("--format", "format_", metavar="NAME", help=_FORMAT_HELP)
-SOURCE: Decorator = with_options((click.argument("source"), _FORMAT))
-
-
-@contextmanager
-def open_engine(
-    session: Session,
-    source: str,
-    format_: str | None,
-    *,
-    limits: EngineLimits | None = None,
-    with_meta: bool = True,
-) -> Iterator[Engine]:
-    """An engine for a file or a named endpoint, closed at the end; a bar if it takes long."""
-    from rlm.ontology.engine.protocol import EngineLimits
-    from rlm.ontology.open import open_engine
-
-    with output.opening(source):
-        engine = open_engine(source, format=format_, limits=limits or EngineLimits())
-    with closing(engine):
-        for note in getattr(engine, "notes", ()):
-            session.notify(note)
-        if with_meta:
-            with output.opening(source):
-                engine.meta()
-        yield engine
 
 
 @SOURCE
@@ -85,7 +56,11 @@ def open_engine(
     metavar="N",
     help=f"How many rows, at most [{SHOWN_ROWS}; with --out {FILE_ROWS}].",
 )
-@click.option("--out", metavar="FILE", help="Write a file: .csv, .json, .tsv, or .nt for triples.")
+@click.option(
+    "--out",
+    metavar="FILE",
+    help="Write a file: .csv, .json, .tsv; .ttl, .nt, .rdf, .jsonld for triples.",
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option(
     "--timeout",
@@ -105,6 +80,8 @@ def query(
     from rlm.ontology.engine.protocol import EngineLimits
     from rlm.ontology.query.guard import check_query
 
+    if sparql == STDIN and STDIN in given["source"].files:
+        raise ConfigError("SOURCE and the query cannot both be standard input: write @FILE for one")
     asked = check_query(_read_query(sparql))
     target = None if out is None else _target(session, out, asked.kind, force=force)
     most = limit or (SHOWN_ROWS if target is None else FILE_ROWS)
@@ -115,10 +92,12 @@ def query(
         session, given["source"], given["format_"], limits=limits, with_meta=False
     ) as engine:
         answer = _ask(engine, asked, most, given["timeout"])
+        if hasattr(engine, "content_hash"):  # of a file: names as the other commands write them
+            engine.meta()
         prefixes = getattr(engine, "prefixes", None)
         rows = [] if target is not None or session.json else answer.text_rows(prefixes)
     if target is not None:
-        _write(target, _encode(answer, target.suffix.lower()), force=force)
+        _write(target, _encode(answer, target.suffix.lower(), prefixes), force=force)
         _report_file(session, answer, target)
     elif session.json:
         print_json({**_results(answer), "truncated": answer.truncated})
@@ -176,12 +155,10 @@ def _ask(engine: Engine, asked: Checked, limit: int, timeout: float | None) -> A
             raise QueryTimeout(str(exc).replace("(timeout_s)", "(--timeout S)")) from exc
         except QueryRefused:
             used = {token.text.partition(":")[0] for token in asked.tokens if token.kind == PNAME}
-            known = getattr(engine, "prefixes", None)
-            if known is None or used <= known.keys():
+            if used <= getattr(engine, "prefixes", dict.fromkeys(used)).keys():
                 raise
-            before = len(known)
             engine.meta()  # a file without prefixes is given some, which the other commands show
-            if len(known) == before:
+            if not used <= getattr(engine, "prefixes", {}).keys():
                 raise
             return engine.query(asked.text, limit=limit, timeout_s=timeout)
 
@@ -265,12 +242,14 @@ def _code(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04X}"
 
 
-def _encode(answer: Answer, ending: str) -> bytes:
+def _encode(answer: Answer, ending: str, prefixes: Mapping[str, str] | None = None) -> bytes:
     if ending == ".json":
         return f"{encode_json(_results(answer))}\n".encode()
     names, rows = _columns(answer), _rows(answer)
-    if ending == ".nt":
+    if answer.kind == "graph":
         text = "".join(f"{exact(s)} {exact(p)} {exact(o)} .\n" for s, p, o in answer.triples)
+        if ending != ".nt":
+            return _serialize(text, ending, prefixes or {})
     elif ending == ".tsv":
         cells = [[exact(row[name]) if name in row else "" for name in names] for row in rows]
         lines = [[f"?{name}" for name in names], *cells]
@@ -278,6 +257,21 @@ def _encode(answer: Answer, ending: str) -> bytes:
     else:
         text = _csv(names, rows)
     return text.encode("utf-8", "replace")
+
+
+def _serialize(triples: str, ending: str, prefixes: Mapping[str, str]) -> bytes:
+    """N-Triples as another format; with the prefixes that are used."""
+    import pyoxigraph as ox
+
+    used = {p: iri for p, iri in prefixes.items() if iri and f"<{iri}" in triples}
+    format = ox.RdfFormat.from_extension(ending[1:])
+    assert format is not None
+    parsed = ox.parse(triples, ox.RdfFormat.N_TRIPLES, lenient=True)
+    try:
+        ordered = sorted((quad.triple for quad in parsed), key=str)
+        return ox.serialize(ordered, format=format, prefixes=used) or b""
+    except (ValueError, SyntaxError, OSError) as exc:
+        raise ConfigError(f"this answer cannot be written as {ending} ({exc}): use .nt") from exc
 
 
 def _csv(names: list[str], rows: list[dict[str, Term]]) -> str:

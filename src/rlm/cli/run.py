@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import click
 from rlm.cli import AGENT, output
 from rlm.cli.command import Decorator, lang_option, scaling_option, with_options, words
 from rlm.cli.failure import INTERRUPTED
+from rlm.cli.ontology_source import IMPORT_HELP, STDIN, OntologySource, read_imports
 from rlm.cli.output import print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
@@ -73,7 +74,9 @@ def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
               help="The text to ask about; standard input where none is named. "
               "Several become a dictionary.")  # fmt: skip
 @click.option("--ontology", "ontologies", multiple=True, metavar="FILE",
-              help="An ontology to ask, or a named endpoint, with or without a text.")  # fmt: skip
+              help="An ontology to ask (file, folder, -), or a named endpoint; "
+              "several files are one graph.")  # fmt: skip
+@click.option("--import", "imports", multiple=True, metavar="IRI=FILE", help=IMPORT_HELP)
 @click.option("--ontology-name", metavar="NAME", help="Its name in memories.")
 @click.option("--format", "ontology_format", metavar="NAME",
               help="The format of the file, if its name does not tell: turtle, …")  # fmt: skip
@@ -102,22 +105,27 @@ def take_limits(given: dict[str, Any], *, over_text: bool = False) -> Any:
 )
 @scaling_option()
 @click.option("--verbose", "-v", is_flag=True, help="Show the code and its output while it runs.")
+@click.option("--forms", is_flag=True, help="List the forms of question that offline knows.")
 def run(
     session: Session,
     question: str | None,
     query: str | None,
     contexts: tuple[str, ...],
     verbose: bool,
+    forms: bool,
     **given: Any,
 ) -> int:
     """Answer a question about a text of any length, or about an ontology, and learn from it.
 
     The model writes Python in a sealed REPL; the text stays behind a handle. The answer goes to
     stdout. The exit code is 1 without an answer: a partial one is printed, and the reason is on
-    stderr. `rlm logs list` has earlier runs.
+    stderr. `rlm logs list` has earlier runs. `rlm ask` is the same command.
     """
+    if forms:
+        return _print_forms(session)
     asked = _question(question, query)
-    ontology = _one_ontology(given.pop("ontologies"), given["ontology_name"])
+    imports = read_imports(given.pop("imports"))
+    source = _find_source(given.pop("ontologies"), given["ontology_name"], imports, contexts)
     named = given["model"] or session.settings.model or given["replay"]
     if given["base_url"] and not named:
         raise ConfigError(
@@ -125,15 +133,20 @@ def run(
         )
     from rlm.agent import RunSpec, run_spec
 
-    context = None if ontology and not contexts else _context(session, contexts)
+    context = None if source and not contexts else _context(session, contexts)
     memory, extract = not given.pop("no_memory"), not given.pop("no_extract")
     given["log_dir"] = _log_dir(session, given["log_dir"])
     given["sub_model"] = given["sub_model"] or session.settings.sub_model or None
     started = time.monotonic()
-    with _logs_on_stderr(session), _wait_for(session, ontology) as on_start:
+    with (
+        _logs_on_stderr(session),
+        nullcontext() if source is None else source.spool() as named,
+        _wait_for(session, named) as on_start,
+    ):
         spec = RunSpec(
             query=asked,
-            ontology_path=ontology,
+            ontology_path=None if named is None else named.files,
+            ontology_imports=imports,
             context=context,
             store=session.store,
             recall=memory,
@@ -152,6 +165,19 @@ def run(
     return 0 if result.answered else 1
 
 
+def _print_forms(session: Session) -> int:
+    """Every form of question that needs no model, with an example."""
+    from rlm.llm import offline_forms
+
+    found = offline_forms()
+    if session.json:
+        print_json({"forms": [{"form": name, "example": text} for name, text in found]})
+    else:
+        print_text("\n".join(f"{name.replace('_', ' '):28} {text}" for name, text in found))
+        print_text("What can be listed can be counted: How many instances does Tug have?")
+    return 0
+
+
 def _context(session: Session, named: tuple[str, ...]) -> str | dict[str, str]:
     """The texts that were named, or standard input."""
     if not named and sys.stdin.isatty():
@@ -162,13 +188,16 @@ def _context(session: Session, named: tuple[str, ...]) -> str | dict[str, str]:
     return found
 
 
-def _one_ontology(named: tuple[str, ...], called: str | None) -> str | None:
-    if len(named) > 1:
-        times = f"--ontology is given {len(named)} times"
-        raise ConfigError(f"{times}: a run asks one ontology; put them into one file")
+def _find_source(
+    named: tuple[str, ...], called: str | None, imports: dict[str, str], contexts: tuple[str, ...]
+) -> OntologySource | None:
     if called and not named:
         raise ConfigError(f"--ontology-name {called} names no ontology: give --ontology FILE")
-    return named[0] if named else None
+    if imports and not named:
+        raise ConfigError("--import belongs to an ontology: give --ontology FILE")
+    if STDIN in named and STDIN in contexts:
+        raise ConfigError("--ontology and --context cannot both be standard input: use a file")
+    return OntologySource(named, imports) if named else None
 
 
 def _question(question: str | None, query: str | None) -> str:
@@ -187,8 +216,7 @@ def _log_dir(session: Session, named: str | None) -> str | Path | None:
     if named is not None:
         return named or None
     as_agent = click.get_current_context().find_root().info_name == AGENT
-    local = "://" not in session.settings.memory_db
-    return session.path.parent / LOGS if as_agent and local else None
+    return session.path.parent / LOGS if as_agent and session.path is not None else None
 
 
 @contextmanager
@@ -215,11 +243,11 @@ def _logs_on_stderr(session: Session) -> Iterator[None]:
 
 
 @contextmanager
-def _wait_for(session: Session, source: str | None) -> Iterator[Callable[[str], None]]:
+def _wait_for(session: Session, source: OntologySource | None) -> Iterator[Callable[[str], None]]:
     """A bar while an ontology loads; yields the callback for the model's name."""
     with ExitStack() as waits:
         if source is not None:
-            waits.enter_context(output.opening(source))
+            waits.enter_context(output.opening(source.files[0]))
 
         def start(model: str) -> None:
             waits.close()
@@ -292,10 +320,28 @@ def _print_result(session: Session, result: AgentResult, spent_s: float) -> None
     session.notify(f"{ended} in {steps}, {spent_s:.1f} s, {tokens}{cost}, by {result.model}")
     for line in learning_lines(result):
         session.notify(line)
+    for line in query_lines(result.calls):
+        session.notify(line)
     log = f"; log: {result.log_path}" if result.log_path else ""
     session.notify(f"kept as {result.trajectory_id} (`rlm logs show {result.trajectory_id}`){log}")
     if result.leakage.get("flags"):
         session.notify(f"much text reached the prompts: {', '.join(result.leakage['flags'])}")
+
+
+def query_lines(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The calls that an answer rests on, each with its query whole, to be copied."""
+    for call in calls:
+        if not call["decisive"]:
+            continue
+        rows = call["rows"]
+        found = "" if rows is None else f" ({rows:,} row{'' if rows == 1 else 's'})"
+        if call["tool"] != "sparql_query":
+            given = ", ".join(f"{name}={value!r}" for name, value in call["arguments"].items())
+            yield f"Call: {call['tool']}({output.one_line(given)}){found}"
+            found = ", which finds the same" if call["query"] else ""
+        if call["query"]:
+            yield f"Query{found}:"
+            yield _indent(call["query"], "  ")
 
 
 def verdict_words(judgment: dict[str, Any]) -> str:

@@ -55,19 +55,26 @@ class Session:
         return self._located[0]
 
     @property
-    def path(self) -> Path:
-        """The store's file."""
+    def path(self) -> Path | None:
+        """The store's file; None where a server keeps it."""
         return self._located[1]
 
+    @property
+    def place(self) -> str:
+        """How messages name the store: its file, or its URL without the password."""
+        from rlm.store.open import show_store
+
+        return show_store(self.settings.memory_db) if self.path is None else str(self.path)
+
     @cached_property
-    def _located(self) -> tuple[str, Path]:
+    def _located(self) -> tuple[str, Path | None]:
         from rlm.store.open import locate_store
 
         return locate_store(self.settings.memory_db)
 
     @property
     def _missing(self) -> bool:
-        return not self.path.exists()
+        return self.path is not None and not self.path.exists()
 
     def lacks_store(self) -> bool:
         """Whether there is no file yet; says so. A command that lists then lists nothing."""
@@ -75,22 +82,22 @@ class Session:
         if missing and lacks_folder(self.path):
             self._require()
         if missing:
-            self.notify(f"there is no store at {self.path} yet: `rlm memory add` makes one")
+            self.notify(f"there is no store at {self.place} yet: `rlm memory add` makes one")
         return missing
 
     def _require(self) -> None:
         """NotFound without a file; without its folder somebody has made a typing error."""
         if not self._missing:
             return
-        if lacks_folder(self.path):
+        if self.path is not None and lacks_folder(self.path):
             raise self._no_folder(self.path, self._named)
-        why = f"there is no store at {self.path}: check --db, or make one with `rlm memory add`"
+        why = f"there is no store at {self.place}: check --db, or make one with `rlm memory add`"
         raise NotFound(why)
 
     @property
     def _named(self) -> str:
         setting = "memory_db (RLM_MEMORY_DB)" if self.db is None else "--db"
-        return f"{setting} {self.settings.memory_db}"
+        return f"{setting} {self.settings.memory_db if self.path else self.place}"
 
     @contextmanager
     def store(self) -> Iterator[MemoryBackend]:
@@ -102,12 +109,12 @@ class Session:
             self.adopt(store)
             yield store
 
-    def require_folder(self, path: Path, named: str) -> None:
+    def require_folder(self, path: Path | None, named: str) -> None:
         """Refuse a file in a missing folder, unless a person at the terminal has it made.
 
         `named` is what was typed: the option and its value.
         """
-        if not lacks_folder(path):
+        if path is None or not lacks_folder(path):
             return
         folder = path.parent
         if self.json or not output.ask(f"There is no folder {folder}. Make it?"):
@@ -197,8 +204,10 @@ class Session:
             output.notify(message)
 
 
-def lacks_folder(path: Path) -> bool:
+def lacks_folder(path: Path | None) -> bool:
     """Whether a file's folder is missing; a dot folder of the home is made when it is needed."""
+    if path is None:
+        return False
     folder = path.parent
     return not folder.is_dir() and not (
         folder.parent == Path.home() and folder.name.startswith(".")

@@ -44,7 +44,8 @@ def train(session: Session, curriculum: str, again: bool, **given: Any) -> int:
     lesson = read_curriculum(curriculum)
     total = len(choose_tasks(lesson, "train"))
     spec = RunSpec(limits=take_limits(given), **given)
-    check_lesson(lesson, spec.log_dir, check_model(spec))  # before the store is made
+    check_model(spec)
+    check_lesson(lesson, spec.log_dir)  # before the store is made
     print_odd_tags(session, lesson)
     with session.store() as store, _progress(session, f"training {lesson.id}", total) as tell:
         report = teach(lesson, store, resume=not again, on_task=tell, spec=spec)

@@ -23,6 +23,7 @@ from rlm.store.backend import MemoryBackend
 from rlm.store.open import RECOVER, check_engine, check_file, sqlite_version
 from rlm.store.types import Check
 
+NO_HOOK = "they read a local file only, so with this store they recall nothing: `rlm mcp` does"
 CORRECT = "correct that place in a text editor, or restore a backup"
 COUNTED = ("memories", "archived", "quarantined", "nodes", "hyperedges", "runs", "packs")
 PARTS = (
@@ -60,7 +61,10 @@ def doctor(session: Session, fix: bool) -> int:
 
 def _lines(report: dict[str, Any]) -> list[str]:
     db, config_file = report["db"], report["config"]
-    size = f"{db['bytes']:,} bytes, WAL {db['wal_bytes']:,}" if db["exists"] else "not there yet"
+    size = (
+        f"{db['bytes']:,} bytes, WAL {db['wal_bytes']:,}" if db["bytes"] is not None else "server"
+    )
+    size = size if db["exists"] else "not there yet"
     tenant = " / ".join(report["tenant"].values())
     lines = [
         f"store    {db['path']} ({size}{', read-only' if db['read_only'] else ''})",
@@ -86,10 +90,10 @@ def _lines(report: dict[str, Any]) -> list[str]:
 def examine(session: Session, *, fix: bool) -> dict[str, Any]:
     """The report. Raises only for bad settings and for a store that another process locks."""
     config_file = config.config_path()
-    exists = session.path.exists()
+    exists = session.path is None or session.path.exists()
     report: dict[str, Any] = {
         "ok": True,
-        "db": _file(session.path, exists),
+        "db": _file(session, exists),
         "config": {"path": str(config_file), "exists": config_file.is_file()},
         "tenant": asdict(session.tenant),
         "engine": {"store": session.kind, "sqlite": sqlite_version()},
@@ -105,6 +109,8 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
             if importlib.util.find_spec(name) is None
         ],
     }
+    if session.path is None:
+        report["checks"].append(Check("hooks", True, NO_HOOK))
     if exists:
         report["checks"] += _examine_file(session, report, fix=fix)
     else:
@@ -116,13 +122,18 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
 
 def _no_file(session: Session) -> Check:
     """A new machine has no store, which is not a fault; a misspelt folder is."""
+    assert session.path is not None
     folder = session.path.parent
     if lacks_folder(session.path):
         return Check("file", False, f"there is no folder {folder}", folder_hint(folder))
     return Check("file", True, "nothing is stored yet: `rlm memory add` makes the store")
 
 
-def _file(path: Path, exists: bool) -> dict[str, Any]:
+def _file(session: Session, exists: bool) -> dict[str, Any]:
+    path = session.path
+    if path is None:
+        return {"path": session.place, "exists": True, "bytes": None, "wal_bytes": None,
+                "read_only": False}  # fmt: skip
     wal = Path(f"{path}-wal")
     return {
         "path": str(path),
@@ -140,7 +151,7 @@ def _shipped_packs() -> dict[str, str]:
 
 
 def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> list[Check]:
-    if session.path.is_dir():
+    if session.path is not None and session.path.is_dir():
         return [Check("file", False, f"{session.path} is a folder", "name a file with --db")]
     try:
         damage = check_file(session.settings.memory_db)
@@ -150,7 +161,9 @@ def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> lis
             stuck = []
             report["db"]["read_only"] = store.read_only
             if fix and store.read_only:
-                detail = f"nothing could be mended: {session.path} or its folder cannot be written"
+                detail = (
+                    f"nothing could be mended: {session.place} cannot be written, or its folder"
+                )
                 stuck = [Check("fix", False, detail, "change their permissions, or mend a copy")]
             elif fix:
                 with progress("mending"):
@@ -166,7 +179,7 @@ def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> lis
     except StoreLocked:
         raise
     except StoreError as exc:
-        return [Check("file", False, str(exc))]
+        return [Check("file" if session.path is not None else "server", False, str(exc))]
 
 
 def _model(store: MemoryBackend) -> Check:

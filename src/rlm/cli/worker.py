@@ -1,7 +1,9 @@
 """`rlm worker` and `rlm queue`: sessions of coding agents on their way into memory.
 
 The worker takes in what hooks left in the spool, then distils what is queued: of this project, and
-of every other project of the team that has something waiting. No daemon: it ends when there is
+of every other project of the team that has something waiting. It also feeds the index beside the
+store, where there is one, and gives rows without a vector of the present model one. No daemon: it
+ends when there is
 nothing left, or with its terminal.
 """
 
@@ -21,15 +23,25 @@ from rlm.cli.background import end_with_parent
 from rlm.cli.command import command, count, new_group, words
 from rlm.cli.output import number_of
 from rlm.cli.session import Session
-from rlm.errors import ConfigError, ModelAuthError, NotFound, ValidationError
+from rlm.cli.store import embed_stale
+from rlm.errors import (
+    ConfigError,
+    IndexUnavailable,
+    ModelAuthError,
+    ModelError,
+    NotFound,
+    ValidationError,
+)
 from rlm.store.types import JOB_STATES, Job
 
 if TYPE_CHECKING:
     from rlm.llm import Client
     from rlm.service.distiller import Report
+    from rlm.store.backend import MemoryBackend
 
 HOSTS = ("claude", "codex", "cursor")
 WATCH_S = 5.0
+LOCAL_EMBEDDERS = ("static", "minilm")
 FOUND = ("turn", "decision", "procedure")
 app = new_group("Sessions that wait to be distilled.")
 
@@ -56,6 +68,7 @@ def worker(session: Session, once: bool, watch: bool, model: str | None, beside:
         with _stop_event() as stop:
             while True:
                 report.add(_round(session, client, stop))
+                _embed_stale(session, stop)
                 if not watch or stop.wait(WATCH_S):
                     break
     finally:
@@ -115,7 +128,7 @@ def _round(session: Session, client: Client | None, stop: threading.Event) -> Re
     mine = session.tenant
     tenants = [] if session.project else [file.tenant for file in read_spool(spool, settings)]
     found = [each.project for each in tenants if (each.org, each.team) == (mine.org, mine.team)]
-    if not found and not session.path.exists():
+    if not found and session.path is not None and not session.path.exists():
         return report
     waiting = dict.fromkeys([mine.project, *found])
     done: set[str] = set()
@@ -126,9 +139,43 @@ def _round(session: Session, client: Client | None, stop: threading.Event) -> Re
         with replace(session, project=project).store() as store:
             take_in(store, spool, settings)
             report.add(Distiller(store, client, Caps.of(settings)).process(stop=stop))
+            _feed_index(session, store)
             if not session.project and "projects" not in store.lacks:
-                waiting.update(dict.fromkeys(set(store.other_projects("jobs")) - done))
+                others = {*store.other_projects("jobs")}
+                if store.remote_index is not None:
+                    others |= {*store.other_projects("notes")}
+                waiting.update(dict.fromkeys(others - done))
     return report
+
+
+def _embed_stale(session: Session, stop: threading.Event) -> None:
+    """After a change of the model: rows get their vector in the background. What costs money waits
+    for `rlm store reembed`, and a JSON file keeps no vectors."""
+    local = session.settings.embedder in LOCAL_EMBEDDERS
+    absent = session.path is not None and not session.path.exists()
+    if stop.is_set() or not local or session.kind == "json" or absent:
+        return
+    with session.store() as store:
+        if store.stale_vectors():
+            try:
+                done = embed_stale(store, stop.is_set)
+            except ModelError as exc:
+                session.notify(str(exc))
+                return
+            session.notify(f"{number_of(done, 'row', 'rows')} got a vector of the new model")
+
+
+def _feed_index(session: Session, store: MemoryBackend) -> None:
+    """Tell the index beside the store what changed. While it is down, that waits."""
+    if store.remote_index is None:
+        return
+    try:
+        fed = store.remote_index.drain()
+    except IndexUnavailable as exc:
+        session.notify(f"the index was not fed: {exc}")
+        return
+    if fed.written or fed.removed:
+        session.notify(f"index: {fed.written} memories written, {fed.removed} removed")
 
 
 def _summary(report: Report) -> str:

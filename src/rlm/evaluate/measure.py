@@ -86,7 +86,7 @@ def evaluate(
         spec = with_client(stack, spec)
         client = spec.client
         for lesson in lessons:
-            check_lesson(lesson, spec.log_dir, client)
+            check_lesson(lesson, spec.log_dir)
         folder = _folder(stack, store_dir)
         made = Evaluation(
             curriculum_id=" + ".join(lesson.id for lesson in lessons),

@@ -1,5 +1,5 @@
-"""The calls of a run as the steps of a procedure, how they look without the specifics, and which
-terms of a graph they needed.
+"""The calls of a run as the steps of a procedure, how they look without the specifics, which terms
+of a graph they needed, and how a person repeats them.
 
 Knows no tool, only the names of tools and their parameters.
 """
@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from rlm.errors import RLMError
 from rlm.learning.lesson import is_common
+from rlm.learning.words import number_in
 from rlm.loop.trace import ToolCall
+from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.query.guard import check_query, declarations
 from rlm.ontology.query.shape import names_of, template_of
 from rlm.ontology.terms import Prefixes, is_machinery, local_name
 from rlm.store.backend import MemoryBackend
@@ -28,6 +31,7 @@ NAMING = {
     "probe_relationships": ("uri", "predicate"),
     "find_path": ("source", "target"),
     "sparql_peek": ("resource",),
+    "ontology_view": ("term", "other", "property"),
 }
 """Tools that are asked about terms, and the parameters that name them."""
 ASKING = ("sparql_query", *NAMING, *LINKING, "predicate_frequency", "graph_stats", "sparql_schema")
@@ -39,6 +43,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "describe_entity": {"limit": 20},
     "probe_relationships": {"direction": "both", "limit": 20},
     "find_path": {"max_depth": 2, "limit": 10},
+    "ontology_view": {"relation": "", "kind": "", "all": "", "inherited": ""},
     "predicate_frequency": {"limit": 20},
     "sparql_peek": {"limit": 5, "output_mode": "sample"},
     "sparql_schema": {"output_mode": "overview", "limit": 50},
@@ -47,13 +52,19 @@ SETTINGS: dict[str, dict[str, Any]] = {
 BARE = {
     "uri": "iri",
     "resource": "iri",
+    "term": "iri",
+    "other": "other",
+    "property": "property",
     "source": "source",
     "target": "target",
     "query": "name",
     "text": "name",
 }
 """How a parameter is written where it can only mean one thing."""
-_MODE = re.compile(r"[a-z_]{1,20}")
+_MODE = re.compile(r"[a-z_ ]{1,20}")
+_PAGING = ("limit", "offset")
+KEYWORDS = ("predicate", "other", "property")
+"""Parameters that are written with their names."""
 _LITERAL = re.compile(r"""["']([^"'\n]{2,80})["']""")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 
@@ -96,6 +107,10 @@ def steps_of(calls: Iterable[ToolCall], prefixes: Prefixes) -> list[Step]:
         if not call.ok or call.tool not in ASKING:
             continue
         parts = [call, *(pages.get(call.key, ()) if call.key else ())]
+        if call.tool == "ontology_view":  # the pages of one listing are one step
+            if call.args.get("offset"):
+                continue
+            parts = [each for each in calls if each.ok and _listing(each) == _listing(call)]
         rows = next((part.rows for part in parts if part.rows is not None), None)
         iris = frozenset(
             full for part in parts for name in part.iris if (full := expand_name(name, prefixes))
@@ -105,6 +120,11 @@ def steps_of(calls: Iterable[ToolCall], prefixes: Prefixes) -> list[Step]:
             Step(call.tool, call.args, iris, names, rows, sum(part.chars for part in parts), call)
         )
     return found
+
+
+def _listing(call: ToolCall) -> tuple[str, dict[str, Any]]:
+    """A call, whichever page it asks for."""
+    return call.tool, {name: value for name, value in call.args.items() if name not in _PAGING}
 
 
 def _names(call: ToolCall, prefixes: Prefixes) -> list[str]:
@@ -231,7 +251,8 @@ def write_call(
     if step.tool in LINKING:
         text = "name" if linking else texts.get(step.asked_for.casefold(), "")
         return _call_text(step, [text or "name"], gaps=not text)
-    parts: list[str] = []
+    view = step.args.get("view")
+    parts: list[str] = [f"'{view}'"] if isinstance(view, str) and _MODE.fullmatch(view) else []
     kept: list[str] = []
     gaps = False
     for name in NAMING.get(step.tool, ()):
@@ -246,7 +267,7 @@ def write_call(
             kept += [] if is_common(iri) else [prefixes.shrink(iri)]
         else:
             shown, gaps = BARE[name], True
-        parts.append(f"{name}={shown}" if name == "predicate" else shown)
+        parts.append(f"{name}={shown}" if name in KEYWORDS else shown)
     return _call_text(step, parts, kept, gaps=gaps)
 
 
@@ -258,7 +279,9 @@ def _call_text(
 
 def _slot(name: str, placeholder: str, entities: Mapping[str, str]) -> str:
     """The bare word where it says the same: for one term, or source and target in order."""
-    alone = len(entities) == 1 and placeholder == "$ENTITY_1" and name in ("uri", "resource")
+    alone = (
+        len(entities) == 1 and placeholder == "$ENTITY_1" and name in ("uri", "resource", "term")
+    )
     in_order = (name, placeholder) in (("source", "$ENTITY_1"), ("target", "$ENTITY_2"))
     return BARE[name] if alone or in_order else placeholder
 
@@ -267,7 +290,7 @@ def _settings(step: Step) -> list[str]:
     found = []
     for name, usual in SETTINGS.get(step.tool, {}).items():
         value = step.args.get(name, usual)
-        if value == usual or isinstance(value, bool):
+        if value == usual or (isinstance(value, bool) and usual != ""):
             continue
         if isinstance(value, int):
             found.append(f"{name}={value}")
@@ -317,3 +340,161 @@ def learnt_terms(store: MemoryBackend, ontology: str, meta: GraphMeta) -> Counte
         if row.is_success and row.ontology_name == ontology:
             found.update(i for i in row.terms if i in meta.properties or i in meta.classes)
     return found
+
+
+# -- what an answer rests on, ready to paste
+#
+# A query is shown whole, with the PREFIX lines that it needs. A view is shown as the call that it
+# was, and with a query that was run and finds as many rows, or the same number, where there is one.
+
+SHOWN_CALLS = 30
+CHECK_S = 5.0
+MOST_ROWS = 10_000
+_RELATED = {
+    "subclasses": "?term rdfs:subClassOf{} {}",
+    "superclasses": "{1} rdfs:subClassOf{0} ?term",
+    "subproperties": "?term rdfs:subPropertyOf{} {}",
+    "superproperties": "{1} rdfs:subPropertyOf{0} ?term",
+    "inverses": "{1} owl:inverseOf|^owl:inverseOf ?term",
+    "equivalents": "{1} owl:equivalentClass|^owl:equivalentClass ?term",
+    "disjoint": "{1} owl:disjointWith|^owl:disjointWith ?term",
+    "domain": "{1} rdfs:domain ?term",
+    "range": "{1} rdfs:range ?term",
+    "properties": "?term rdfs:domain {1}",
+    "range_of": "?term rdfs:range {1}",
+    "types": "{1} a ?term",
+}
+"""Relations of the view `related`; {0} is `+` for any depth, {1} the term."""
+_KINDS = {
+    "classes": "a owl:Class",
+    "object": "a owl:ObjectProperty",
+    "datatype": "a owl:DatatypeProperty",
+    "annotation": "a owl:AnnotationProperty",
+    "functional": "a owl:FunctionalProperty",
+    "inverse functional": "a owl:InverseFunctionalProperty",
+    "transitive": "a owl:TransitiveProperty",
+    "symmetric": "a owl:SymmetricProperty",
+    "asymmetric": "a owl:AsymmetricProperty",
+    "reflexive": "a owl:ReflexiveProperty",
+    "irreflexive": "a owl:IrreflexiveProperty",
+    "deprecated": "owl:deprecated true",
+    "imports": "^owl:imports ?ontology",
+    "ontologies": "a owl:Ontology",
+}
+"""Lists of the view `terms`."""
+
+
+_COUNTED = {
+    "triple": "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }",
+    "object propert": "SELECT (COUNT(DISTINCT ?p) AS ?n) WHERE { ?p a owl:ObjectProperty }",
+    "datatype propert": "SELECT (COUNT(DISTINCT ?p) AS ?n) WHERE { ?p a owl:DatatypeProperty }",
+    "annotation propert": "SELECT (COUNT(DISTINCT ?p) AS ?n) WHERE { ?p a owl:AnnotationProperty }",
+    "class": "SELECT (COUNT(DISTINCT ?c) AS ?n) WHERE { VALUES ?kind { owl:Class rdfs:Class }"
+    " ?c a ?kind FILTER(ISIRI(?c)) }",
+}
+"""What an answer counts, by a piece of its word."""
+_STATEMENTS = {
+    "out": "{{ {term} {predicate} ?object }}",
+    "in": "{{ ?subject {predicate} {term} }}",
+    "both": "{{ {{ {term} {predicate} ?object }} UNION {{ ?subject {predicate} {term} }} }}",
+}
+
+
+@dataclass(frozen=True)
+class CallRecorder:
+    """Calls as people read and repeat them. `resolve` gives the IRI of a name, or raises."""
+
+    engine: Engine
+    prefixes: Prefixes
+    resolve: Callable[[str], str]
+    answer: str = ""
+
+    def record(self, call: ToolCall, query: str = "", *, decisive: bool) -> dict[str, Any]:
+        """A call with its tool, arguments, query and rows. `query` is the whole text of one that
+        was asked; a decisive view has one where that finds the same."""
+        given = {name: value for name, value in call.args.items() if value is not None}
+        rows, truth = call.rows, call.value
+        if call.tool == "sparql_query":
+            query = query or str(given.get("query", ""))
+            given.pop("query", None)
+        elif decisive and given.get("view") == "compare":
+            with suppress(RLMError):
+                query, truth = self._find_question(call)
+        elif decisive:
+            with suppress(RLMError):
+                query, rows = self._find_view_query(call)
+        found = {"tool": call.tool, "arguments": given, "query": "", "rows": rows}
+        if query and isinstance(truth, bool):
+            found["boolean"] = truth
+        with suppress(RLMError):
+            found["query"] = query and self._declare(query)
+        return {**found, "decisive": decisive}
+
+    def _declare(self, query: str) -> str:
+        """The query with PREFIX lines for all that it uses and does not declare."""
+        text = query.strip()
+        return declarations(check_query(text), self.prefixes) + text
+
+    def _find_view_query(self, call: ToolCall) -> tuple[str, int | None]:
+        """The query that finds as many rows as a view, and how many; '' where there is none."""
+        if call.tool in ("graph_stats", "sparql_schema"):
+            return self._find_count(), call.rows
+        query = self._write_view(call)
+        if not query:
+            return "", call.rows
+        most = MOST_ROWS if call.rows is None else call.rows + 1
+        number = len(self.engine.query(query, limit=most, timeout_s=CHECK_S).rows)
+        fits = call.rows is None or number in (call.rows, number_in(self.answer))
+        return (query, number) if fits else ("", call.rows)
+
+    def _find_question(self, call: ToolCall) -> tuple[str, bool]:
+        """The ASK behind a comparison, where that says of two classes what the answer says."""
+        term, other = (call.args.get(name) for name in ("term", "other"))
+        if not (isinstance(term, str) and isinstance(other, str) and "subclass" in self.answer):
+            return "", False
+        query = f"ASK {{ {self._name(term)} rdfs:subClassOf+ {self._name(other)} }}"
+        found = bool(self.engine.query(query, timeout_s=CHECK_S))
+        return (query, found) if self.answer.startswith(("No", "Yes")[found]) else ("", False)
+
+    def _find_count(self) -> str:
+        """The query that counts what an answer counts, and comes to the same number."""
+        said, number = self.answer.lower(), number_in(self.answer)
+        for word, query in _COUNTED.items():
+            if word in said:
+                [row] = self.engine.query(query, limit=1, timeout_s=CHECK_S).rows
+                return query if float(row["n"]["v"]) == number else ""
+        return ""
+
+    def _write_view(self, call: ToolCall) -> str:
+        args = call.args
+        view = str(args.get("view", "")) if call.tool == "ontology_view" else call.tool
+        if view == "predicate_frequency":
+            counted = "SELECT ?predicate (COUNT(*) AS ?count) WHERE { ?s ?predicate ?o }"
+            return f"{counted} GROUP BY ?predicate ORDER BY DESC(?count) LIMIT {call.rows or 25}"
+        if view == "terms" and args.get("kind") in _KINDS:
+            return _select(f"?term {_KINDS[args['kind']]}")
+        name = args.get("term") or args.get("uri")
+        if not isinstance(name, str):
+            return ""
+        term = self._name(name)
+        if view == "related" and args.get("relation") in _RELATED:
+            depth = "+" if args.get("all") else ""
+            return _select(_RELATED[str(args["relation"])].format(depth, term))
+        if view == "instances":
+            return _select(f"?term a{'/rdfs:subClassOf*' if args.get('all', True) else ''} {term}")
+        if view == "labels":
+            return f"SELECT ?label WHERE {{ {term} rdfs:label ?label }}"
+        if view in ("values", "describe_entity", "probe_relationships"):
+            way = "both" if view == "probe_relationships" else "out"
+            by = args.get("predicate") or args.get("property")
+            predicate = self._name(by) if isinstance(by, str) and by else "?predicate"
+            pattern = _STATEMENTS[str(args.get("direction", way))]
+            return f"SELECT * WHERE {pattern.format(term=term, predicate=predicate)}"
+        return ""
+
+    def _name(self, name: str) -> str:
+        return self.prefixes.shrink(expand_name(name, self.prefixes) or self.resolve(name))
+
+
+def _select(pattern: str) -> str:
+    return f"SELECT DISTINCT ?term WHERE {{ {pattern} FILTER(ISIRI(?term)) }} ORDER BY ?term"

@@ -64,7 +64,7 @@ MOST = 2
 LEAST_COVER = 0.5
 """A procedure that gives less of the answer than this is not kept."""
 _VERBS = {"SELECT": "Query", "ASK": "Check", "CONSTRUCT": "Construct", "DESCRIBE": "Describe"}
-_COUNTING = ("sparql_query", "graph_stats", "sparql_schema", "sparql_peek")
+_COUNTING = ("sparql_query", "ontology_view", "graph_stats", "sparql_schema", "sparql_peek")
 _AND = re.compile(r"[,;\n]|\band\b")
 _YES_NO = re.compile(r"\W*(?:yes|no)\b\s*(?:[.,;:!—–-]|$)", re.IGNORECASE)
 
@@ -106,6 +106,15 @@ class CallReading:
             if steps and (kind := self._kind(self._write_steps(steps))).name:
                 return kind
         return TaskKind()
+
+    @property
+    def decisive_calls(self) -> list[ToolCall]:
+        """The calls that the answer rests on: those that show it, else the query behind it, else
+        the last that asked for more than a name."""
+        behind = [step for step in self.steps if step.query and step.query == self.behind]
+        others = [step for step in self.steps if step.tool not in LINKING] or self.steps
+        chosen = decisive_steps(self.steps, self.form) or behind[-1:] or others[-1:]
+        return [step.call for step in chosen]
 
     @property
     def decisive_query(self) -> str:

@@ -56,7 +56,7 @@ DESCRIPTION_CHARS = 400
 TAG_WORDS = 3
 
 TOOLS = word_set("""
-    search_entity search_by_label describe_entity probe_relationships find_path
+    search_entity search_by_label describe_entity probe_relationships find_path ontology_view
     predicate_frequency graph_stats sparql_schema sparql_peek sparql_query sparql_slice
     ctx_peek ctx_slice ctx_find ctx_stats mem_search mem_get mem_quote memory_query
     memory_get_context llm_query llm_query_batched rlm_query SHOW_VARS

@@ -30,6 +30,25 @@ FAMILIES = {
     "path": "relationship_discovery",
     "count": "counting",
     "instances": "instances",
+    "types": "entity_description",
+    "labels": "entity_description",
+    "values": "entity_description",
+    "leaves": "hierarchy",
+    "subproperties": "hierarchy",
+    "superproperties": "hierarchy",
+    "domain": "property_discovery",
+    "range": "property_discovery",
+    "inverses": "property_discovery",
+    "traits": "property_discovery",
+    "equivalents": "axioms",
+    "disjoint": "axioms",
+    "restrictions": "axioms",
+    "comparison": "axioms",
+    "replaced_by": "deprecation",
+    "replaces": "deprecation",
+    "deprecated": "deprecation",
+    "imports": "orientation",
+    "metadata": "orientation",
 }
 """Each kind of task and the family that it belongs to."""
 TITLES = {
@@ -54,6 +73,25 @@ TITLES = {
     "datatype_properties": "List all datatype properties",
     "annotation_properties": "List all annotation properties",
     "individuals": "List all individuals of the ontology",
+    "types": "List the types of a thing",
+    "labels": "List the labels and synonyms of a term",
+    "values": "List the values that a thing has",
+    "leaves": "List the classes without subclasses",
+    "subproperties": "List the subproperties of a property",
+    "superproperties": "List the superproperties of a property",
+    "domain": "Tell the domain of a property",
+    "range": "Tell the range of a property",
+    "inverses": "List the inverses of a property",
+    "traits": "List the properties with a trait",
+    "equivalents": "List the equivalents of a term",
+    "disjoint": "List what a class is disjoint with",
+    "restrictions": "List the restrictions of a class",
+    "comparison": "Compare two terms",
+    "replaced_by": "Tell what replaces a term",
+    "replaces": "Tell what a term replaces",
+    "deprecated": "List the deprecated terms",
+    "imports": "List the imported ontologies",
+    "metadata": "Tell what an ontology says of itself",
 }
 COUNT_TITLES = {
     "": "Count the classes, individuals or triples",
@@ -96,6 +134,24 @@ _PROBED = {
     ("rdf:type", "in"): "instances",
 }
 """The predicate and the direction of a look at links → what that lists."""
+_VIEWS = {
+    "instances": "instances",
+    "values": "values",
+    "restrictions": "restrictions",
+    "labels": "labels",
+    "metadata": "metadata",
+    "prefixes": "namespaces",
+}
+"""Views that answer one kind of question each → that kind."""
+_RELATIONS = {"properties": "properties_by_domain", "range_of": "properties_by_range"}
+_TERMS = {
+    "object": "object_properties",
+    "datatype": "datatype_properties",
+    "annotation": "annotation_properties",
+    **dict.fromkeys(("functional", "inverse functional", "transitive", "symmetric", "asymmetric",
+                     "reflexive", "irreflexive"), "traits"),
+}  # fmt: skip
+"""What a view is asked for → the kind, where it has another name."""
 _TYPES = {
     "owl:Class": "classes",
     "rdfs:Class": "classes",
@@ -153,7 +209,8 @@ _FORM_TITLES = {
     "path": "Follow a chain of properties",
 }
 """Where the kind of the same name has a title that says something else."""
-_ARGUMENT = re.compile(r"(predicate|direction|output_mode)='([^']*)'")
+_ARGUMENT = re.compile(r"(predicate|direction|output_mode|relation|kind)='([^']*)'")
+_VIEW = re.compile(r"ontology_view\('(\w+)'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +257,8 @@ def kind_of(calls: Sequence[str], form: str = "") -> TaskKind:
     One search may say what there is, or whether it is there."""
     kinds = [_of_call(call, form) for call in calls]
     if len({(kind.name, kind.of, kind.only) for kind in kinds}) != 1:
-        return TaskKind()
+        # What else was looked at belongs to a description.
+        return next((kind for kind in kinds if kind.name == "describe"), TaskKind())
     kind, counts = kinds[0], kinds[0].name == "count"
     base = kind.of if counts else kind.name
     marks = set(_marks(calls))
@@ -240,6 +298,10 @@ def _marks(calls: Iterable[str]) -> Iterable[str]:
         if call.startswith("sparql_query(") or "predicate=" in call:
             text = _TWICE.sub(f"{_SUB}+", _AGAINST.sub(" ", call))
             yield max(_PATH.findall(text), key=("", "+", "*").index, default="-")
+        elif call.startswith("ontology_view("):
+            listed = _VIEW.match(call)
+            inherits = "all=True" in call or (listed is not None and listed[1] == "instances")
+            yield "*" if inherits and "all=False" not in call else "-"
 
 
 def _of_call(call: str, form: str) -> TaskKind:
@@ -247,7 +309,9 @@ def _of_call(call: str, form: str) -> TaskKind:
     if tool == "sparql_query":
         return _of_query(call, form)
     said = dict(_ARGUMENT.findall(call))
-    if tool in ("search_entity", "search_by_label"):
+    if tool == "ontology_view":
+        name = _of_view(call, said, form)
+    elif tool in ("search_entity", "search_by_label"):
         name = "exists" if form == YES_NO else "search"
     elif tool == "probe_relationships":
         name = _PROBED.get((said.get("predicate", ""), said.get("direction", "")), "")
@@ -259,6 +323,20 @@ def _of_call(call: str, form: str) -> TaskKind:
     else:
         name = {"describe_entity": "describe", "find_path": "path"}.get(tool, "")
     return TaskKind("count", of=name) if form == NUMBER and name else TaskKind(name)
+
+
+def _of_view(call: str, said: dict[str, str], form: str) -> str:
+    """What a view of the ontology answers; '' for one of no kind that is known here."""
+    found = _VIEW.match(call)
+    view = found[1] if found else ""
+    if view == "related":
+        relation = said.get("relation", "")
+        return _RELATIONS.get(relation, relation)
+    if view == "terms":
+        return _TERMS.get(said.get("kind", ""), said.get("kind", ""))
+    if form == YES_NO and view in ("compare", "instances"):
+        return {"compare": "is_subclass", "instances": "is_instance"}[view]
+    return "comparison" if view == "compare" else _VIEWS.get(view, "")
 
 
 def _of_query(query: str, answer: str) -> TaskKind:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rlm.lazy import lazy_names
-from rlm.llm.open import language_refusal, open_client
+from rlm.llm.open import offline_forms, open_client
 from rlm.llm.types import (
     OFFLINE_UNANSWERED,
     Client,
@@ -40,6 +40,6 @@ __all__ = [
     "Usage",
     "is_language_model",
     "is_unanswered",
-    "language_refusal",
+    "offline_forms",
     "open_client",
 ]

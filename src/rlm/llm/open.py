@@ -15,13 +15,12 @@ a model of that server.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlm import config
 from rlm.errors import ConfigError, ModelAuthError
-from rlm.llm.types import OFFLINE, SCRIPTED, Client, is_language_model
+from rlm.llm.types import OFFLINE, SCRIPTED, Client
 from rlm.urls import same_host
 
 if TYPE_CHECKING:
@@ -76,26 +75,11 @@ def _default_model(settings: config.Settings, base_url: str | None) -> str:
     return OFFLINE
 
 
-def language_refusal(
-    client: Client, question: str, texts: Iterable[str] | None = None, *, ontology: bool
-) -> str:
-    """Why a client cannot read the language of a question; '' when it may be asked. Over `texts`,
-    `offline` looks for the words of a question in any language, so one of them must be there.
-    Language models read all of them."""
-    if is_language_model(client) or client.model != OFFLINE:
-        return ""
-    from rlm.llm.offline.language import unreadable
+def offline_forms() -> list[tuple[str, str]]:
+    """The forms of question that `offline` knows: what each is called, and an example."""
+    from rlm.llm.offline.client import examples
 
-    language = unreadable(question, texts, ontology=ontology)
-    if not language:
-        return ""
-    why = f"the question is in {language}, and {OFFLINE}, which is no language model, reads English"
-    if texts is None:
-        return f"{why} only"
-    return (
-        f"{why} only; it could still look for the words of the question, but none of them is in the"
-        " text"
-    )
+    return examples()
 
 
 def _openai(name: str, settings: config.Settings, base_url: str | None) -> Client:

@@ -1,7 +1,7 @@
 """The calls of a run's tools: evidence for the judge, steps for the extractor.
 
 Kept on the host's side, whatever the code printed. Of a value only the names in it are kept (IRIs,
-`prefix:name`) and how many rows it returned; of arguments their first characters.
+`prefix:name`) and how many rows it returned; of arguments but queries their first characters.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import inspect
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -22,6 +22,8 @@ MOST_CALLS = 500
 """Calls that are kept, the first and the last of them; a loop can make thousands."""
 FIRST_CALLS = 250
 ARGUMENT_CHARS = 2_000
+QUERY_CHARS = 20_000
+"""A query is kept whole: as long as any may be."""
 NAMES_PER_CALL = 2_000
 MOST_NAMES = 200_000
 READ_CHARS = 20_000
@@ -114,7 +116,12 @@ class Trace:
                 bound: Mapping[str, Any] = signature.bind(*args, **kwargs).arguments
             except TypeError:  # the tool itself says what is wrong
                 bound = kwargs
-            given = {key: _plain(value) for key, value in bound.items()}
+            given = {
+                key: value[:QUERY_CHARS]
+                if key == "query" and isinstance(value, str)
+                else _plain(value)
+                for key, value in _flat(signature, bound)
+            }
             try:
                 value = tool(*args, **kwargs)
             except Exception as exc:
@@ -128,6 +135,16 @@ class Trace:
             return value
 
         return call_and_note
+
+
+def _flat(signature: inspect.Signature, bound: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Arguments by name; those that a tool takes as `**options` by their own."""
+    for name, value in bound.items():
+        parameter = signature.parameters.get(name)
+        if parameter is not None and parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            yield from value.items()
+        else:
+            yield name, value
 
 
 def render_value(value: Any) -> str:

@@ -18,7 +18,7 @@ from rlm import config
 from rlm.errors import ConfigError, NotFound
 from rlm.handles import Store as Handles
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.open import open_engine
+from rlm.ontology.source import open_engine
 from rlm.ontology.views.views import Views
 from rlm.store.types import Tenant
 
@@ -57,12 +57,12 @@ class Library:
         named: dict[str, str] = {}
         for source in ontologies:
             path = Path(source).expanduser()
-            if not path.is_file() and source not in config.endpoints():
+            if not path.exists() and source not in config.endpoints():
                 raise ConfigError(f"--ontology {source}: no such file, and no such endpoint")
-            handle = path.name.split(".")[0] or path.name
+            handle = path.resolve().name.split(".")[0] or path.name
             if handle in named:
                 raise ConfigError(f"--ontology {source}: {handle!r} names {named[handle]} already")
-            named[handle] = str(path.resolve()) if path.is_file() else source
+            named[handle] = str(path.resolve()) if path.exists() else source
         found = [Path(folder).expanduser() for folder in folders]
         for folder in found:
             if not folder.is_dir():
@@ -84,11 +84,17 @@ class Library:
         paths = ", or a path below an allowed folder" if self.folders else ""
         raise NotFound(f"no file {source[:200]!r} here: {known}{paths}")
 
+    def within(self, where: str) -> tuple[Path, ...]:
+        """The folders that a catalogue beside a file may lead to: its own and the allowed ones."""
+        return (Path(where).parent, *self.folders)
+
     def open(self, source: str) -> OpenOntology:
         """An ontology, which stays open for the next call."""
         where = self.locate(source)
         with self._lock:
-            return _keep(self._open, where, lambda: _open(where), MOST_OPEN, _end)
+            return _keep(
+                self._open, where, lambda: _open(where, self.within(where)), MOST_OPEN, _end
+            )
 
     def handles(self, tenant: Tenant) -> Handles:
         """Where results of this tenant's queries are kept."""
@@ -109,8 +115,8 @@ class Library:
             self._desks.clear()
 
 
-def _open(where: str) -> OpenOntology:
-    engine = open_engine(where)
+def _open(where: str, within: tuple[Path, ...]) -> OpenOntology:
+    engine = open_engine(where, within=within)
     try:
         return OpenOntology(engine.name, engine, Views(engine))
     except BaseException:

@@ -69,7 +69,49 @@ def _ontology_tools(library: Library) -> tuple[ToolDefinition, ...]:
         said = " ".join((method.__doc__ or "").split())
         act = partial(_view, library, name)
         views.append(ToolDefinition(name, said, schema, act, **ASKING))
-    return (*views, *_sparql_tools(library))
+    return (*views, _catalogue_tool(library), *_sparql_tools(library))
+
+
+def _catalogue_tool(library: Library) -> ToolDefinition:
+    """All views of the catalogue as one tool: their definitions cost every prompt."""
+    from rlm.ontology.views.hierarchy import RELATIONS, TERM_KINDS
+    from rlm.ontology.views.views import CATALOGUE
+
+    schema = object_of(
+        {"ontology": ONTOLOGY, "view": one_of(*CATALOGUE, "diff")},
+        {
+            "term": text("What it is about, where a view is about a term."),
+            "other": text("compare: the other term. diff: the newer ontology."),
+            "relation": one_of(*RELATIONS, doc="For related."),
+            "kind": one_of(*TERM_KINDS, doc="For terms."),
+            "property": text("For values."),
+            "lang": text("For labels.", most=40),
+            "rule": text("For lint.", most=40),
+            "depth": whole("For tree.", most=100, default=2),
+            "all": flag("For related and instances: at any depth."),
+            "inherited": flag("For restrictions."),
+            "offset": whole("As next_offset said.", least=0, most=10**9, default=0),
+        },
+    )
+    said = (
+        "A view of an ontology, with definitions read: hierarchy, relations, lists of terms,"
+        " instances, values, restrictions, labels, shapes, faults, or diff to a newer release."
+    )
+    return ToolDefinition("ontology_view", said, schema, partial(_catalogue, library), **ASKING)
+
+
+def _catalogue(
+    library: Library, call: ToolRequest, ontology: str, view: str, **given: Any
+) -> ToolAnswer:
+    from rlm.ontology.views.diff import diff
+    from rlm.tools.views import VIEW_CHARS, fit
+
+    if view != "diff":
+        return _view(library, "ontology_view", call, ontology, view=view, **given)
+    if set(given) != {"other"}:
+        raise ValidationError("diff takes `other`, the newer ontology, and nothing else")
+    before, after = library.open(ontology), library.open(given["other"])
+    return _shown(fit(diff(before.engine, after.engine), VIEW_CHARS))
 
 
 def _view(
@@ -265,7 +307,8 @@ def _agent_run(
         check_cancelled()
         result = run(
             question,
-            None if ontology is None else library.locate(ontology),
+            where := None if ontology is None else library.locate(ontology),
+            ontology_within=None if where is None else library.within(where),
             context=None if file is None else Path(library.locate(file)),
             store=call.store,
             client=client,

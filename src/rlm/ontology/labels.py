@@ -89,16 +89,23 @@ def name_of(iri: str) -> str:
     return split_name(local_name(iri))
 
 
-def definition_predicates(
-    predicates: Iterable[str], labels: Mapping[str, Iterable[Label]]
-) -> list[str]:
-    """The predicates that may define a term, best first: known ones, any called so, comments."""
-    own = []
-    for iri in sorted(predicates):
-        names = (local_name(iri), *(text for text, _ in labels.get(iri, ())))
-        if iri not in v.DEFINITIONS and not v.DEFINITION_NAMES.isdisjoint(map(plain, names)):
-            own.append(iri)
-    return [*v.DEFINITIONS, *own, *v.COMMENTS]
+def text_roles(
+    predicates: Iterable[str],
+    labels: Mapping[str, Iterable[Label]],
+    supers: Mapping[str, Iterable[str]],
+) -> dict[str, list[str]]:
+    """Role → the predicates in use that have it, best first: known ones, those declared below a
+    known one, any called so. A predicate has one role."""
+    known = {iri: role for role, iris in v.TEXT_ROLES.items() for iri in iris}
+    used = set(predicates)
+    found = {role: [iri for iri in iris if iri in used] for role, iris in v.TEXT_ROLES.items()}
+    for iri in sorted(used - known.keys() - set(v.SYNONYMS.values())):
+        above = (known[parent] for parent in supers.get(iri, ()) if parent in known)
+        names = {plain(local_name(iri)), *(plain(text) for text, _ in labels.get(iri, ()))}
+        called = (role for role, some in v.ROLE_NAMES.items() if not names.isdisjoint(some))
+        if role := next(above, None) or next(called, None):
+            found[role].append(iri)
+    return {role: iris for role, iris in found.items() if iris}
 
 
 def is_opaque(name: str) -> bool:

@@ -68,13 +68,35 @@ ALTERNATIVES = (
 SYNONYMS = {name: f"{OIO}has{name.capitalize()}Synonym" for name in ("related", "narrow", "broad")}
 """How near a name is that is not the very name of a term → the predicate that gives it."""
 DEFINITIONS = (SKOS + "definition", OBO + "IAO_0000115", OIO + "hasDefinition")
-DEFINITION_NAMES = frozenset(("definition", "has definition"))
-"""A predicate that is called so is one that defines, whoever made it."""
 COMMENTS = (
     *(RDFS + "comment", DCTERMS + "description", DC + "description"),
     *(base + "description" for base in SCHEMA),
 )
-REPLACED_BY = (DCTERMS + "isReplacedBy", OBO + "IAO_0100001")
+EXAMPLES = (SKOS + "example", OBO + "IAO_0000112", VANN + "example")
+TEXT_ROLES = {
+    "label": LABELS,
+    "synonym": ALTERNATIVES,
+    "definition": DEFINITIONS,
+    "comment": COMMENTS,
+    "example": EXAMPLES,
+}
+"""What a text says of a term → the predicates that are known to say it, best first."""
+ROLE_NAMES = {
+    "label": ("preferred label", "pref label", "preferred term", "preferred name"),
+    "synonym": (
+        *("synonym", "synonyms", "has synonym", "exact synonym", "alternative label", "alt label"),
+        *("alternative term", "alternative name", "also known as", "has alternative label"),
+    ),
+    "definition": ("definition", "has definition", "textual definition"),
+    "example": ("example", "examples", "example of usage", "has example", "usage example"),
+}
+"""A predicate that is called so has that role, whoever made it."""
+SUPERSEDED_BY = tuple(base + "supersededBy" for base in SCHEMA)
+"""What has this is out of use."""
+REPLACED_BY = (DCTERMS + "isReplacedBy", OBO + "IAO_0100001", *SUPERSEDED_BY)
+REPLACED_BY_NAMES = frozenset(("isReplacedBy", "replacedBy", "replaced_by", "supersededBy"))
+"""A predicate that is called so replaces, whoever made it."""
+INVERSE_OF = (OWL + "inverseOf", *(base + "inverseOf" for base in SCHEMA))
 
 _VOCABULARIES = {
     RDF: """

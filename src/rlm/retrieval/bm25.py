@@ -49,6 +49,19 @@ def weigh(
     return counts, chars
 
 
+def count_terms(columns: Sequence[str], weights: Sequence[float]) -> dict[str, float]:
+    """The weighted count of every term in a document, for an index that keeps them."""
+    counts: dict[str, float] = {}
+    remaining = iter(weights)
+    weight = next(remaining)
+    for token in tokens(_SEAM.join(columns)):
+        if token == _MARK:
+            weight = next(remaining, 0.0)
+        else:
+            counts[token] = counts.get(token, 0.0) + weight
+    return counts
+
+
 def impact(count: float, relative_length: float) -> float:
     """What a term adds to a document's score, in units of its weight: from 0 to `CEILING`."""
     return count * CEILING / (count + K1 * (1.0 - B + B * relative_length))

@@ -91,3 +91,10 @@ def _limit(distances: Distances, count: int) -> int:
         else:
             low = middle + 1
     return low
+
+
+def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:
+    """Each row as the 16-bit floats that a row of a store holds."""
+    data = vectors.astype(np.float16).tobytes()
+    size = 2 * vectors.shape[1]
+    return [data[i : i + size] for i in range(0, len(data), size)]

@@ -37,8 +37,10 @@ def pick_embedder(kind: str, *, url: str = "", model: str = "", key: str = "") -
         return None
     if kind == "static":
         return _make_embedder("static", "StaticEmbedder")
+    if kind == "minilm":
+        return _make_embedder("minilm", "MiniLMEmbedder")
     if kind != "endpoint":
-        why = f"unknown embedder {kind!r}: choose static, endpoint or none (RLM_EMBEDDER)"
+        why = f"unknown embedder {kind!r}: choose static, minilm, endpoint or none (RLM_EMBEDDER)"
         raise ConfigError(why)
     for value, name in ((url, "RLM_EMBED_URL"), (model, "RLM_EMBED_MODEL")):
         if not value:

@@ -183,7 +183,8 @@ def recall(
     if corpus is None or not corpus.rows:
         return Recalled()
     k = min(k, corpus.rows)
-    plan = fusion.plan(query, corpus.holding, corpus.rows)
+    model = "" if embedder is None else embedder.model
+    plan = fusion.plan(query, corpus.holding, corpus.rows, model)
     judge = _Scorer(source, query, plan, corpus.mean_chars or 1.0, vector, admits)
     lift = rank.trust(source.most_confident(), confidence_share) * (1.0 + rank.RECENCY_GAIN)
     count, read = max(CANDIDATES, 8 * k), max(READ, 4 * k)
@@ -243,7 +244,7 @@ def _candidates(
         return numbers, [], np.empty(0, np.float32)
     lexical = np.array([by_words.get(number, 0.0) for number in numbers], np.float32)
     cosine = np.array([near.get(number, 0.0) for number in numbers], np.float32)
-    estimate = fusion.fuse(lexical / plan.ceiling, cosine, plan.damp)
+    estimate = fusion.fuse(lexical / plan.ceiling, cosine, plan)
     order = np.argsort(-estimate, kind="stable")
     ordered = [numbers[place] for place in order.tolist()]
     best = ordered[:read]
@@ -321,7 +322,7 @@ class _Scorer:
             ],
             np.float32,
         )
-        fused = fusion.fuse(lexical, cosines, self._plan.damp)
+        fused = fusion.fuse(lexical, cosines, self._plan)
         rows = zip(
             documents, weighed, lexical.tolist(), cosines.tolist(), fused.tolist(), strict=True
         )

@@ -25,6 +25,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 from unicodedata import normalize
 
 import numpy as np
@@ -185,35 +186,52 @@ def normalise(rows: Floats) -> Floats:
 
 def _find_folder() -> Path:
     """Where wordllama is installed, without running it. Raises ModelError."""
+    folder = find_package("wordllama", _TOKENIZER)
+    if folder is None:
+        why = f"the static embedder needs the package wordllama. Install it: {_PIP}"
+        raise ModelError(why)
+    return folder
+
+
+def find_package(name: str, file: Path) -> Path | None:
+    """The folder of an installed package that holds a file, without running the package."""
     try:
-        spec = importlib.util.find_spec("wordllama")
+        spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):
         spec = None
     for place in (spec.submodule_search_locations if spec else None) or ():
-        if Path(place, _TOKENIZER).is_file():
+        if Path(place, file).is_file():
             return Path(place)
     # another folder of that name may come first on the path: the installed files are still there
     from importlib import metadata  # 15 ms that are hardly ever needed
 
     try:
-        return Path(str(metadata.distribution("wordllama").locate_file("wordllama")))
-    except metadata.PackageNotFoundError as exc:
-        why = f"the static embedder needs the package wordllama. Install it: {_PIP}"
-        raise ModelError(why) from exc
+        return Path(str(metadata.distribution(name).locate_file(name)))
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _map_tensor(path: Path, shape: tuple[int, int]) -> NDArray[np.float16]:
-    """Map the one tensor of a safetensors file. Raises OSError or ValueError.
+    """Map the one tensor of a safetensors file. Raises OSError or ValueError."""
+    header, start = read_header(path)
+    expected = {"dtype": "F16", "shape": list(shape), "data_offsets": [0, 2 * shape[0] * shape[1]]}
+    if header.get("embedding.weight") != expected:
+        why = f"{path.name} does not start with a tensor 'embedding.weight' of {expected}"
+        raise ValueError(why)
+    return np.asarray(np.memmap(path, "<f2", mode="r", offset=start, shape=shape))
+
+
+def read_header(path: Path) -> tuple[dict[str, Any], int]:
+    """The tensors that a safetensors file names, and where their numbers start.
 
     The format: the length of a JSON header in 8 bytes, little-endian, the header, then the numbers.
+    Raises OSError or ValueError.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if not 2 <= length <= 1 << 20:
             raise ValueError(f"{path.name} is not a safetensors file")
         header = json.loads(file.read(length))
-    expected = {"dtype": "F16", "shape": list(shape), "data_offsets": [0, 2 * shape[0] * shape[1]]}
-    if not isinstance(header, dict) or header.get("embedding.weight") != expected:
-        why = f"{path.name} does not start with a tensor 'embedding.weight' of {expected}"
-        raise ValueError(why)
-    return np.asarray(np.memmap(path, "<f2", mode="r", offset=8 + length, shape=shape))
+    if not isinstance(header, dict):
+        raise ValueError(f"{path.name} is not a safetensors file")
+    return header, 8 + length

@@ -115,22 +115,28 @@ def compare(newer: MemoryItem, older: MemoryItem, store: MemoryBackend) -> Amend
     near = _is_near(newer, older, store)
     if not (len(shared) >= SOME_STEMS and share >= SOME_SHARE) and not (near and shared):
         return None
-    conflict = find_conflict(decided(newer), decided(older))
-    amends = _AMENDS.search(decided(newer))
-    if not conflict:
-        if not (amends and share >= SURE_SHARE and left - right):
-            return None
-        return Amendment(newer, older, False, _reason(shared, f'it says "{amends[0]}"'))
-    if conflict == ONE_NO and share < SURE_SHARE:
+    said, before = decided(newer), decided(older)
+    conflict, amends = find_conflict(said, before), _AMENDS.search(said)
+    if conflict in ("", ONE_NO) and share < SURE_SHARE:
         return None
-    # Only a proposal where they share the question alone: one answer may be a no, and both stand.
-    own = len(_telling(decided(newer)) & _telling(decided(older)))
+    if conflict:
+        own = len(_telling(said) & _telling(before))
+        sure = _is_certain(conflict, share, own, amends=bool(amends), near=near)
+        return Amendment(newer, older, sure, _reason(shared, conflict))
+    if amends and left - right:
+        return Amendment(newer, older, False, _reason(shared, f'it says "{amends[0]}"'))
+    return None
+
+
+def _is_certain(conflict: str, share: float, own: int, *, amends: bool, near: bool) -> bool:
+    """Only a proposal where two share the question alone (`own` counts the stems of the answers):
+    one answer may be a no, and both stand. Of two things that are named both may hold."""
     bare_no = conflict == ONE_NO and not amends
-    plain = own >= SURE_STEMS or (own >= SOME_STEMS and not bare_no and (amends or near))
-    sure = plain and share >= (PLAIN_NO_SHARE if bare_no else SURE_SHARE)
+    if share < (PLAIN_NO_SHARE if bare_no else SURE_SHARE):
+        return False
     if conflict.startswith(NAMES) and not amends:
-        sure = False  # of two things both may hold
-    return Amendment(newer, older, bool(sure), _reason(shared, conflict))
+        return False
+    return own >= SURE_STEMS or (own >= SOME_STEMS and not bare_no and (amends or near))
 
 
 def _reason(shared: Iterable[str], conflict: str) -> str:

@@ -35,6 +35,7 @@ from rlm.learning.same_lessons import (
     CONSOLIDATED_INTO,
     PRUNED_BECAUSE,
     BySearch,
+    SameLessons,
     find_same,
     was_brought_back,
 )
@@ -167,7 +168,7 @@ def plan(
             for item in page:
                 index.add(item)
         open_ = [item for item in page if item.memory_id not in back]
-        later += (change for item in open_ if (change := _prune(store, item)) is not None)
+        later += filter(None, (_prune(store, item) for item in open_))
         later += _promotions(store, open_, proposed, automatic=automatic)
         count += len(page)
         if on_progress is not None:
@@ -178,17 +179,18 @@ def plan(
             on_progress(int(count * (1 + share) / 2))
 
     groups = find_same(store, index or BySearch(store, fresh), compared, keep=back)
-    changes = [
-        Change(
-            "merge",
-            {other.memory_id: other.title for other in group.others},
-            f"says what {group.kept.memory_id} says: {group.kept.title}",
-            into=group.kept.memory_id,
-        )
-        for group in groups
-    ]
+    changes = [_merge(group) for group in groups]
     merged = set[str]().union(*(change.memories for change in changes))
     return changes + [change for change in later if merged.isdisjoint(change.memories)]
+
+
+def _merge(group: SameLessons) -> Change:
+    return Change(
+        "merge",
+        {other.memory_id: other.title for other in group.others},
+        f"says what {group.kept.memory_id} says: {group.kept.title}",
+        into=group.kept.memory_id,
+    )
 
 
 def _new_index(store: MemoryBackend) -> LessonIndex:

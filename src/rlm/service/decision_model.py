@@ -95,6 +95,11 @@ def _structure(place: Place, words: Sequence[str], question: str) -> Iterator[st
         yield "= before a question"
     size = "short" if len(spoken) <= SHORT_WORDS else "long"
     yield f"= {size}, {'asked' if question else 'told'}{', begins' if begins else ''}"
+    yield from _taken_up(place, words)
+
+
+def _taken_up(place: Place, words: Sequence[str]) -> Iterator[str]:
+    """How much of what the agent said the sentence takes up."""
     heard = {word for part in place.asked for word in _tokens(part)}
     telling = [word for word in words if len(word) >= TELLING_CHARS]
     taken = sum(word in heard for word in telling)

@@ -88,11 +88,9 @@ def find_decisions(session: CodingSession, known: Echoes | None = None) -> list[
             asked = places[0].asked
             own = [part for part in asked if not echoes.holds(part)] if agrees else asked
             context = find_context(own)
-            if agrees and len(_WORD.findall(context)) < SAID_WORDS:
-                continue  # to nothing, or to what memory said
-            if echoes.holds(quote) or echoes.holds(turn.text):
-                continue
-            found.append(Decision(quote, turn.number, turn.at, sure, context, agrees, files))
+            empty = agrees and len(_WORD.findall(context)) < SAID_WORDS  # or what memory said
+            if not (empty or echoes.holds(quote) or echoes.holds(turn.text)):
+                found.append(Decision(quote, turn.number, turn.at, sure, context, agrees, files))
     said = [each for each in found if not each.accepts]
     return found if len(said) >= SETTLED else said
 

@@ -71,28 +71,28 @@ class Echoes:
         words = [self._known(span[0]) for span in spans]
         runs = list(_runs_of(words))
         found = [place for place, run in enumerate(runs) if run in self._runs]
-        quoted = {place + step for place in found for step in range(RUN)}
         if not found:
             return False
-        first, last = found[0], found[-1] + RUN
-        ended = [place for place in found if runs[place] in self._ends]
-        if last < len(words) and ended:  # a run may lead from one text into the next
-            last = ended[-1] + RUN
+        quoted = {place + step for place in found for step in range(RUN)}
+        first, last = found[0], self._end(found, runs)
         before = plain[: spans[first].start()] if first else ""
         after = plain[spans[last].start() :] if last < len(words) else ""
-        if (
-            _OTHERWISE.search(before)
-            or _OTHERWISE.search(after)
-            or not quoted.issuperset(range(first, last))
-        ):
+        differs = _OTHERWISE.search(before) or _OTHERWISE.search(after)
+        if differs or not quoted.issuperset(range(first, last)):
             return False
-        framed = _REPORTS.search(before), _REPORTS.search(after)
-        own = (0 if framed[0] else first) + (0 if framed[1] else len(words) - last)
+        reported, remarked = _REPORTS.search(before), _REPORTS.search(after)
+        own = (0 if reported else first) + (0 if remarked else len(words) - last)
         if len(quoted) < SHARE * (len(quoted) + own):
             return False
         empty = STOPWORDS.issuperset(words[:first]) or AGREES.fullmatch(before)
-        begins = empty or framed[0] or runs[first] in self._starts
-        return bool(begins and (not after or framed[1] or runs[last - RUN] in self._ends))
+        begins = empty or reported or runs[first] in self._starts
+        return bool(begins and (not after or remarked or runs[last - RUN] in self._ends))
+
+    def _end(self, found: Sequence[int], runs: Sequence[tuple[str, ...]]) -> int:
+        """Where the quotation ends; its last run may lead from one text into the next."""
+        ended = [place for place in found if runs[place] in self._ends]
+        goes_on = found[-1] + 1 < len(runs)
+        return (ended if goes_on and ended else found)[-1] + RUN
 
     def _known(self, word: str) -> str:
         """The word of a memory that this one is with a typing error, else itself: two letters

@@ -72,27 +72,27 @@ class MemoryManager:
         levels = LEVELS[LEVELS.index(choice(scope or LEVELS[0], LEVELS, "scope")) :]
         limit, detail = check_count(limit, "limit"), explain or floor
         pool = max(POOL, limit) if limit > 0 else 0
+        lessons = tuple(kind for kind in wanted if kind != TURN)
         found: list[Found] = []
-        if not wanted or set(wanted) != {TURN}:
+        if lessons or not wanted:
             hits = self.store.retrieve(
                 query,
                 pool,
                 scope=Scope(ontology=ontology) if ontology else None,
                 outcome=outcome,
                 levels=levels,
-                kinds=tuple(kind for kind in wanted if kind != TURN),
+                kinds=lessons,
                 explain=detail,
                 count_access=False,
             )
             found += (_found_item(hit, explain) for hit in hits)
-        if (not wanted or TURN in wanted) and levels == LEVELS and not (outcome or ontology):
+        if TURN in (wanted or KINDS) and levels == LEVELS and not (outcome or ontology):
             found += self._turns(query, pool, explain=detail)
-        ranked = [hit for hit in rank_found(found) if not floor or _is_believed(hit)]
-        fitting = [hit.memory for hit in ranked if not floor or _fits(hit)]
-        chosen = put_later_first(fitting[:limit])
-        if weak and len(chosen) < limit:
-            others = [replace(hit.memory, weak=True) for hit in ranked if not _fits(hit)]
-            chosen += put_later_first(others[: min(weak, limit - len(chosen))])
+        ranked = rank_found(found)
+        if floor:
+            chosen = _choose(ranked, limit, weak)
+        else:
+            chosen = put_later_first(hit.memory for hit in ranked[:limit])
         if count_access:
             self.store.note_access([(each.scope, each.id) for each in chosen if each.kind != TURN])
         return chosen if explain else [replace(memory, why=None) for memory in chosen]
@@ -275,6 +275,14 @@ def _found_item(hit: Hit, explain: bool) -> Found:
 
 def _place(turn: Any) -> int | None:
     return turn if isinstance(turn, int) else None
+
+
+def _choose(ranked: Sequence[Found], limit: int, weak: int) -> list[Memory]:
+    """Of what is still believed: what fits, then up to `weak` others, marked, if there is room."""
+    believed = [hit for hit in ranked if _is_believed(hit)]
+    chosen = put_later_first([hit.memory for hit in believed if _fits(hit)][:limit])
+    others = [replace(hit.memory, weak=True) for hit in believed if not _fits(hit)]
+    return chosen + put_later_first(others[: max(0, min(weak, limit - len(chosen)))])
 
 
 def _fits(hit: Found) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from rlm.service.decision_model import find_question
 from rlm.service.decisions import sentences
 from rlm.service.echoes import Echoes
-from rlm.service.transcripts.session import CodingSession, SessionTurn
+from rlm.service.transcripts.session import CodingSession, SessionTurn, ShellCommand
 from rlm.store.backend import MemoryBackend
 from rlm.store.graph import Edge, Node
 
@@ -48,12 +48,7 @@ def save_turns(store: MemoryBackend, session: CodingSession) -> dict[int, str]:
     """Add the turns that are new and update one that grew; the node of each turn by its number."""
     if "graph" in store.lacks:
         return {}
-    graph, echoes = store.graph, Echoes(session.injected)
-    contents = {}
-    before: SessionTurn | None = None
-    for turn in session.turns:
-        contents[turn.number] = _content(turn, before, echoes)
-        before = turn
+    graph, contents = store.graph, _contents(session)
     edge = _edge(store, session)
     known = {} if edge is None else {_number(node): node for node in graph.get_members(edge.id)}
     fresh = [turn for turn in session.turns if contents[turn.number] and turn.number not in known]
@@ -97,25 +92,31 @@ def _node(turn: SessionTurn, content: str, session: CodingSession) -> dict[str, 
     }
 
 
+def _contents(session: CodingSession) -> dict[int, str]:
+    echoes = Echoes(session.injected)
+    pairs = zip(session.turns, [None, *session.turns], strict=False)
+    return {turn.number: _content(turn, before, echoes) for turn, before in pairs}
+
+
 def _content(turn: SessionTurn, before: SessionTurn | None, echoes: Echoes) -> str:
     """What was said, but for what memory had said, and what was done; '' for what tells nothing."""
-    parts = [_own(turn.text, echoes)]
-    shown = [
-        each.text if each.ok is not False else f"{each.text} (failed)" for each in turn.commands
-    ]
-    words = len(parts[0].split())
-    asked = ""
-    if words <= SHORT_WORDS and turn.role == "user" and before is not None and parts[0]:
+    said = _own(turn.text, echoes)
+    words, asked = len(said.split()), ""
+    if 0 < words <= SHORT_WORDS and turn.role == "user" and before is not None:
         asked = _own(find_question(list(sentences(before.text))), echoes)
-        parts[0] += f" (asked: {asked})" if asked else ""
-    if words <= FEW_WORDS and not asked and not shown and not turn.files:
+    if words <= FEW_WORDS and not asked and not turn.commands and not turn.files:
         return ""
-    if shown:
-        commands = (" ".join(text.split())[:COMMAND_CHARS] for text in shown[-SHOWN_COMMANDS:])
-        parts.append(f"Ran: {'; '.join(commands)}")
+    parts = [f"{said} (asked: {asked})"] if asked else [said] if said else []
+    if turn.commands:
+        parts.append(f"Ran: {'; '.join(map(_show, turn.commands[-SHOWN_COMMANDS:]))}")
     if turn.files:
         parts.append(f"Changed: {', '.join(turn.files[:SHOWN_FILES])}")
-    return "\n".join(part for part in parts if part)
+    return "\n".join(parts)
+
+
+def _show(command: ShellCommand) -> str:
+    text = command.text if command.ok is not False else f"{command.text} (failed)"
+    return " ".join(text.split())[:COMMAND_CHARS]
 
 
 def _own(text: str, echoes: Echoes) -> str:

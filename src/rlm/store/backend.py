@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from rlm.retrieval.embed import Embedder
 from rlm.store.graph import GraphStore
@@ -35,6 +35,9 @@ from rlm.store.types import (
     Tenant,
     Trajectory,
 )
+
+if TYPE_CHECKING:
+    from rlm.store.qdrant.index import QdrantIndex
 
 PARTS = ("graph", "queue", "branches", "tokens", "projects")
 """The parts that a backend may lack."""
@@ -284,8 +287,8 @@ class ProjectStore(Protocol):
     """Other projects of the same team."""
 
     def other_projects(self, what: str = "memories") -> dict[str, int]:
-        """How many `memories`, `trajectories` or `jobs` that wait the other projects have; the most
-        first."""
+        """How many `memories`, `trajectories`, `jobs` that wait, or `notes` for the index the other
+        projects have; the most first."""
 
     def held_elsewhere(self, memory_ids: Sequence[str]) -> dict[str, int]:
         """How many other projects of the team hold these very memories, of those that this project
@@ -311,6 +314,17 @@ class StoreHealth(Protocol):
 
     def repair(self) -> list[str]:
         """Rebuild from the rows what can be: indexes, triggers, vectors; what was done."""
+
+    def stale_vectors(self) -> int:
+        """How many rows, of every tenant, have no vector of the present model."""
+
+    def reembed(
+        self,
+        *,
+        on_progress: Callable[[int], object] = ...,
+        stopped: Callable[[], bool] = ...,
+    ) -> int:
+        """Give those one, in batches; how many. Killed anywhere, what is done stays done."""
 
     def backup(self, path: str | Path) -> Path:
         """A whole copy, made while others may write."""
@@ -343,6 +357,8 @@ class MemoryBackend(
     embedder: Embedder | None
     lacks: frozenset[str]
     """Which of `PARTS` this backend does not have."""
+    remote_index: QdrantIndex | None
+    """The index on another server that recall goes through, where the settings name one."""
 
     @property
     def read_only(self) -> bool:

@@ -1,6 +1,6 @@
 """What every hypergraph can do, whatever keeps its rows (seed 004).
 
-`GraphStore` is the contract; `rlm.store.sqlite.graph.HyperGraph` keeps it. A store without one
+`GraphStore` is the contract; `rlm.store.sql.graph.HyperGraph` keeps it. A store without one
 raises `NotSupported` from its `graph` attribute. Tiers evolve by `rlm.store.evolution`, the same
 for every backend.
 """

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rlm.errors import RLMError, StoreError
 from rlm.retrieval.embed import Embedder
-from rlm.store.sqlite import rows
+from rlm.store.sql import rows
+from rlm.store.sql.spaces import in_spaces
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.sqlite.jsondb import JSONDatabase
-from rlm.store.sqlite.spaces import in_spaces
 from rlm.store.types import LOCAL, Check, Hit, MemoryItem, Tenant
 
 if TYPE_CHECKING:
-    from rlm.store.sqlite.graph import HyperGraph
+    from rlm.store.sql.graph import HyperGraph
 
 
 class MemoryStore(SQLiteMemoryBackend):
@@ -96,7 +96,7 @@ class MemoryStore(SQLiteMemoryBackend):
 
     # -- what the file does not hold ---------------------------------------------------------------
 
-    def _embed_rows(self) -> None:
+    def embed_rows(self) -> None:
         """Give rows that were read from the file a vector, when they are first searched."""
         if self.db.lacks_vectors and self.embedder is not None:
             with suppress(RLMError), self.db.unsaved():  # the model cannot be loaded: another time
@@ -104,16 +104,17 @@ class MemoryStore(SQLiteMemoryBackend):
                 self.db.lacks_vectors = False
 
     def retrieve(self, task: str, k: int = 3, **options: Any) -> list[Hit]:
-        self._embed_rows()
+        self.embed_rows()
         return super().retrieve(task, k, **options)
 
     @property
     def graph(self) -> HyperGraph:
         """The hypergraph of this tenant."""
-        self._embed_rows()
+        self.embed_rows()
         return super().graph
 
     def check(self) -> list[Check]:
+        self.embed_rows()
         with self.db.unsaved():
             return super().check()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm import config
 from rlm.errors import ConfigError
@@ -12,19 +13,44 @@ from rlm.store.types import LOCAL, Check, Tenant
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
+    from rlm.store.postgres.backend import PostgresMemoryBackend
+    from rlm.store.postgres.migrations import Initialised
+    from rlm.store.qdrant.client import Qdrant
+    from rlm.store.sql.backend import SQLMemoryBackend
 
+Made = TypeVar("Made", bound="SQLMemoryBackend")
 RECOVER = "restore a backup, or read what can be read with the `.recover` command of sqlite3"
-KINDS = "a path (SQLite), sqlite:PATH, json:PATH"
+KINDS = "a path (SQLite), sqlite:PATH, json:PATH, postgresql://USER@HOST/DATABASE"
+POSTGRES = ("postgresql", "postgres")
+INSTALL_POSTGRES = "pip install 'psycopg[binary]>=3.3' 'psycopg-pool>=3.3'"
 
 
-def locate_store(path_or_url: str) -> tuple[str, Path]:
-    """The kind of a store and its file. ConfigError for a URL that this version cannot open."""
+def is_url(path_or_url: str) -> bool:
+    """Whether the store is a server's database, and no file."""
+    return path_or_url.partition("://")[0] in POSTGRES
+
+
+def show_store(path_or_url: str) -> str:
+    """How a store is named in messages: a URL without its password."""
+    scheme, colon, rest = path_or_url.partition("://")
+    if not colon:
+        return path_or_url
+    who, at, where = rest.rpartition("@")
+    where = where.partition("?")[0]  # among the parameters may be a password
+    return f"{scheme}://{who.partition(':')[0]}{at}{where}"
+
+
+def locate_store(path_or_url: str) -> tuple[str, Path | None]:
+    """The kind of a store and its file, None where a server keeps it. ConfigError for a URL that
+    this version cannot open."""
+    if is_url(path_or_url):
+        return "postgresql", None
     scheme, _, rest = path_or_url.partition(":")
     if scheme in ("json", "sqlite") and rest and not rest.startswith("//"):
         return scheme, Path(rest).expanduser()
     if "://" in path_or_url or (scheme in ("postgres", "postgresql", "qdrant") and rest):
         known = f"this version knows {KINDS}"
-        raise ConfigError(f"cannot open {path_or_url.split('@')[-1]!r}: {known}")
+        raise ConfigError(f"cannot open {show_store(path_or_url)!r}: {known}")
     return "sqlite", Path(path_or_url).expanduser()
 
 
@@ -40,15 +66,28 @@ def open_store(
     """A store for one tenant. A plain path is SQLite; `json:PATH` is the JSON `MemoryStore`.
 
     Without a path it is `RLM_MEMORY_DB`, then the config file's, then `~/.claude/rlm-memory.db`.
-    `embedder` is an object, or a kind as in the settings: `static`, `endpoint` or `none`.
+    `embedder` is an object, or a kind as in the settings: `static`, `minilm`, `endpoint`, `none`.
     """
     named = embedder if isinstance(embedder, str) else None
     settings = config.load(embedder=named, lock_timeout_s=lock_timeout_s)
-    model = _embedder(settings) if embedder is None or isinstance(embedder, str) else embedder
+    model = embedder_of(settings) if embedder is None or isinstance(embedder, str) else embedder
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
+    beside = _index_client(settings) if settings.index else None
     kind, path = locate_store(name)
+    if path is None:
+        server: PostgresMemoryBackend = import_postgres("backend").PostgresMemoryBackend(
+            name,
+            tenant=tenant,
+            embedder=model,
+            origin=origin,
+            lock_timeout_s=settings.lock_timeout_s,
+            read_only=read_only,
+        )
+        return _put_beside(beside, server, settings)
     # Only the kind that is opened is imported: a command-line search has 300 ms in all.
     if kind == "json":
+        if beside is not None:
+            raise ConfigError("the index (RLM_INDEX) needs a store of SQLite or PostgreSQL")
         from rlm.store.jsonfile import MemoryStore
 
         return MemoryStore.open(
@@ -61,7 +100,7 @@ def open_store(
         )
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
-    return SQLiteMemoryBackend(
+    store = SQLiteMemoryBackend(
         path,
         tenant=tenant,
         embedder=model,
@@ -70,6 +109,48 @@ def open_store(
         read_only=read_only,
         cache_dir=settings.cache_dir,
     )
+    return _put_beside(beside, store, settings)
+
+
+def _index_client(settings: config.Settings) -> Qdrant:
+    """The index that the settings name; it is not asked yet. ConfigError where they are wrong."""
+    from rlm.store.qdrant.client import Qdrant, parse_index
+    from rlm.store.qdrant.names import check_layout
+
+    check_layout(settings.index_layout)
+    return Qdrant(parse_index(settings.index), key=settings.index_key)
+
+
+def _put_beside(index: Qdrant | None, store: Made, settings: config.Settings) -> Made:
+    """The store, with the index beside it that the settings name."""
+    if index is not None:
+        from rlm.store.qdrant.index import QdrantIndex
+
+        layout, fallback = settings.index_layout, settings.index_fallback in ("1", "true", "yes")
+        store.remote_index = QdrantIndex(
+            index, store.db, store.spaces, store.embedder, layout=layout, fallback=fallback
+        )
+    return store
+
+
+def init_store(url: str, *, app: str, owner: str) -> Initialised:
+    """Make the roles and the tables of a store in a PostgreSQL database, or bring them up to date:
+    `app` is the role that people then log in as, `owner` the one that has the tables."""
+    if not is_url(url):
+        raise ConfigError("a store is made in a database: postgresql://ADMIN@HOST/DATABASE")
+    made: Initialised = import_postgres("migrations").init(url, app=app, owner=owner)
+    return made
+
+
+def import_postgres(module: str) -> Any:
+    """A module of `store/postgres`. ConfigError where the driver is not installed."""
+    try:
+        return import_module(f"rlm.store.postgres.{module}")
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
+            raise
+        why = f"a postgresql URL needs the package {exc.name}"
+        raise ConfigError(f"{why}: {INSTALL_POSTGRES}") from exc
 
 
 def sqlite_version() -> str:
@@ -88,15 +169,15 @@ def check_engine() -> Check:
 
 def check_file(path_or_url: str) -> Check | None:
     """What is wrong with a store's file, read without the right to write; None where it can be
-    opened as usual. A JSON file is checked when it is opened."""
+    opened as usual. A JSON file, and a server's store, are checked when they are opened."""
     kind, path = locate_store(path_or_url)
-    if kind == "json":
+    if kind != "sqlite" or path is None:
         return None
     from rlm.store.sqlite import integrity
 
     return integrity.check_file(path)
 
 
-def _embedder(settings: config.Settings) -> Embedder | None:
+def embedder_of(settings: config.Settings) -> Embedder | None:
     where = {"url": settings.embed_url, "model": settings.embed_model}
     return pick_embedder(settings.embedder, **where, key=settings.embed_key)

@@ -135,7 +135,7 @@ class Scope:
 ONTOLOGY_TOOLS = frozenset(
     ("search_entity", "search_by_label", "describe_entity", "probe_relationships", "find_path",
      "graph_stats", "predicate_frequency", "sparql_schema", "sparql_peek", "sparql_query",
-     "sparql_slice")
+     "sparql_slice", "ontology_view")
 )  # fmt: skip
 """Tools that a run has only where it has an ontology."""
 _SCOPE_KEYS = ("ontology", "task_types", "tools", "transferable")

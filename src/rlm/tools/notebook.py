@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import keyword
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rlm.errors import ValidationError
 from rlm.handles import Meter
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.open import open_engine
-from rlm.ontology.views.views import VIEWS, Views
+from rlm.ontology.source import open_engine
+from rlm.ontology.views.views import MOUNTED, Views
 from rlm.store.jsonfile import MemoryStore
 from rlm.tools.memory import memory_tools
 
 
 def setup_ontology_context(
-    path: str | Path, ns: dict[str, Any], name: str, *, lang: str | None = None
+    path: str | Path | Sequence[str | Path],
+    ns: dict[str, Any],
+    name: str,
+    *,
+    lang: str | None = None,
+    imports: Mapping[str, str | Path] | None = None,
 ) -> Engine:
-    """Open a file or a named endpoint and mount it: the engine as `name`, its GraphMeta as
-    `name_meta`, and the views.
+    """Open a file, several or a folder, or a named endpoint, and mount it: the engine as `name`,
+    its GraphMeta as `name_meta`, and the views.
 
     The views are there by their own names (`describe_entity`) and with the name before them
     (`prov_describe_entity`): of two ontologies in one namespace the later one has the short names.
@@ -34,14 +40,14 @@ def setup_ontology_context(
         raise ValidationError(
             f"ns is {type(ns).__name__}: use a dict, such as globals()", field="ns"
         )
-    engine = open_engine(path)
+    engine = open_engine(path, imports=imports)
     try:
         views = Views(engine, lang=lang)
     except BaseException:
         engine.close()
         raise
     ns[name], ns[f"{name}_meta"] = engine, views.meta
-    for view in VIEWS:
+    for view in MOUNTED:
         ns[view] = ns[f"{name}_{view}"] = getattr(views, view)
     return engine
 

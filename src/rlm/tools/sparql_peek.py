@@ -11,9 +11,9 @@ from rlm.ontology.labels import pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.terms import Term, term_text
 from rlm.ontology.views.links import counts, labels_of, shown_name, source
+from rlm.ontology.views.listing import Page
 from rlm.ontology.views.resolve import resolve
-from rlm.ontology.views.search import Page
-from rlm.ontology.vocabulary import TYPE
+from rlm.ontology.vocabulary import META_TYPES, TYPE
 from rlm.tools.sparql_schema import LABEL_CHARS, NAME_CHARS, check_mode
 from rlm.tools.toolbox import check_count, check_text, clip
 from rlm.tools.views import fit
@@ -66,7 +66,8 @@ class _Resource:
             iri in meta.classes,
             iri in meta.properties or iri in meta.pred_freq,
         )
-        below = meta.closure(iri, meta.subs) if self.is_class else []
+        below = [*meta.equivalents.get(iri, ()), *meta.below(iri)] if self.is_class else []
+        below = [each for each in below if meta.classes.get(each) or meta.sampled]
         self.partly = len(below) > SUBCLASSES
         kinds = " ".join(map(source, (iri, *below[:SUBCLASSES])))
         self.instances = f"VALUES ?c {{ {kinds} }} ?s <{TYPE}> ?c ."
@@ -140,7 +141,7 @@ def _schema(one: _Resource, limit: int) -> dict[str, Any]:
     meta, iri = one.meta, one.iri
     made: dict[str, Any] = {"comment": clip(meta.comments.get(iri, ""), CELL_CHARS)}
     if one.is_class:
-        above = meta.closure(iri, meta.supers)
+        above = meta.above(iri)
         inherited = dict.fromkeys(
             prop for parent in above for prop in meta.domain_of.get(parent, NONE)
         )
@@ -193,6 +194,9 @@ def _names(meta: GraphMeta, iris: Any) -> list[str]:
 
 def _count(one: _Resource, limit: int) -> dict[str, Any]:
     del limit  # numbers have no length
+    if one.is_class and one.iri not in META_TYPES and not one.meta.sampled:
+        own, every = one.meta.classes[one.iri], one.meta.instances(one.iri)
+        return {"count": own, "count_with_subclasses": every}
     if one.is_class:
         [own] = one.number(f"SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE {{ ?s <{TYPE}> {one.node} }}")
         [every] = one.number(f"SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE {{ {one.instances} }}")

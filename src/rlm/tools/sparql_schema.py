@@ -9,7 +9,7 @@ from typing import Any
 from rlm.errors import ValidationError
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.terms import local_name, namespace
-from rlm.ontology.views.search import Page
+from rlm.ontology.views.listing import Page
 from rlm.ontology.views.summary import key_classes, key_properties
 from rlm.tools.toolbox import check_count, check_text, clip
 from rlm.tools.views import fit, note_rest, take

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm.handles import Meter
 from rlm.loop.trace import render_value
-from rlm.ontology.views.search import Page
-from rlm.ontology.views.views import VIEWS, Views
+from rlm.ontology.views.listing import Page
+from rlm.ontology.views.views import MOUNTED, Views
 from rlm.tools.toolbox import Tool, Toolbox, check_count, check_text, clip
 
 if TYPE_CHECKING:
@@ -29,11 +29,12 @@ SHORTER_CHARS = (120, 60, 30)
 REST = "…"
 """The field of a last row that says how many rows there are."""
 
-SELDOM = ("search_by_label", "predicate_frequency", "graph_stats")
+SELDOM = ("search_by_label", "predicate_frequency", "graph_stats", "ontology_view")
 SELDOM_SUMMARY = (
-    "`search_by_label(text)`, `predicate_frequency()` and `graph_stats()` list labels, predicates"
-    " by use, and sizes."
+    "`search_by_label(text)`, `predicate_frequency()`, `graph_stats()`;"
+    " `ontology_view(view, term)`: tree, related, terms, values, …"
 )
+"""Short, as every prompt has it: an unknown view, relation or kind is told which there are."""
 
 T = TypeVar("T")
 FACT_CHARS = 2_000
@@ -43,10 +44,11 @@ QUERY_ROWS = 25
 
 def view_tools(views: Views, meter: Meter) -> Toolbox:
     """The views of one graph. Their time is the engine's, which has limits of its own."""
-    tools = {name: _fitted(getattr(views, name)) for name in VIEWS}
+    tools = {name: _fitted(getattr(views, name)) for name in MOUNTED}
     seldom = [tools.pop(name) for name in SELDOM]
     often = Toolbox.of(meter, *tools.values(), untimed=True)
-    return often | Toolbox.of(meter, *seldom, untimed=True, summary=SELDOM_SUMMARY)
+    rest = Toolbox.of(meter, *seldom, untimed=True, summary=SELDOM_SUMMARY)
+    return often | rest
 
 
 def _fitted(view: Tool) -> Tool:
@@ -65,6 +67,8 @@ def fit(value: T, most: int) -> T:
     longest lists lose their last parts. What still does not fit loses more of its texts, and in the
     end its last parts. The last row of a list that is not whole says so (`note_rest`), and an
     object says in `left_out` how many each of its lists has lost."""
+    if isinstance(value, dict) and "next_offset" in value:
+        return fit_listing(value, most)  # type: ignore[return-value]
     made: Any = _clip_texts(value, most)
 
     def too_long() -> bool:
@@ -81,6 +85,21 @@ def fit(value: T, most: int) -> T:
         _drop_last(made)
     fitted: T = _note(made)
     return fitted
+
+
+def fit_listing(listing: dict[str, Any], most: int) -> dict[str, Any]:
+    """A page of a list (`rlm.ontology.views.listing`) in so many characters: its head may take
+    half, then come as many rows as fit, one at least, and `next_offset` says where to go on."""
+    rows, here = listing["rows"], listing["total"] - listing["rows"].total
+    last = listing["next_offset"]
+    head = {k: part for k, part in listing.items() if k not in ("rows", "next_offset")}
+    head = fit(head, most // 2) if len(render_value(head)) > most // 2 else head
+    room = most - len(render_value({**head, "rows": [], "next_offset": 10**9}))
+    shown = take((_clip_texts(row, LONG_CHARS) for row in rows), room)
+    if shown and len(render_value(shown)) > room + 2:
+        shown = [fit(shown[0], room)]
+    on = last if len(shown) == len(rows) else here + len(shown)
+    return {**head, "rows": [_note_rows(row) for row in shown], "next_offset": on}
 
 
 def note_rest(rows: list[Any], note: str) -> list[Any]:

@@ -1,14 +1,8 @@
 """`offline`: no language model, and it says so.
 
-A planner that speaks the protocol of the loop. It reads the question out of the prompt, looks at
-the text in the first turn, writes one program by fixed rules in the second, and answers in the
-third from what the program found; a fourth turn is there for a second try. It remembers nothing:
-which step comes next it reads from the line `# plan: …` in its own last reply. It believes one line
-of an output, the last that begins with `FOUND`; its programs print nothing else, and whatever they
-read stands inside of that line as JSON, so no text can pass itself off as an output.
-
-Where the run has an ontology and the question is about it, `graph` plans instead; a name that only
-the text can know comes back here.
+A planner that speaks the protocol of the loop. It remembers nothing: which step comes next it reads
+from the prompt. Over an ontology `planner` answers, over a text `texts`; where a run has both, the
+text is asked what no form over the ontology takes.
 
 A prompt that holds no question of the loop is answered by a sentence that says what offline is.
 With a JSON schema the reply is the smallest JSON that the schema's types and required fields allow:
@@ -23,17 +17,21 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from rlm.llm.offline.graph.planner import graph_reply
-from rlm.llm.offline.text.said import HOW_TO_SET, WHAT_IT_IS
+from rlm.llm.offline.forms import FORMS
+from rlm.llm.offline.planner import Planner
+from rlm.llm.offline.prompt import Prompt
 from rlm.llm.types import OFFLINE, OFFLINE_UNANSWERED, Message, Reply, copy_messages
 
-__all__ = ["OFFLINE_UNANSWERED", "OfflineClient", "least", "next_reply", "question_in"]
+__all__ = ["OFFLINE_UNANSWERED", "OfflineClient", "least", "next_reply"]
 
 MAX_DEPTH = 8
-
-_CONTEXT = re.compile(
-    r"Context: (?:.* \(\d+ characters, \d+ lines\)(?: in \d+ texts, a (?:list|dict))?"
-    r"|the ontology above)$"
+WHAT_IT_IS = (
+    "offline is no language model: it is a fixed planner that knows some forms of question, and"
+    " understands nothing."
+)
+HOW_TO_SET = (
+    "For a language model set RLM_MODEL or give --model (openai/NAME, anthropic/NAME, or NAME with"
+    " RLM_BASE_URL set)."
 )
 
 
@@ -73,40 +71,40 @@ class OfflineClient:
         return "OfflineClient()"
 
 
-# -- the steps
-# ---------------------------------------------------------------------------------------------
-
-
 def next_reply(messages: Sequence[Message]) -> str:
     """What to say after these messages."""
-    question = question_in(messages)
-    if question is None:
+    prompt = Prompt.of(messages)
+    if prompt is None:
         return f"{WHAT_IT_IS} It cannot answer a free prompt. {HOW_TO_SET}"
-    if (about_graph := graph_reply(messages, question)) is not None:
-        return about_graph
-    from rlm.llm.offline.text.planner import text_reply  # what reads a text loads when one is asked
+    planner = Planner.of(prompt)
+    if planner is None or (prompt.has_text and not planner.readings):
+        # imported here: a question about an ontology needs none of it
+        from rlm.llm.offline.texts import text_reply
 
-    return text_reply(messages, question)
+        return text_reply(prompt)
+    return planner.reply()
 
 
-def question_in(messages: Sequence[Message]) -> str | None:
-    """The question of a run; None when the prompt is something else."""
-    first = next((message["content"] for message in messages if message["role"] == "user"), "")
-    head, *rest = first.split("\n")
-    if not head.startswith("Question:"):
-        return None
-    lines = [head.removeprefix("Question:").strip()]
-    for line in rest:
-        if line.startswith("  "):
-            if not re.match(r"  \[… \d+ more characters: the whole question is in the REPL", line):
-                lines.append(line[2:])
-        else:
-            return "\n".join(lines) if _CONTEXT.match(line) else None
-    return None
+def examples() -> list[tuple[str, str]]:
+    """Every form of question with its name, over ontologies and then over texts. Of the variants
+    that differ in one word (a number instead of a list, object properties instead of all) one
+    stands for the others."""
+    from rlm.llm.offline.texts import FORMS as TEXT_FORMS
+
+    variants = re.compile(
+        r"(?:object|datatype|annotation)_prop.*_by_|deprecated_.*_|.*_(?:object|datatype)_prop"
+        r"|(?:count_|(?!classes)).*_in_namespace|(?:object|datatype)_properties_without|count_.*_by_"
+    )
+    over_ontology = [
+        (form.name, form.example)
+        for form in FORMS
+        if form.example and not variants.match(form.name)
+    ]
+    over_text = [(f"{name} (text)", example) for name, (example, _) in TEXT_FORMS.items()]
+    return [*over_ontology, *over_text]
 
 
 # -- replies to a schema
-# -----------------------------------------------------------------------------------
 
 
 def least(schema: Any, *, root: Any = None, depth: int = 0) -> Any:

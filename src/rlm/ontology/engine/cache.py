@@ -1,8 +1,8 @@
 """Parsed ontologies on disk, so that the second opening parses nothing.
 
 An entry is a folder `ontologies/KEY`: the engine's own files in `store/`, what is known of them in
-`entry.json`, and what was gathered from them in `meta.json`. The key is a hash of the file's
-content, its format and CACHE_VERSION, so an entry never goes stale: a changed file is another
+`entry.json`, and what was gathered from them in `meta.json`. The key is a hash of the contents of
+all files, their formats and CACHE_VERSION, so an entry never goes stale: a changed file is another
 entry. Nothing in an entry changes once it is there, but for `meta.json`, which is replaced as a
 whole, and the time of `entry.json`, which says when it was last used.
 
@@ -22,7 +22,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -33,7 +33,7 @@ import orjson
 from rlm._version import __version__
 from rlm.ontology.engine.worker import Gone, Worker
 
-CACHE_VERSION = 12
+CACHE_VERSION = 13
 """Raise it when what is stored, or how a file is read, changes."""
 MAX_BYTES = 8 << 30
 STALE_S = 24 * 3600.0
@@ -78,8 +78,8 @@ class Cache:
         self.max_bytes = max_bytes
 
     @staticmethod
-    def key(content_hash: str, format: str) -> str:
-        return sha256(f"{CACHE_VERSION} {format} {content_hash}".encode()).hexdigest()[:40]
+    def key(content_hash: str, formats: str) -> str:
+        return sha256(f"{CACHE_VERSION} {formats} {content_hash}".encode()).hexdigest()[:40]
 
     def find(self, key: str) -> CacheEntry | None:
         """The entry, marked as used now; None when there is none, or none that is whole."""
@@ -157,6 +157,12 @@ def hash_file(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
     with path.open("rb", buffering=0) as file:
         return file_digest(file, "sha256").hexdigest()
+
+
+def is_same_content(facts: dict[str, Any], hashes: Sequence[str]) -> bool:
+    """Whether a worker read what was hashed; '' and None are files that it left out."""
+    pairs = zip(facts["hashes"], hashes, strict=True)
+    return all(not found or found == expected for found, expected in pairs)
 
 
 def _digest(store: Path) -> str:
@@ -260,7 +266,7 @@ class CacheWriter:
                 worker.kill()
             if answer["op"] != "built":
                 why = str(answer.get("message", answer["op"]))
-            elif not self._stopped and answer["facts"]["sha256"] == self._order["sha256"]:
+            elif not self._stopped and is_same_content(answer["facts"], self._order["hashes"]):
                 entry = self._cache.keep(self._building, self._key, answer["facts"])
         except (Gone, OSError) as exc:
             why = "" if self._stopped else str(exc)

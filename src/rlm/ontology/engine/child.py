@@ -1,4 +1,4 @@
-"""The worker: a process that parses one file, or answers queries over one store.
+"""The worker: a process that parses files, or answers queries over one store.
 
 It is started with an empty environment and a first message that says what to do. It opens what it
 must, shuts itself in, and only then touches data: the walls hold for the threads that the store
@@ -22,9 +22,8 @@ from typing import Any, BinaryIO
 import pyoxigraph as ox
 
 from rlm import frames, kernel
-from rlm.errors import NotRDF
 from rlm.ontology.engine.ox_terms import to_term
-from rlm.ontology.engine.parser import TooMuch, brief, parse_file
+from rlm.ontology.engine.parser import Failed, TooMuch, brief, parse_files
 
 REFUSED_CALLS = (
     *("socket", "socketpair", "connect", "bind", "listen", "sendto", "sendmsg", "sendmmsg"),
@@ -81,6 +80,8 @@ class QueryServer:
                 self._query(message)
             elif op == "meta":
                 self._meta(message["individuals"])
+            elif op == "dump":
+                self._dump()
             else:
                 self._send({"op": "done"})
         except SyntaxError as exc:
@@ -136,9 +137,20 @@ class QueryServer:
 
         with _without_gc():
             text = json.dumps(scan_store(self._store, individuals), separators=(",", ":"))
+        self._parts(text)
+
+    def _dump(self) -> None:
+        """Every statement in N-Triples, of one graph after the other."""
+        for graph in (ox.DefaultGraph(), *self._store.named_graphs()):
+            lines = self._store.dump(format=ox.RdfFormat.N_TRIPLES, from_graph=graph)
+            self._parts((lines or b"").decode("utf-8"), last=False)
+        self._send({"op": "done"})
+
+    def _parts(self, text: str, *, last: bool = True) -> None:
         for start in range(0, len(text), META_BYTES):
             self._send({"op": "part", "text": text[start : start + META_BYTES]})
-        self._send({"op": "done"})
+        if last:
+            self._send({"op": "done"})
 
 
 def main(taken: int = 0, given: int = 1) -> None:
@@ -160,8 +172,9 @@ def main(taken: int = 0, given: int = 1) -> None:
         try:
             with _without_gc():
                 server = _prepare(first, send)
-        except NotRDF as exc:
-            send({"op": "notrdf", "message": str(exc), "line": exc.line})
+        except Failed as exc:
+            said = {"message": str(exc), "line": exc.error.line, "file": exc.file}
+            send({"op": "notrdf", **said})
             return
         except OSError as exc:
             op = "damaged" if first["mode"] == "serve" else "failed"
@@ -187,20 +200,30 @@ def _prepare(first: dict[str, Any], send: Any) -> QueryServer | None:
     signal.setitimer(signal.ITIMER_REAL, float(first["timeout_s"]) + GRACE_S)
     # What cannot be loaded once the walls stand.
     if first["meta"]:
-        import rlm.ontology.meta.builder  # noqa: F401
-    if first["gzipped"]:
+        import rlm.ontology.meta.builder
+    if any(each["gzipped"] for each in first["files"]):
         import gzip  # noqa: F401
+    if any(each["format"] in ("rdf-xml", "owl-xml") for each in first["files"]):
+        import xml.parsers.expat  # noqa: F401
+    if any(each["convert"] for each in first["files"]):
+        import pyhornedowl  # noqa: F401
+
+        import rlm.ontology.engine.owl_syntax  # noqa: F401
     if mode == "serve":
         walls = confine(memory_mb, readable=[first["folder"]])
         store, facts = ox.Store.read_only(first["folder"]), first["facts"]
     else:
-        with open(first["path"], "rb", buffering=0) as file:  # noqa: PTH123 - as above
+        with contextlib.ExitStack() as stack:
+            files: list[BinaryIO] = [
+                stack.enter_context(open(each["path"], "rb", buffering=0))  # noqa: PTH123
+                for each in first["files"]
+            ]
             if mode == "build":
-                send({"op": "built", "facts": _build_store(file, first)})
+                send({"op": "built", "facts": _build_store(files, first)})
                 return None
             walls = confine(memory_mb)
             try:
-                store, facts = parse_file(file, first)
+                store, facts = parse_files(files, first)
             except TooMuch:
                 send({"op": "large"})
                 return None
@@ -210,12 +233,12 @@ def _prepare(first: dict[str, Any], send: Any) -> QueryServer | None:
     return QueryServer(store, send, in_memory=in_memory)
 
 
-def _build_store(file: BinaryIO, first: dict[str, Any]) -> dict[str, Any]:
+def _build_store(files: list[BinaryIO], first: dict[str, Any]) -> dict[str, Any]:
     """Parse into a new store on disk; what is to be known of it."""
     if first["idle"]:
         os.nice(IDLE)
     confine(int(first["memory_mb"]), writable=[first["folder"]])
     store = ox.Store(f"{first['folder']}/store")
-    _, facts = parse_file(file, first, store)
+    _, facts = parse_files(files, first, store)
     store.flush()
     return facts

@@ -1,20 +1,34 @@
-"""Which RDF format a file is in: by its extension, checked against what it begins with.
+"""Which files an ontology is, and which RDF format each is in.
 
-A file that is plainly something else than its extension says is read as what it is, and a note says
-so. What is no RDF (a web page, OWL in another syntax, an archive) is refused with its kind named.
-The parser has the last word: this looks only at the first bytes. How the bytes are then read safely
-is `rlm.ontology.engine.safe_input`.
+What somebody names is a file, several, or a folder: one graph, in the order in which they were
+named, the files of a folder by name. An import is looked up in what the caller says (`imports`: IRI
+to file), then in the catalogues beside the files. The worker decides which of these candidates are
+imported: only that needs a parser. Here nothing is parsed, and nothing is fetched. A file of a
+folder, and one that is imported, may be broken: it is left out and a note says so with file and
+line. One that was named is an error.
+
+The format is known by the extension, checked against what the file begins with. A file that is
+plainly something else than its extension says is read as what it is, and a note says so. What is no
+RDF (a web page, an archive) is refused with its kind named. OWL/XML, OWL functional syntax and OBO
+are converted by an optional library (`rlm.ontology.engine.owl_syntax`). The parser has the last
+word: this looks only at the first bytes. How they are then read safely is
+`rlm.ontology.engine.safe_input`.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from rlm.errors import NotRDF, OntologyError
 
+Named: TypeAlias = str | Path | Sequence[str | Path]
+MOST_FILES = 1_000
+CATALOGUE = "catalog-v001.xml"
 TITLES = {
     "turtle": "Turtle",
     "n-triples": "N-Triples",
@@ -22,7 +36,13 @@ TITLES = {
     "trig": "TriG",
     "rdf-xml": "RDF/XML",
     "json-ld": "JSON-LD",
+    "owl-xml": "OWL/XML",
+    "owl-functional": "OWL functional syntax",
+    "obo": "OBO",
 }
+OWL_SYNTAXES = {"owl-xml": "owx", "owl-functional": "ofn", "obo": "obo"}
+"""What `owl_syntax` converts, and what its library calls them."""
+INSTALL_OWL = "pip install 'py-horned-owl>=2.0'"
 EXTENSIONS = {
     ".turtle": "turtle",
     ".ttl": "turtle",
@@ -33,7 +53,12 @@ EXTENSIONS = {
     ".trig": "trig",
     **dict.fromkeys((".rdf", ".rdfs", ".xml", ".owl"), "rdf-xml"),
     **dict.fromkeys((".jsonld", ".json"), "json-ld"),
+    **dict.fromkeys((".owx", ".owlxml"), "owl-xml"),
+    **dict.fromkeys((".ofn", ".fss", ".functional"), "owl-functional"),
+    ".obo": "obo",
 }
+_ANY_OWL = (".owl", ".xml")
+"""Names that say nothing of the syntax: no note where it is another one."""
 _READS_TOO = {"turtle": {"n-triples"}, "trig": {"turtle", "n-triples"}, "n-quads": {"n-triples"}}
 """A format whose parser also reads these: no reason to doubt an extension."""
 HEAD_BYTES = 64 << 10
@@ -54,6 +79,8 @@ _XML_BLANK = re.compile(
 )
 _ROOT = re.compile(r"<(?:[\w.-]+:)?([\w.-]+)")
 _ELEMENT = re.compile(r"<[\w.-]+(?::[\w.-]+)?[\s>][^<]*")
+_NODE_ELEMENT = re.compile(r"<[^>]*\brdf:(?:about|ID|nodeID)\s*=")
+"""RDF/XML without rdf:RDF around it."""
 _IS_HTML = "this is an HTML page, no RDF: was a web address saved instead of the file?"
 _HTML = re.compile(r"<!doctype\s+html\b|<html\b", re.I)
 _DIRECTIVE = re.compile(r"@prefix\s|@base\s|(?:prefix\s+[\w.-]*:\s*<|base\s+<)", re.I)
@@ -71,21 +98,21 @@ _STATEMENT = re.compile(
     r"(?:<[^<>\s]*>|[\w.-]*:[\w.-]*|_:\w+|\[[^\]]*\])\s+(?:a\s|<[^<>\s]*>\s|[\w.-]*:[\w.-]*\s)"
 )
 _GRAPH = re.compile(r"(?:GRAPH\s+)?(?:<[^<>\s]*>)?\s*\{")
-_OTHERS = (
-    (re.compile(r"(?:Prefix|Ontology)\s*\("), "OWL in functional syntax"),
-    (re.compile(r"(?:Prefix:\s|Ontology:\s)"), "OWL in Manchester syntax"),
-    (re.compile(r"format-version:\s"), "OBO"),
-)
+_FUNCTIONAL = re.compile(r"(?:Prefix|Ontology)\s*\(")
+_OBO = re.compile(r"(?:format-version|ontology|data-version|date|saved-by):\s|\[Term\]\s")
+_MANCHESTER = re.compile(r"(?:Prefix:\s|Ontology:\s)")
 
 
 @dataclass(frozen=True, slots=True)
 class RDFFile:
-    """A file that can be tried. `notes`: what a person should know."""
+    """A file that can be tried. `notes`: what a person should know. `optional`: where it cannot be
+    read it is left out."""
 
     path: Path
     format: str
     gzipped: bool = False
     notes: tuple[str, ...] = field(default=())
+    optional: bool = False
 
 
 def find_format(name: str) -> str:
@@ -120,9 +147,10 @@ def detect(path: str | Path, format: str | None = None) -> RDFFile:
     chosen = named or found
     assert chosen is not None
     if named is not None and found is not None and _contradicts(named, found, head):
-        holds = f"holds {TITLES[found]}: read as {TITLES[found]}"
-        notes.append(f"{path.name} is named like {TITLES[named]} but {holds}")
         chosen = found
+        if not (found in OWL_SYNTAXES and suffixes[-1] in _ANY_OWL):
+            holds = f"holds {TITLES[found]}: read as {TITLES[found]}"
+            notes.append(f"{path.name} is named like {TITLES[named]} but {holds}")
     return RDFFile(path, chosen, gzipped, tuple(notes))
 
 
@@ -165,9 +193,13 @@ def sniff(head: str, path: Path | None = None) -> str | None:
         return found
     if re.match(r'\{\s*["}]|\[\s*\{', text):
         return "json-ld"
-    for pattern, what in _OTHERS:
-        if pattern.match(text):
-            raise NotRDF(f"this is {what}, no RDF: save it as Turtle or RDF/XML", path=where)
+    if _MANCHESTER.match(text):
+        what = "OWL in Manchester syntax, which is not read"
+        raise NotRDF(f"this is {what}: save it as Turtle, RDF/XML or OWL/XML", path=where)
+    if _FUNCTIONAL.match(text):
+        return "owl-functional"
+    if _OBO.match(text):
+        return "obo"
     if found := _sniff_lines(text):
         return found
     if _DIRECTIVE.match(text) or _STATEMENT.match(text) or _GRAPH.match(text):
@@ -194,10 +226,10 @@ def _sniff_xml(text: str, where: str | None) -> str | None:
     name = root.group(1).lower()
     if name == "html":
         raise NotRDF(_IS_HTML, path=where)
+    if name == "ontology" and not _NODE_ELEMENT.match(text, root.start()):
+        return "owl-xml"
     if name == "rdf" or "http://www.w3.org/1999/02/22-rdf-syntax-ns#" in text:
         return "rdf-xml"
-    if name == "ontology":
-        raise NotRDF("this is OWL/XML, no RDF/XML: save it as Turtle or RDF/XML", path=where)
     if text.startswith("<?xml") or "xmlns" in text[:2000]:
         raise NotRDF(f"this is XML with the root <{root.group(1)}>, no RDF/XML", path=where)
     return None
@@ -233,3 +265,140 @@ def _unpack_head(raw: bytes, path: Path) -> bytes:
     if not head:
         raise NotRDF("there is nothing in the gzip file", path=str(path))
     return head
+
+
+# -- several files, folders and imports
+
+
+@dataclass(frozen=True)
+class SourceFiles:
+    """The first `named` of `files` make up the graph; the others are read when they are imported,
+    under the IRIs of `imports`. `missing`: IRI to what is known of an import without a file."""
+
+    files: tuple[RDFFile, ...]
+    named: int
+    name: str
+    imports: Mapping[str, int] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The files in a few words."""
+        paths = [str(file.path) for file in self.files[: self.named]]
+        more = f" and {len(paths) - 3} more" if len(paths) > 4 else ""
+        return ", ".join(paths if len(paths) <= 4 else paths[:3]) + more
+
+
+def find_files(
+    source: Named,
+    *,
+    format: str | None = None,
+    imports: Mapping[str, str | Path] | None = None,
+    within: Sequence[Path] | None = None,
+) -> SourceFiles:
+    """The files of a source. `within`: what a catalogue names outside of these folders is not
+    there. OntologyError, NotRDF for what was named and is no file of RDF."""
+    paths = [source] if isinstance(source, str | Path) else list(source)
+    if not paths:
+        raise OntologyError("no file is named: give at least one")
+    files: list[RDFFile] = []
+    notes: list[str] = []
+    for path in (Path(each).expanduser() for each in paths):
+        if path.is_dir():
+            files += _read_folder(path, format, notes)
+        else:
+            files.append(detect(path, format))
+    files = list({file.path.absolute(): file for file in reversed(files)}.values())[::-1]
+    if not files:
+        why = "".join(f"; {note}" for note in notes[:5])
+        raise OntologyError(f"no RDF file is in the folder {', '.join(map(str, paths))}{why}")
+    first = Path(paths[0]).expanduser()
+    name = first.resolve().name if first.is_dir() else first.name.split(".")[0] or first.name
+    found = SourceFiles(tuple(files), len(files), name, notes=tuple(notes))
+    return _add_imports(found, imports or {}, within)
+
+
+def _read_folder(folder: Path, format: str | None, notes: list[str]) -> list[RDFFile]:
+    """The RDF files below a folder, by name; what is none is left out with a note."""
+    paths = sorted(path for path in folder.rglob("*") if _may_be_rdf(path.relative_to(folder)))
+    if len(paths) > MOST_FILES:
+        raise OntologyError(
+            f"{folder} holds {len(paths):,} files, at most {MOST_FILES:,} are one graph:"
+            " name fewer, or join them first"
+        )
+    found = []
+    for path in paths:
+        try:
+            if path.is_file():
+                found.append(replace(detect(path, format), optional=True))
+        except NotRDF as exc:
+            notes.append(f"left out: {exc}")
+    return found
+
+
+def _may_be_rdf(path: Path) -> bool:
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    is_hidden = any(part.startswith(".") for part in path.parts)
+    return (
+        path.name != CATALOGUE
+        and not is_hidden
+        and suffixes[-1:] != []
+        and (suffixes[-1] in EXTENSIONS)
+    )
+
+
+def _add_imports(
+    found: SourceFiles, given: Mapping[str, str | Path], within: Sequence[Path] | None
+) -> SourceFiles:
+    """With a file for each IRI that the caller or a catalogue has one for."""
+    files, missing, notes = list(found.files), dict[str, str](), list(found.notes)
+    at = {file.path.absolute(): index for index, file in enumerate(files)}
+    imports: dict[str, int] = {}
+
+    def take(iri: str, file: RDFFile) -> None:
+        path = file.path.absolute()
+        if path not in at:
+            at[path] = len(files)
+            files.append(replace(file, optional=True))
+        imports[iri] = at[path]
+
+    for iri, path in given.items():
+        take(iri, detect(Path(path).expanduser()))
+    if not any((path.parent / CATALOGUE).is_file() for path in at):
+        return replace(found, files=tuple(files), imports=imports)
+    from rlm.ontology.engine.catalogue import Catalogue  # most files have none
+
+    catalogue = Catalogue()
+    catalogue.read_beside(dict.fromkeys(path.parent for path in at))
+    seen = 0
+    while len(catalogue.entries) > seen:  # the file of an entry may have a catalogue of its own
+        new = list(catalogue.entries.values())[seen:]
+        seen = len(catalogue.entries)
+        for entry in new:
+            if entry.iri in imports:
+                continue
+            if (why := _refuse(entry.file, within)) is not None:
+                missing[entry.iri] = f"{entry.where}: {why}"
+                continue
+            assert entry.file is not None
+            try:
+                take(entry.iri, detect(entry.file))
+            except OntologyError as exc:
+                missing[entry.iri] = f"{entry.where}: {exc}"
+        catalogue.read_beside(dict.fromkeys(path.parent for path in at))
+    notes += catalogue.notes
+    return replace(found, files=tuple(files), imports=imports, missing=missing, notes=tuple(notes))
+
+
+def _refuse(path: Path | None, within: Iterable[Path] | None) -> str | None:
+    """Why what a catalogue names is not read; None where it can be tried."""
+    if path is None:
+        return "it leads to the web, and nothing is fetched"
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError) as exc:
+        return f"{path} cannot be read: {exc}"
+    if within is not None and not any(real.is_relative_to(folder) for folder in within):
+        return f"{path} lies outside of the folders that may be read"
+    return None if real.is_file() else f"there is no file {path}"

@@ -1,4 +1,4 @@
-"""From a file to a worker that can be asked.
+"""From files to a worker that can be asked.
 
 What the cache has is served from there, read-only, at once. What it does not have is parsed into
 memory and served, and written to the cache beside that (`CacheWriter`). A graph that is too large
@@ -9,41 +9,57 @@ file at all.
 
 from __future__ import annotations
 
+import json
 import time
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from rlm.errors import NotRDF, OntologyError, QueryTimeout
-from rlm.ontology.engine.cache import Cache, CacheEntry, CacheWriter, hash_file
-from rlm.ontology.engine.formats import RDFFile
+from rlm.ontology.engine.cache import Cache, CacheEntry, CacheWriter, hash_file, is_same_content
+from rlm.ontology.engine.formats import INSTALL_OWL, OWL_SYNTAXES, TITLES, SourceFiles
 from rlm.ontology.engine.protocol import EngineLimits
 from rlm.ontology.engine.worker import Gone, Worker
+from rlm.worker import package_folder
 
 BYTES_PER_TRIPLE = 120
 """A file of more bytes for each triple that may be in memory is not tried there."""
+OWL_DENSITY = 4
+"""OBO and OWL syntaxes say so many times as much in a byte: 34 MB of GO are 1.5 million triples."""
+SHOWN_IMPORTS = 5
 CLOSE_S = 2.0
 """How long closing waits for the cache, so that a command that asks once leaves it for the next."""
 
 
 class Loader:
-    """One file and its place in the cache; `entry` is None while the cache does not have it.
-    `from_cache`: what is served was there before and did not have to be parsed."""
+    """The files of one graph and their place in the cache; `entry` is None while the cache does not
+    have it. `from_cache`: what is served was there before and did not have to be parsed."""
 
-    def __init__(self, file: RDFFile, cache: Cache, limits: EngineLimits) -> None:
-        """Looks into the cache; parses nothing yet. OntologyError when the file cannot be read."""
-        self._file, self._cache, self._limits = file, cache, limits
-        self.source = str(file.path)
-        self.notes = list(file.notes)
+    def __init__(self, files: SourceFiles, cache: Cache, limits: EngineLimits) -> None:
+        """Looks into the cache; parses nothing yet. OntologyError when a file cannot be read."""
+        self._files, self._cache, self._limits = files, cache, limits
+        self.source = files.source
+        self.notes = [*files.notes, *(note for file in files.files for note in file.notes)]
         self._building: CacheWriter | None = None
         self._meta: dict[str, Any] | None = None
-        self._spare: Worker | None = self._new_worker()  # it starts up while the file is hashed
+        _require_library(files)
+        self._spare: Worker | None = self._new_worker()  # it starts up while the files are hashed
         try:
-            self.content_hash = hash_file(file.path)
-            size = file.path.stat().st_size
+            self._hashes = [hash_file(file.path) for file in files.files]
+            size = sum(
+                file.path.stat().st_size * (OWL_DENSITY if file.format in OWL_SYNTAXES else 1)
+                for file in files.files
+            )
         except OSError as exc:
             self._spare.kill()
             raise OntologyError(f"{self.source} cannot be read: {exc}") from exc
-        self._key = cache.key(self.content_hash, file.format)
+        self.content_hash = self._hashes[0]
+        kinds = files.files[0].format
+        if len(files.files) > 1:
+            self.content_hash = sha256(" ".join(self._hashes).encode()).hexdigest()
+            each = [(file.format, file.optional) for file in files.files]
+            kinds = json.dumps([each, files.named, sorted(files.imports.items())])
+        self._key = cache.key(self.content_hash, kinds)
         self.entry: CacheEntry | None = cache.find(self._key)
         self.from_cache = self.entry is not None
         self._tried, self._whole = self.from_cache, False
@@ -117,6 +133,33 @@ class Loader:
         if self.entry is not None:
             self.entry.write_meta(meta)
 
+    def describe(self, facts: dict[str, Any]) -> list[str]:
+        """What a person should know of how the files were read."""
+        files, found = self._files.files, list(self.notes)
+        for file, line, text in facts["notes"]:
+            if file is None or (len(files) == 1 and line is None):
+                found.append(str(text))
+            else:
+                found.append(f"{files[file].path.name}{f':{line}' if line else ''}: {text}")
+        return found + self._describe_missing([iri for iri, n in facts["imports"] if n is None])
+
+    def _describe_missing(self, imports: list[str]) -> list[str]:
+        """Imports that are not read, where somebody said where imports are; `stats` lists them for
+        all others, which are many."""
+        files = self._files
+        if not files.imports and not files.missing:
+            return []
+        found = [
+            f"the import <{iri}> is not read: {files.missing[iri]}"
+            for iri in imports
+            if iri in files.missing
+        ]
+        if unknown := [iri for iri in imports if iri not in files.missing]:
+            shown = ", ".join(f"<{iri}>" for iri in unknown[:SHOWN_IMPORTS])
+            more = f" and {len(unknown) - SHOWN_IMPORTS:,} more" * (len(unknown) > SHOWN_IMPORTS)
+            found.append(f"imports without a file, which are not fetched: {shown}{more}")
+        return found
+
     def settle(self, wait_s: float) -> bool:
         """Wait until nothing is written to the cache any more; whether it has the file."""
         return (self._building is None or self._building.wait(wait_s)) and self.entry is not None
@@ -141,7 +184,7 @@ class Loader:
         except OSError as exc:
             return self._without_cache(exc)
         order = self._order("build", folder, idle=True, most_bytes=self._most_bytes)
-        order["sha256"] = self.content_hash
+        order["hashes"] = self._hashes
         self._building = CacheWriter(self._cache, folder, order, self._key, self._built_beside)
         return None
 
@@ -178,11 +221,20 @@ class Loader:
     # -- workers
 
     def _order(self, mode: str, folder: Path | None = None, **more: Any) -> dict[str, Any]:
-        file, limits = self._file, self._limits
+        files, limits = self._files, self._limits
         order = {"mode": mode, "meta": False, "most_triples": 0, "most_bytes": 0}
         order |= {"memory_mb": limits.memory_mb, "timeout_s": limits.load_timeout_s}
-        order |= {"format": file.format, "gzipped": file.gzipped}
-        order["path"] = str(file.path.absolute())
+        order["files"] = [
+            {
+                "path": str(file.path.absolute()),
+                "format": file.format,
+                "gzipped": file.gzipped,
+                "optional": file.optional,
+                "convert": OWL_SYNTAXES.get(file.format, ""),
+            }
+            for file in files.files
+        ]
+        order |= {"named": files.named, "imports": dict(files.imports)}
         order["folder"] = str(folder.absolute()) if folder else ""
         return order | more
 
@@ -199,7 +251,8 @@ class Loader:
         if answer["op"] != "ready":
             worker.kill()
         if answer["op"] == "notrdf":
-            raise NotRDF(str(answer["message"]), path=self.source, line=answer["line"])
+            path = str(self._files.files[answer["file"]].path)
+            raise NotRDF(str(answer["message"]), path=path, line=answer["line"])
         return worker, answer
 
     def _new_worker(self) -> Worker:
@@ -212,7 +265,7 @@ class Loader:
             self.notes.append(note)
 
     def _check_content(self, facts: dict[str, Any]) -> None:
-        if facts["sha256"] != self.content_hash:
+        if not is_same_content(facts, self._hashes):
             raise OntologyError(f"{self.source} has changed since it was opened: open it again")
 
     def _load_error(self, gone: Gone) -> OntologyError:
@@ -225,3 +278,11 @@ class Loader:
             return OntologyError(f"{took} {allowed}: raise memory_mb")
         what = f"the parser did not survive {self.source} ({gone.how})"
         return OntologyError(f"{what}: it may be nested too deep")
+
+
+def _require_library(files: SourceFiles) -> None:
+    """OntologyError with the line that installs it, where a file needs what is missing."""
+    for file in files.files[: files.named]:
+        if file.format in OWL_SYNTAXES and package_folder("pyhornedowl") is None:
+            what = f"{file.path} is {TITLES[file.format]}, which needs an optional library"
+            raise OntologyError(f"{what}: {INSTALL_OWL}")

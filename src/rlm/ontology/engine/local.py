@@ -1,4 +1,4 @@
-"""SPARQL over a file: pyoxigraph in a worker that can be killed, over a store in memory or on disk.
+"""SPARQL over files: pyoxigraph in a worker that can be killed, over a store in memory or on disk.
 
 The engine has no timeout of its own and a crafted query can take its process down, so it never runs
 in ours. When a query takes too long, takes too much memory or crashes the worker, the worker is
@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -25,11 +25,11 @@ from rlm import config
 from rlm.errors import OntologyError, QueryRefused, QueryTimeout
 from rlm.ontology.engine import loader
 from rlm.ontology.engine.cache import Cache
-from rlm.ontology.engine.formats import detect
+from rlm.ontology.engine.formats import Named, find_files
 from rlm.ontology.engine.loader import Loader
 from rlm.ontology.engine.protocol import Answer, EngineLimits
 from rlm.ontology.engine.worker import Damaged, Killed, Worker, ask, explain_refusal
-from rlm.ontology.query.guard import Checked, check_query, enforce_limit
+from rlm.ontology.query.guard import Checked, check_query, enforce_limit, order_columns
 from rlm.ontology.terms import BlankNodeLabels, Prefixes
 
 if TYPE_CHECKING:
@@ -40,30 +40,33 @@ T = TypeVar("T")
 
 
 class LocalEngine:
-    """One RDF file. Safe to share between threads: one query runs at a time. `notes` says what a
-    person should know of how the file was read. `walls` names what confines the worker.
-    `in_memory`: whether the latest answer came from memory."""
+    """One graph of one or more RDF files. Safe to share between threads: one query runs at a time.
+    `notes` says what a person should know of how the files were read. `walls` names what confines
+    the worker. `in_memory`: whether the latest answer came from memory."""
 
     def __init__(
         self,
-        path: str | Path,
+        source: Named,
         *,
         format: str | None = None,
+        imports: Mapping[str, str | Path] | None = None,
+        within: Sequence[Path] | None = None,
         cache_dir: Path | None = None,
         limits: EngineLimits = EngineLimits(),  # noqa: B008 - frozen
     ) -> None:
-        """Loads the file, or opens it from the cache. NotRDF, OntologyError, QueryTimeout."""
+        """Loads a file, several, or those of a folder, or opens them from the cache. `imports`: IRI
+        to file. `within`: where a catalogue may lead. NotRDF, OntologyError, QueryTimeout."""
         self._lock = threading.RLock()
         self._worker: Worker | None = None
         self._closed = False
         self._meta: GraphMeta | None = None
         self._blanks = BlankNodeLabels()
         self.limits = limits
-        file = detect(Path(path).expanduser(), format)
+        files = find_files(source, format=format, imports=imports, within=within)
         cache = Cache(Path(cache_dir or config.load().cache_dir).expanduser())
-        self._loader = Loader(file, cache, limits)
+        self._loader = Loader(files, cache, limits)
         self.source, self.content_hash = self._loader.source, self._loader.content_hash
-        self.name = file.path.name.split(".")[0] or file.path.name
+        self.name = files.name
         try:
             self._start()
         except BaseException:
@@ -90,7 +93,7 @@ class LocalEngine:
 
     @property
     def notes(self) -> list[str]:
-        return self._loader.notes + [str(note) for note in self._facts["notes"]]
+        return self._loader.describe(self._facts)
 
     def _stop(self) -> None:
         worker, self._worker = self._worker, None
@@ -197,7 +200,7 @@ class LocalEngine:
         names, shown = head["variables"], self._blanks.to_public
         answer = Answer(
             head["kind"],
-            names,
+            order_columns(checked, names),
             boolean=head["boolean"],
             truncated=head["truncated"],
             seconds=time.monotonic() - started,
@@ -205,9 +208,10 @@ class LocalEngine:
         if answer.kind == "graph":
             answer.triples.extend((shown(s), shown(p), shown(o)) for s, p, o in rows)
         else:
-            pairs = (zip(names, row, strict=True) for row in rows)
+            columns = [(name, names.index(name)) for name in answer.variables]
             answer.rows.extend(
-                {n: shown(term) for n, term in row if term is not None} for row in pairs
+                {name: shown(row[at]) for name, at in columns if row[at] is not None}
+                for row in rows
             )
         return answer
 
@@ -226,8 +230,9 @@ class LocalEngine:
                     found = self._retry(self._scan)
                     self._meta = GraphMeta.from_dict(found)
                     self._loader.keep_meta(found)
-                for prefix, namespace in self._meta.namespaces.items():
-                    self.prefixes.setdefault(prefix, namespace)
+                missing = {iri for iri, file in self._facts["imports"] if file is None}
+                self._meta.imports = [iri for iri in self._meta.imports if iri in missing]
+                self.prefixes = self._meta.prefixes  # one spelling of a name everywhere
             return self._meta
 
     def _scan(self) -> dict[str, Any]:
@@ -237,9 +242,22 @@ class LocalEngine:
         if not self._can_meta:  # it was started without what this needs, and cannot load it now
             self._stop()
             self._start(with_meta=True)
+        text = self._read_parts({"op": "meta", "individuals": INDIVIDUALS}, "described")
+        found, preferred = orjson.loads(text)
+        return complete_scan(found, self._facts["prefixes"], preferred)
+
+    def dump(self) -> list[str]:
+        """Every statement as a line of N-Triples, each once, in no order. The labels of blank nodes
+        are those of this dump."""
+        with self._lock:
+            text = self._retry(lambda: self._read_parts({"op": "dump"}, "read"))
+        return list(dict.fromkeys(filter(None, text.split("\n"))))
+
+    def _read_parts(self, order: dict[str, Any], what: str) -> str:
+        """A long answer, which comes in parts."""
         wait_s = self.limits.load_timeout_s
-        order = {"op": "meta", "individuals": INDIVIDUALS, "timeout_s": wait_s}
         parts: list[str] = []
+        order = {**order, "timeout_s": wait_s}
         with contextlib.closing(ask(self._alive(), order, wait_s, self.limits)) as messages:
             for message in messages:
                 if message["op"] == "part" and len(parts) < META_PARTS:
@@ -248,6 +266,5 @@ class LocalEngine:
                     raise Damaged(message["message"])
                 elif message["op"] != "done":
                     why = message.get("message", "too large")
-                    raise OntologyError(f"{self.source} cannot be described: {why}")
-        found, preferred = orjson.loads("".join(parts))
-        return complete_scan(found, self._facts["prefixes"], preferred)
+                    raise OntologyError(f"{self.source} cannot be {what}: {why}")
+        return "".join(parts)

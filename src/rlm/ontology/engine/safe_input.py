@@ -1,9 +1,9 @@
 """Bytes on their way to a parser: unpacked within bounds, hashed, and checked before it sees them.
 
-RDF/XML: no DTD, but for one thing that many OWL files have: up to 100 entities in the document's
-own subset, each a plain text of at most 256 characters that names no other entity. They stand for
-namespaces. Anything else that a DTD can do (outside files, entities in entities, entities after the
-root began) is refused before the parser sees it.
+RDF/XML and OWL/XML: no DTD, but for one thing that many OWL files have: up to 100 entities in the
+document's own subset, each a plain text of at most 256 characters that names no other entity. They
+stand for namespaces. Anything else that a DTD can do (outside files, entities in entities, entities
+after the root began) is refused before the parser sees it.
 
 JSON-LD: a context that is named instead of given would have to be fetched. It is refused; nothing
 is ever fetched.
@@ -17,6 +17,7 @@ import io
 import json
 import re
 import zlib
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Any, BinaryIO
 
@@ -35,9 +36,10 @@ _CHUNK = 1 << 16
 _SKIP = re.compile(rb"\s+|<\?.*?\?>|<!--.*?-->", re.S)
 _DOCTYPE = re.compile(rb"<!DOCTYPE\s+[\w:.-]+\s*(?:\[|>)", re.I)
 _IN_SUBSET = re.compile(rb"\s+|<!--.*?-->", re.S)
-_ENTITY = re.compile(rb"""<!ENTITY\s+[\w:.-]+\s+(?:"([^"<&]*)"|'([^'<&]*)')\s*>""")
+_ENTITY = re.compile(rb"""<!ENTITY\s+([\w:.-]+)\s+(?:"([^"<&]*)"|'([^'<&]*)')\s*>""")
 _SUBSET_END = re.compile(rb"\]\s*>")
 _LATE = re.compile(rb"<![de]", re.I)
+_XML = ("rdf-xml", "owl-xml")
 
 
 class SafeReader:
@@ -79,7 +81,7 @@ class SafeReader:
 
     def _start(self) -> None:
         self._started = True
-        if self._format != "rdf-xml":
+        if self._format not in _XML:
             self._buffer = self._more(_CHUNK).removeprefix(_BOM)
             return
         head = b""
@@ -91,7 +93,7 @@ class SafeReader:
 
     def _more(self, size: int) -> bytes:
         part = self._unpack(size)
-        if self._format == "rdf-xml":
+        if self._format in _XML:
             self._watch(part)
         return part
 
@@ -165,7 +167,7 @@ def _check_subset(head: bytes, at: int) -> int:
             return ended.end()
         elif found := _ENTITY.match(head, at):
             entities += 1
-            value = found.group(1) if found.group(1) is not None else found.group(2)
+            value = found.group(2) if found.group(2) is not None else found.group(3)
             if entities > MAX_ENTITIES or len(value) > MAX_ENTITY_CHARS:
                 long = f"or one of more than {MAX_ENTITY_CHARS} characters: write them out"
                 raise NotRDF(f"its DTD declares more than {MAX_ENTITIES} entities, {long}")
@@ -178,6 +180,30 @@ def _check_subset(head: bytes, at: int) -> int:
                 " remove the DOCTYPE",
                 line=line,
             )
+
+
+def find_broken_line(parts: Iterable[bytes]) -> int | None:
+    """The line on which XML is not well-formed; None where it is, or where it must not be read."""
+    from xml.parsers import expat  # a worker loads it before it shuts itself in
+
+    parser = expat.ParserCreate()
+    try:
+        for part in parts:
+            parser.Parse(part, False)
+        parser.Parse(b"", True)
+    except expat.ExpatError as exc:
+        return exc.lineno
+    except NotRDF:
+        pass
+    return None
+
+
+def read_entities(prolog: bytes) -> dict[bytes, bytes]:
+    """The entities of a prolog that `check_prolog` let pass; the first of two with one name."""
+    found: dict[bytes, bytes] = {}
+    for match in _ENTITY.finditer(prolog):
+        found.setdefault(match[1], match[2] if match[2] is not None else match[3])
+    return found
 
 
 def check_jsonld(data: bytes) -> None:

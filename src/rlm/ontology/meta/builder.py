@@ -8,7 +8,6 @@ untyped subjects where there are any.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import Store
 
 from rlm.ontology import vocabulary as v
-from rlm.ontology.labels import Label, cut, definition_predicates, pick, tidy
-from rlm.ontology.meta.class_use import ClassUseThread
+from rlm.ontology.labels import Label, cut, pick, text_roles, tidy
+from rlm.ontology.meta.class_use import Background, ClassUseReader
 from rlm.ontology.meta.schema_builder import (
     DeclaredTypes,
     read_classes,
@@ -51,24 +50,29 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     reader = StoreReader(store)
     types = read_types(reader)
     found = read_classes(reader, types)
-    use = ClassUseThread(store, reader, found["classes"], found["subs"])
+    use = Background(ClassUseReader(store, reader, found["classes"], found["subs"]).read)
     found |= read_properties(reader, types)
     found |= read_deprecated(reader, types, found["kinds"])
     ontologies = sorted(types.ontologies)
     terms = found["classes"].keys() | found["properties"].keys() | types.ontologies
     named = types.individuals
     sample = _smallest(individuals, named)
-    labels = _read_labels(reader, terms.union(sample))
-    comments = _read_comments(reader, labels["labels"], terms)
+    roles = _read_roles(reader, found["super_properties"])
+    languages = Background(lambda: reader.languages(roles.get("label", ())))
+    labels = _read_labels(reader, roles, terms.union(sample))
+    comments = _read_comments(reader, roles, terms)
     # Seldom in data, and to know it takes longer than all of the above.
     if untyped := _find_untyped(reader, types) - terms:
         named = named | untyped
         sample = _smallest(individuals, named)
-        labels = _read_labels(reader, terms.union(sample))
+        labels = _read_labels(reader, roles, terms.union(sample))
     titles = (labels["labels"][iri] for iri in ontologies if iri in labels["labels"])
     found |= labels
     found |= {
-        "class_use": use.found(),
+        "class_use": use.result(),
+        "text_roles": roles,
+        "languages": languages.result(),
+        "restriction_count": reader.pred_freq.get(v.OWL + "onProperty", 0),
         "comments": comments,
         "triple_count": sum(reader.pred_freq.values()),
         "subject_count": reader.subject_count,
@@ -94,30 +98,38 @@ def _smallest(count: int, names: set[str]) -> list[str]:
     return sorted(names)[:count] if len(names) < 10 * count else nsmallest(count, names)
 
 
-def _read_labels(reader: StoreReader, wanted: Collection[str]) -> dict[str, Any]:
-    """labels, alternatives, and languages with their number of labels."""
-    languages: Counter[str] = Counter()
+def _read_roles(reader: StoreReader, supers: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
+    """Which predicates give labels, synonyms, definitions, comments and examples here."""
+    labels = Labels()
+    for iri, text, lang in reader.texts_of(reader.pred_freq.keys(), v.LABELS[0]):
+        labels.setdefault(iri, []).append((text, lang))
+    return text_roles(reader.pred_freq, labels, supers)
+
+
+def _read_labels(
+    reader: StoreReader, roles: Mapping[str, list[str]], wanted: Collection[str]
+) -> dict[str, Any]:
+    """labels and alternatives."""
     labels, alternatives = Labels(), Labels()
-    for predicates, target in ((v.LABELS, labels), (v.ALTERNATIVES, alternatives)):
+    for role, target in (("label", labels), ("synonym", alternatives)):
         found: dict[str, list[tuple[int, str, str]]] = {}
-        for rank, predicate in enumerate(predicates):
-            texts = reader.texts_of(wanted, predicate)
-            if target is labels:
-                languages.update([text[2] for text in texts])
-            for iri, text, lang in texts:
+        for rank, predicate in enumerate(roles.get(role, ())):
+            for iri, text, lang in reader.texts_of(wanted, predicate):
                 found.setdefault(iri, []).append((rank, cut(text, LABEL_CHARS), lang))
         for iri in sorted(found):
             ranked = found[iri] if len(found[iri]) == 1 else sorted(found[iri])
             if kept := tidy((text, lang) for _, text, lang in ranked)[:LABELS_PER_TERM]:
                 target[iri] = kept
-    counts = dict(sorted(languages.items(), key=lambda item: (-item[1], item[0])))
-    return {"labels": labels, "alternatives": alternatives, "languages": counts}
+    return {"labels": labels, "alternatives": alternatives}
 
 
-def _read_comments(reader: StoreReader, labels: Labels, terms: Collection[str]) -> dict[str, str]:
+def _read_comments(
+    reader: StoreReader, roles: Mapping[str, list[str]], terms: Collection[str]
+) -> dict[str, str]:
     """The definition of each term, else its comment."""
     found: dict[str, tuple[int, list[Label]]] = {}
-    for rank, predicate in enumerate(definition_predicates(reader.pred_freq, labels)):
+    places = (*roles.get("definition", ()), *roles.get("comment", ()))
+    for rank, predicate in enumerate(places):
         for iri, text, lang in reader.texts_of(terms, predicate):
             if text.strip() and found.setdefault(iri, (rank, []))[0] == rank:
                 found[iri][1].append((text, lang))

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, TypeVar
 
 from pyoxigraph import Literal, NamedNode, Store
 
@@ -37,12 +37,42 @@ SELECT ?p (COUNT(DISTINCT ?s) AS ?n) (COUNT(DISTINCT ?k) AS ?kinds) (SAMPLE(?o) 
 } GROUP BY ?p
 """
 _MEMBERS = "SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE { VALUES ?t { %s } ?s <%s> ?t }"
+T = TypeVar("T")
 Seen = list[tuple[str, int, int, object]]
 """Property, how many instances have it, kinds of its values, one value."""
 
 
-class ClassUseThread:
-    """Reads it in a thread of its own: the store answers without Python's lock."""
+class Background(Generic[T]):
+    """Does a job in a thread of its own: the store answers without Python's lock."""
+
+    def __init__(self, job: Callable[[], T]) -> None:
+        self._job = job
+        self._found: list[T] = []
+        self._failed: BaseException | None = None
+        self._thread: threading.Thread | None = threading.Thread(target=self._run, daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:  # there is no memory left for one
+            self._thread = None
+            self._run()
+
+    def result(self) -> T:
+        """What came of it. Raises what the job raised."""
+        if self._thread is not None:
+            self._thread.join()
+        if self._failed is not None:
+            raise self._failed
+        return self._found[0]
+
+    def _run(self) -> None:
+        try:
+            self._found.append(self._job())
+        except BaseException as exc:  # raised again where it is wanted
+            self._failed = exc
+
+
+class ClassUseReader:
+    """What the instances of the main classes have."""
 
     def __init__(
         self,
@@ -52,31 +82,12 @@ class ClassUseThread:
         subs: Mapping[str, Iterable[str]],
     ) -> None:
         self._store, self._reader, self._classes, self._subs = store, reader, classes, subs
-        self._found: dict[str, Any] = {}
-        self._failed: BaseException | None = None
         own = {i: n for i, n in classes.items() if n and not is_machinery(i) and _is_plain(i)}
         self._own = dict(sorted(own.items(), key=lambda each: (-each[1], each[0]))[:LOOKED_AT])
-        self._thread: threading.Thread | None = threading.Thread(target=self._run, daemon=True)
-        try:
-            self._thread.start()
-        except RuntimeError:  # there is no memory left for one
-            self._thread = None
-            self._run()
 
-    def found(self) -> dict[str, Any]:
+    def read(self) -> dict[str, Any]:
         """Class → instances, seen, and property → [how many have it, what its values are]."""
-        if self._thread is not None:
-            self._thread.join()
-        if self._failed is not None:
-            raise self._failed
-        return self._found
-
-    def _run(self) -> None:
-        try:
-            chosen = self._main_classes()
-            self._found = {iri: use for iri in chosen if (use := self._describe(iri))}
-        except BaseException as exc:  # raised again where it is wanted
-            self._failed = exc
+        return {iri: use for iri in self._main_classes() if (use := self._describe(iri))}
 
     # -- which classes
 

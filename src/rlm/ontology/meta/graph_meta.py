@@ -6,6 +6,12 @@ the members of its union are taken instead and the property is marked. Terms of 
 in full, individuals are counted and sampled: at most INDIVIDUALS of them, the smallest IRIs, and
 `individuals.complete` says whether that is all. This module knows no RDF library and asks no
 engine.
+
+How a hierarchy is read, here and nowhere else: A is below B where the file states rdfs:subClassOf
+between the two, or where the definition of A is an intersection with B in it, or the definition of
+B a union with A in it, or B the disjoint union of A and others. `supers` and `subs` have all of
+these; `defined_supers` has those that no statement gives. Equivalent classes share what is above
+and below them (`above`, `below`). An instance of a class is one of every class above it.
 """
 
 from __future__ import annotations
@@ -26,11 +32,11 @@ from rlm.ontology.vocabulary import TOPS
 INDIVIDUALS = 2_000
 NAMED_INDIVIDUALS = 500
 """So many individuals have a say in which namespaces are named."""
-EXPANDED_DISJOINT = 100
-VERSION = 2
-_SETS = ("declared", "declared_properties", "deprecated", "guessed")
+VERSION = 3
+_SETS = ("declared", "declared_properties", "definitions", "deprecated", "guessed")
 _MAPS = (
-    *("supers", "subs", "equivalents", "super_properties"),
+    *("supers", "subs", "defined_supers", "equivalents", "super_properties"),
+    "equivalent_properties",
     *("inverses", "doms", "rngs", "replaced_by"),
 )
 _LABELS = ("labels", "alternatives")
@@ -106,6 +112,8 @@ class GraphMeta:
     subject_count: int = 0
     namespaces: dict[str, str] = field(default_factory=dict)
     classes: dict[str, int] = field(default_factory=dict)  # → direct instances
+    # → its instances and those of the classes below it, where they are more
+    all_instances: dict[str, int] = field(default_factory=dict)
     declared: IRISet = NONE  # the classes that the file says are classes
     properties: dict[str, int] = field(default_factory=dict)  # → statements
     declared_properties: IRISet = NONE
@@ -120,12 +128,17 @@ class GraphMeta:
     labels: dict[str, list[Label]] = field(default_factory=dict)
     alternatives: dict[str, list[Label]] = field(default_factory=dict)
     comments: dict[str, str] = field(default_factory=dict)  # definition or comment, cut
-    languages: dict[str, int] = field(default_factory=dict)  # of the labels that are held
+    languages: dict[str, int] = field(default_factory=dict)  # of all labels of named things
+    text_roles: dict[str, list[str]] = field(default_factory=dict)  # label, synonym, … → predicates
     supers: Map = field(default_factory=dict)
     subs: Map = field(default_factory=dict)
+    defined_supers: Map = field(default_factory=dict)  # those of `supers` that no statement gives
+    definitions: IRISet = NONE  # the classes that an expression defines
+    restriction_count: int = 0
     equivalents: Map = field(default_factory=dict)
     roots: list[str] = field(default_factory=list)
     super_properties: Map = field(default_factory=dict)
+    equivalent_properties: Map = field(default_factory=dict)
     inverses: Map = field(default_factory=dict)
     doms: Map = field(default_factory=dict)
     rngs: Map = field(default_factory=dict)
@@ -133,6 +146,7 @@ class GraphMeta:
     dom_groups: dict[str, list[list[str]]] = field(default_factory=dict)
     rng_groups: dict[str, list[list[str]]] = field(default_factory=dict)
     disjoint_groups: list[list[str]] = field(default_factory=list)
+    disjoint_property_groups: list[list[str]] = field(default_factory=list)
     deprecated: IRISet = NONE
     replaced_by: Map = field(default_factory=dict)
     plain_forms: dict[str, str] = field(default_factory=dict)  # qualified property → the plain one
@@ -195,22 +209,59 @@ class GraphMeta:
         return frozenset(self.individuals.sample)
 
     @cached_property
-    def disjoint(self) -> Map:
-        """Class → the classes it shares no instance with; from groups of up to a hundred."""
-        found: dict[str, set[str]] = {}
-        for group in self.disjoint_groups:
-            if len(group) <= EXPANDED_DISJOINT:
-                for iri in group:
-                    found.setdefault(iri, set()).update(other for other in group if other != iri)
-        return {iri: IRISet(others) for iri, others in sorted(found.items())}
+    def _disjoint_groups_of(self) -> dict[str, list[list[str]]]:
+        found: dict[str, list[list[str]]] = {}
+        for group in (*self.disjoint_groups, *self.disjoint_property_groups):
+            for iri in group:
+                found.setdefault(iri, []).append(group)
+        return found
 
-    def closure(self, iri: str, edges: Mapping[str, IRISet]) -> list[str]:
-        """All that `edges` (subs or supers) lead to, nearest first, without the start."""
-        seen, found, level = {iri}, list[str](), [iri]
+    def disjoint_with(self, iri: str) -> IRISet:
+        """The classes, or properties, that are stated to have nothing in common with this one."""
+        groups = self._disjoint_groups_of.get(iri, ())
+        return IRISet(other for group in groups for other in group if other != iri)
+
+    @cached_property
+    def sub_properties(self) -> Map:
+        return _invert(self.super_properties)
+
+    @cached_property
+    def replaces(self) -> Map:
+        return _invert(self.replaced_by)
+
+    def follows_by_definition(self, sub: str, top: str) -> bool:
+        """Whether an edge of the hierarchy comes from reading a definition."""
+        return top in self.defined_supers.get(sub, NONE)
+
+    def instances(self, iri: str) -> int:
+        """How many things are of this class or of one below it."""
+        return self.all_instances.get(iri, self.classes.get(iri, 0))
+
+    def below(self, iri: str) -> list[str]:
+        """All classes, or properties, below this one, nearest first."""
+        return self._closure_of(iri, self.subs, self.sub_properties)
+
+    def above(self, iri: str) -> list[str]:
+        """All classes, or properties, above this one, nearest first."""
+        return self._closure_of(iri, self.supers, self.super_properties)
+
+    def _closure_of(self, iri: str, of_class: Map, of_property: Map) -> list[str]:
+        if iri in self.classes:
+            return self._closure(iri, of_class, self.equivalents)
+        return self._closure(iri, of_property, self.equivalent_properties)
+
+    def _closure(
+        self, iri: str, edges: Mapping[str, IRISet], same: Mapping[str, IRISet]
+    ) -> list[str]:
+        """All that `edges` lead to, nearest first, without the start. What is above or below one
+        of several equivalents is so for all of them; they themselves are neither."""
+        start = _reach_same({iri}, same)
+        seen, found, level = set(start), list[str](), start
         while level:
-            level = sorted({next_ for node in level for next_ in edges.get(node, NONE)} - seen)
-            seen.update(level)
-            found += level
+            next_ = {end for node in level for end in frozenset.__iter__(edges.get(node, NONE))}
+            level = _reach_same(next_, same) - seen
+            seen |= level
+            found += sorted(level)
         return found
 
     @cached_property
@@ -294,6 +345,18 @@ class GraphMeta:
         except (AttributeError, KeyError, TypeError, ValueError) as exc:
             raise OntologyError("this is no stored GraphMeta: build it again") from exc
         return cls(**values)
+
+
+def _reach_same(iris: set[str], same: Mapping[str, IRISet]) -> set[str]:
+    """These, and all that are equivalent to one of them."""
+    if not same:
+        return iris
+    found, todo = set(iris), list(iris)
+    while todo:
+        fresh = same.get(todo.pop(), NONE) - found
+        found |= fresh
+        todo += fresh
+    return found
 
 
 def _invert(edges: Mapping[str, Iterable[str]]) -> Map:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any
+from heapq import nsmallest
+from typing import Any, TypeGuard
 
 from pyoxigraph import Literal, NamedNode
 
 from rlm.ontology import vocabulary as v
+from rlm.ontology.meta.cycles import find_cycles
 from rlm.ontology.meta.store_reader import StoreReader
 from rlm.ontology.terms import is_machinery, local_name
 
 EXAMPLES = 3
+_WEB = ("http://", "https://")
 Edges = defaultdict[str, set[str]]
 Groups = list[list[str]]
 _INCLUDES = {side: [f"{base}{side}Includes" for base in v.SCHEMA] for side in ("domain", "range")}
@@ -31,21 +34,44 @@ class DeclaredTypes:
         self.instances: Counter[str] = Counter()
         self.examples: dict[str, list[str]] = {}
         self.individuals: set[str] = set()
+        self.shared: Counter[tuple[str, ...]] = Counter()  # classes → things that are of them all
+        self.datatypes: set[str] = set()
         self.schema: set[str] = set()  # everything typed as part of a schema
 
 
 def read_types(reader: StoreReader) -> DeclaredTypes:
     found = DeclaredTypes()
+    kinds: dict[str, list[str]] = {}
+    blank = False
     for kind, names, nameless in reader.members():
         if kind in v.META_TYPES:
             _note_schema(found, names, kind)
             continue
         found.individuals.update(names)
         if kind != v.NAMED_INDIVIDUAL:
+            kinds[kind] = names
+            blank = blank or bool(nameless)
             found.instances[kind] += len(names) + nameless
             if names:
-                found.examples[kind] = sorted(names)[:EXAMPLES]
+                found.examples[kind] = nsmallest(EXAMPLES, names)
+    _note_shared(found, kinds, reader.blank_types(kinds.keys()) if blank else {})
     return found
+
+
+def _note_shared(
+    found: DeclaredTypes, kinds: Mapping[str, list[str]], blank: Mapping[object, set[str]]
+) -> None:
+    """Things of several classes, by which: few, or none, so most are never looked at twice."""
+    once, again = set[str](), set[str]()
+    if sum(map(len, kinds.values())) > len(found.individuals):
+        for names in kinds.values():
+            again |= once.intersection(names)
+            once.update(names)
+    of: dict[object, set[str]] = {thing: some for thing, some in blank.items() if len(some) > 1}
+    for kind, names in kinds.items() if again else ():
+        for name in again.intersection(names):
+            of.setdefault(name, set()).add(kind)
+    found.shared.update(tuple(sorted(some)) for some in of.values())
 
 
 def _note_schema(found: DeclaredTypes, names: list[str], kind: str) -> None:
@@ -57,6 +83,8 @@ def _note_schema(found: DeclaredTypes, names: list[str], kind: str) -> None:
             found.properties.setdefault(name, set()).add(v.PROPERTY_KINDS[kind])
     elif kind == v.OWL + "Ontology":
         found.ontologies.update(names)
+    elif kind == v.RDFS + "Datatype":
+        found.datatypes.update(names)
     if kind.startswith(v.OWL + "Deprecated"):
         found.deprecated.update(names)
 
@@ -64,63 +92,144 @@ def _note_schema(found: DeclaredTypes, names: list[str], kind: str) -> None:
 # -- classes
 
 
+class Hierarchy:
+    """What stands below what: `stated` by rdfs:subClassOf between names, `defined` by reading an
+    expression. "A is a B with …" puts A below B, "A is a B or a C" puts B and C below A."""
+
+    def __init__(self, reader: StoreReader, datatypes: set[str]) -> None:
+        self._reader, self._datatypes = reader, datatypes
+        self.stated: Edges = defaultdict(set)
+        self.defined: Edges = defaultdict(set)
+        self.equivalents: Edges = defaultdict(set)
+        self.definitions: set[str] = set()
+        for subject, value in reader.pairs(v.SUB_CLASS):
+            if self._is_class(subject):
+                if isinstance(value, NamedNode):
+                    self.stated[subject.value].add(value.value)
+                else:
+                    self._put_below_parts(subject.value, value)
+        for subject, value in reader.pairs(v.OWL + "equivalentClass"):
+            self._read_equivalence(subject, value)
+        for predicate in ("intersectionOf", "unionOf", "oneOf", "complementOf"):
+            for subject, _ in reader.pairs(v.OWL + predicate):
+                if self._is_class(subject):
+                    self._define(subject.value, subject)
+        for subject, parts in reader.pairs(v.OWL + "disjointUnionOf"):
+            if isinstance(subject, NamedNode):
+                self.definitions.add(subject.value)
+                for part in named_members(reader, parts):
+                    self.defined[part].add(subject.value)
+
+    def _is_class(self, node: object) -> TypeGuard[NamedNode]:
+        return isinstance(node, NamedNode) and node.value not in self._datatypes
+
+    def _read_equivalence(self, one: object, two: object) -> None:
+        if not isinstance(one, NamedNode):
+            one, two = two, one
+        if not self._is_class(one):
+            return
+        if isinstance(two, NamedNode):
+            if one != two:
+                self.equivalents[one.value].add(two.value)
+                self.equivalents[two.value].add(one.value)
+        else:
+            self._define(one.value, two)
+
+    def _define(self, iri: str, expression: object) -> None:
+        self.definitions.add(iri)
+        self._put_below_parts(iri, expression)
+        for union in self._reader.objects(expression, v.OWL + "unionOf"):
+            for part in named_members(self._reader, union):
+                self.defined[part].add(iri)
+
+    def _put_below_parts(self, iri: str, expression: object) -> None:
+        self.defined[iri] |= self._reader.parts_of(expression)
+
+
 def read_classes(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]:
-    """Classes, supers, subs, equivalents, disjoint groups, roots."""
-    supers: Edges = defaultdict(set)
-    equivalents: Edges = defaultdict(set)
-    _read_subclasses(reader, supers, equivalents)
-    groups = _read_disjoint(reader, supers)
-    seen = types.declared | types.instances.keys() | supers.keys() | equivalents.keys()
+    """Classes, supers, subs, equivalents, disjoint groups, roots, instances."""
+    found = Hierarchy(reader, types.datatypes - types.declared)
+    groups, property_groups = _read_disjoint(reader)
+    supers = _edges(
+        (iri, above)
+        for edges in (found.stated, found.defined)
+        for iri, others in edges.items()
+        for above in others
+    )
+    seen = types.declared | types.instances.keys() | supers.keys() | found.equivalents.keys()
+    seen |= found.definitions
     classes = {i: types.instances.get(i, 0) for i in sorted(seen.union(*supers.values(), *groups))}
     above = _sorted_edges({iri: others - v.TOPS - {iri} for iri, others in supers.items()})
     below = _sorted_edges(_edges((end, start) for start, ends in above.items() for end in ends))
+    equivalents = _sorted_edges(found.equivalents)
     return {
         "classes": classes,
         "declared": sorted(types.declared),
         "supers": above,
         "subs": below,
-        "equivalents": _sorted_edges({iri: two - {iri} for iri, two in equivalents.items()}),
+        "defined_supers": _sorted_edges(
+            {i: o - found.stated[i] - v.TOPS - {i} for i, o in found.defined.items()}
+        ),
+        "definitions": sorted(found.definitions),
+        "equivalents": equivalents,
         "disjoint_groups": sorted(groups),
-        "roots": find_roots(classes, types.declared, above, below),
+        "disjoint_property_groups": sorted(property_groups),
+        "roots": find_roots(classes, types.declared, above, below, equivalents),
+        "all_instances": count_instances(types, below, equivalents),
     }
 
 
-def _read_subclasses(reader: StoreReader, supers: Edges, equivalents: Edges) -> None:
-    for predicate in (v.SUB_CLASS, v.OWL + "equivalentClass"):
-        for subject, value in reader.pairs(predicate):
-            if not isinstance(subject, NamedNode):
-                continue
-            if predicate != v.SUB_CLASS and isinstance(value, NamedNode):
-                equivalents[subject.value].add(value.value)
-                equivalents[value.value].add(subject.value)
-                continue
-            # "A is a B with …" puts A below B, also when it is said as an equivalence.
-            supers[subject.value].update(
-                group[0] for group in reader.groups(value) if len(group) == 1
-            )
+def _read_disjoint(reader: StoreReader) -> tuple[Groups, Groups]:
+    """Groups of classes, and of properties, that have nothing in common two by two."""
+    classes: set[tuple[str, ...]] = set()
+    properties: set[tuple[str, ...]] = set()
+    for predicate, found in (("disjointWith", classes), ("propertyDisjointWith", properties)):
+        for pair in reader.named_pairs(v.OWL + predicate):
+            found.add(tuple(sorted(set(pair))))
+    for group, members in reader.pairs(v.OWL + "members"):
+        types = {node.value for node in reader.objects(group, v.TYPE) if type(node) is NamedNode}
+        if v.OWL + "AllDisjointProperties" in types:
+            properties.add(named_members(reader, members))
+        elif v.OWL + "AllDifferent" not in types:
+            classes.add(named_members(reader, members))
+    for _, parts in reader.pairs(v.OWL + "disjointUnionOf"):
+        classes.add(named_members(reader, parts))
+    sides = (classes, properties)
+    first, second = ([list(group) for group in side if len(group) > 1] for side in sides)
+    return first, second
 
 
-def _read_disjoint(reader: StoreReader, supers: Edges) -> Groups:
-    found = {
-        tuple(sorted(pair))
-        for pair in reader.named_pairs(v.OWL + "disjointWith")
-        if pair[0] != pair[1]
-    }
-    for _, members in reader.pairs(v.OWL + "members"):
-        found.add(_named_members(reader, members))
-    for whole, parts in reader.pairs(v.OWL + "disjointUnionOf"):
-        named = _named_members(reader, parts)
-        found.add(named)
-        if isinstance(whole, NamedNode):
-            for part in named:
-                supers[part].add(whole.value)
-    return [list(group) for group in found if len(group) > 1]
-
-
-def _named_members(reader: StoreReader, head: object) -> tuple[str, ...]:
+def named_members(reader: StoreReader, head: object) -> tuple[str, ...]:
+    """The IRIs in an RDF list, each once."""
     return tuple(
         sorted({node.value for node in reader.collection(head) if isinstance(node, NamedNode)})
     )
+
+
+def count_instances(
+    types: DeclaredTypes, subs: Mapping[str, list[str]], equivalents: Mapping[str, list[str]]
+) -> dict[str, int]:
+    """Class → the things that are of it or of a class below it, each once, where those are more
+    than its own. A thing of several classes is taken out again wherever two of them meet."""
+    supers = _edges((end, start) for start, ends in subs.items() for end in ends)
+    for iri, others in equivalents.items():
+        supers[iri].update(others)
+    above: dict[str, set[str]] = {}
+
+    def reach(iri: str) -> set[str]:
+        if iri not in above:
+            above[iri] = set()
+            _reach(iri, supers, above[iri])
+        return above[iri]
+
+    total: Counter[str] = Counter()
+    for iri, number in types.instances.items():
+        for each in reach(iri):
+            total[each] += number
+    for kinds, number in types.shared.items():
+        for each, met in Counter(up for kind in kinds for up in reach(kind)).items():
+            total[each] -= (met - 1) * number
+    return {iri: n for iri, n in sorted(total.items()) if n != types.instances[iri]}
 
 
 def find_roots(
@@ -128,38 +237,37 @@ def find_roots(
     declared: set[str],
     supers: Mapping[str, list[str]],
     subs: Mapping[str, list[str]],
+    equivalents: Mapping[str, list[str]],
 ) -> list[str]:
-    """Classes with no named superclass: declared ones, and tops that others stand under. In a
-    circle its smallest IRI is a root, so that every class is below some root. Where nothing is
-    declared, every class in use without a superclass is one."""
+    """Classes with no named superclass, nor any of their equivalents: declared ones, and tops that
+    others stand under. In a circle its smallest IRI is a root, so that every class is below some
+    root, or equivalent to one that is. Where nothing is declared, every class in use without a
+    superclass is one."""
     known = [iri for iri in classes if iri in declared or iri in subs or iri in supers]
-    roots = [iri for iri in known or classes if not supers.get(iri) and iri not in v.TOPS]
+    up = {
+        iri: {top for one in (iri, *equivalents.get(iri, ())) for top in supers.get(one, ())}
+        - {iri, *equivalents.get(iri, ())}
+        for iri in known
+    }
+    down = {iri: [*subs.get(iri, ()), *equivalents.get(iri, ())] for iri in (*subs, *equivalents)}
+    roots = [iri for iri in known or classes if not up.get(iri) and iri not in v.TOPS]
     reached: set[str] = set()
     for root in roots:
-        _reach(root, subs, reached)
-    for iri in known:
-        if iri not in reached and iri not in v.TOPS:
-            root = _top_of_circle(iri, supers)
-            roots.append(root)
-            _reach(root, subs, reached)
+        _reach(root, down, reached)
+    left = {iri: up[iri] for iri in known if iri not in reached and iri not in v.TOPS}
+    for ring in find_cycles(left):
+        if all(left.get(iri, v.TOPS) <= {*ring} for iri in ring):  # nothing stands above it
+            roots.append(ring[0])
     return sorted(roots)
 
 
-def _reach(start: str, subs: Mapping[str, list[str]], reached: set[str]) -> None:
+def _reach(start: str, edges: Mapping[str, Iterable[str]], reached: set[str]) -> None:
     todo = [start]
     while todo:
         iri = todo.pop()
         if iri not in reached:
             reached.add(iri)
-            todo += subs.get(iri, ())
-
-
-def _top_of_circle(iri: str, supers: Mapping[str, list[str]]) -> str:
-    trail: dict[str, int] = {}
-    while iri not in trail:
-        trail[iri] = len(trail)
-        iri = supers[iri][0]
-    return min(list(trail)[trail[iri] :])
+            todo += edges.get(iri, ())
 
 
 # -- properties
@@ -168,16 +276,18 @@ def _top_of_circle(iri: str, supers: Mapping[str, list[str]]) -> str:
 def read_properties(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]:
     """Properties with use, kinds and traits, domains, ranges, hierarchy and inverses."""
     doms, rngs = _read_sides(reader, "domain"), _read_sides(reader, "range")
-    supers, inverses = _edges(reader.named_pairs(v.SUB_PROPERTY)), _edges(())
-    for one, two in reader.named_pairs(v.OWL + "inverseOf"):
-        inverses[one].add(two)
-        inverses[two].add(one)
+    supers = _edges(reader.named_pairs(v.SUB_PROPERTY))
+    inverses = _both_ways(pair for name in v.INVERSE_OF for pair in reader.named_pairs(name))
+    same = _both_ways(
+        pair for pair in reader.named_pairs(v.OWL + "equivalentProperty") if pair[0] != pair[1]
+    )
     in_use = {iri for iri in reader.pred_freq if not is_machinery(iri)}
-    seen = in_use.union(types.properties, doms, rngs, supers, inverses, *supers.values())
+    seen = in_use.union(types.properties, doms, rngs, supers, inverses, same, *supers.values())
     found: dict[str, Any] = {
         "properties": {iri: reader.pred_freq.get(iri, 0) for iri in sorted(seen)},
         "super_properties": _sorted_edges({iri: up - {iri} for iri, up in supers.items()}),
         "inverses": _sorted_edges(inverses),
+        "equivalent_properties": _sorted_edges(same),
         "declared_properties": sorted(types.properties),
         "kinds": {},
         "guessed": [],
@@ -245,7 +355,14 @@ def read_deprecated(
     for iri, text, _ in reader.texts(v.OWL + "deprecated"):
         if text.strip().lower() in ("true", "1"):
             found.add(iri)
-    replaced = _edges(pair for predicate in v.REPLACED_BY for pair in reader.named_pairs(predicate))
+    called = [iri for iri in reader.pred_freq if local_name(iri) in v.REPLACED_BY_NAMES]
+    replacing = dict.fromkeys((*v.REPLACED_BY, *called))
+    replaced = _edges(pair for predicate in replacing for pair in reader.named_pairs(predicate))
+    for predicate in v.SUPERSEDED_BY:
+        found.update(iri for iri, _ in reader.named_pairs(predicate))
+    for iri, text, _ in reader.texts(v.OBO + "IAO_0100001"):
+        if text.startswith(_WEB):
+            replaced[iri].add(text)
     forms = [iri for iri in reader.pred_freq if local_name(iri) == "unqualifiedForm"]
     pairs = sorted(
         (pair for predicate in forms for pair in reader.named_pairs(predicate)), reverse=True
@@ -266,6 +383,10 @@ def _edges(pairs: Iterable[tuple[str, str]]) -> Edges:
     for start, end in pairs:
         found[start].add(end)
     return found
+
+
+def _both_ways(pairs: Iterable[tuple[str, str]]) -> Edges:
+    return _edges(edge for one, two in pairs for edge in ((one, two), (two, one)))
 
 
 def _sorted_edges(edges: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:

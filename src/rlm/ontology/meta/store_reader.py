@@ -93,6 +93,21 @@ class StoreReader:
             if type(value) is Literal
         ]
 
+    def languages(self, predicates: Collection[str]) -> dict[str, int]:
+        """Language → how many texts of named things by these predicates are in it, all counted."""
+        found: dict[str, int] = {}
+        for predicate in predicates:
+            each = f"?s <{predicate}> ?l"
+            if self._named_graphs:
+                each = f"{{ SELECT DISTINCT ?s ?l WHERE {{ {each} }} }}"
+            where = f"{each} FILTER(isIRI(?s)) BIND(LANG(?l) AS ?t)"
+            counting = f"SELECT ?t (COUNT(*) AS ?n) WHERE {{ {where} }} GROUP BY ?t"
+            for row in solutions(self._store, counting):
+                if row["t"] is not None:  # what is no literal has none
+                    tag = row["t"].value.lower()
+                    found[tag] = found.get(tag, 0) + int(row["n"].value)
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
     def members(self) -> Members:
         """Every type that is an IRI, the IRIs among its subjects, and how many others it has. The
         subjects come from the store as one text: a tenth of the time that one by one takes."""
@@ -108,6 +123,14 @@ class StoreReader:
                 names = [s.value if type(s) is NamedNode else "" for s in subjects]
             nameless = names.count("")
             yield kind, [name for name in names if name] if nameless else names, nameless
+
+    def blank_types(self, kinds: Collection[str]) -> dict[object, set[str]]:
+        """Blank node → which of these types it has."""
+        found: dict[object, set[str]] = {}
+        for subject, kind in self.pairs(v.TYPE):
+            if type(subject) is BlankNode and type(kind) is NamedNode and kind.value in kinds:
+                found.setdefault(subject, set()).add(kind.value)
+        return found
 
     def named_subjects(self) -> set[str]:
         """Every IRI that something is said of."""
@@ -156,6 +179,22 @@ class StoreReader:
         for base in self.objects(node, v.OWL + "onDatatype"):
             return self.groups(base, depth + 1)
         return []
+
+    def parts_of(self, node: object, depth: int = 0) -> set[str]:
+        """The named classes that whatever a node defines is surely below: all that an intersection
+        names, and of a union what all of its members have in common."""
+        found: set[str] = set()
+        if depth > EXPRESSION_DEPTH:
+            return found
+        for head in self.objects(node, v.OWL + "intersectionOf"):
+            found.update(*(self._parts_or_name(one, depth) for one in self.collection(head)))
+        for head in self.objects(node, v.OWL + "unionOf"):
+            parts = [self._parts_or_name(one, depth) for one in self.collection(head)]
+            found.update(set.intersection(*parts) if parts else ())
+        return found
+
+    def _parts_or_name(self, node: object, depth: int) -> set[str]:
+        return {node.value} if isinstance(node, NamedNode) else self.parts_of(node, depth + 1)
 
 
 def _nodes(iris: Collection[str]) -> list[tuple[str, NamedNode]] | None:

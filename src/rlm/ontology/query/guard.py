@@ -67,6 +67,9 @@ _BEGIN = "SELECT, ASK, CONSTRUCT or DESCRIBE"
 _SPACE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\\x7f-\x9f\ud800-\udfff]*")
 
 
+_SETS = ("DISTINCT", "REDUCED")
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A query that may run. `kind` is its form, in capitals."""
@@ -264,6 +267,22 @@ def _at_most(digits: str, limit: int) -> bool:
     """Whether the number is no larger; digits may be more than an int can be made of."""
     short = digits.lstrip("0") or "0"
     return len(short) < len(str(limit)) or (len(short) == len(str(limit)) and short <= str(limit))
+
+
+def order_columns(checked: Checked, names: list[str]) -> list[str]:
+    """The columns of a `SELECT *` in the order in which the query has its variables; engines give
+    them in any. Those of another query as they are."""
+    form = next((n for n, token in enumerate(checked.tokens) if token.upper == "SELECT"), None)
+    if checked.kind != "SELECT" or form is None:
+        return names
+    after = [token for token in checked.tokens[form + 1 : form + 3] if token.upper not in _SETS]
+    if not after or after[0].text != "*":
+        return names
+    places: dict[str, int] = {}
+    for token in checked.tokens:
+        if token.kind == VAR:
+            places.setdefault(token.text[1:], token.start)
+    return sorted(names, key=lambda name: places.get(name, len(checked.text)))
 
 
 # -- prefixes

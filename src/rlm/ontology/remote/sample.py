@@ -109,6 +109,10 @@ def sample_meta(engine: Engine) -> GraphMeta:
     known = meta.properties
     used = {i: n for i, n in properties.items() if not is_machinery(i) or i in known}
     meta.properties = {**dict.fromkeys(known, 0), **used}
+    roles = meta.text_roles
+    meta.text_roles = {
+        role: [*dict.fromkeys((*iris, *roles.get(role, ())))] for role, iris in v.TEXT_ROLES.items()
+    }
     meta.title = meta.title or engine.name
     meta.description = " ".join(part for part in (_note(engine, asked), meta.description) if part)
     return meta

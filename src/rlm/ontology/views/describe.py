@@ -8,18 +8,19 @@ from typing import Any, NamedTuple
 from rlm.errors import OntologyError
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.labels import Label, cut, definition_predicates, name_of, pick
+from rlm.ontology.labels import Label, cut, name_of, pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta, IRISet
 from rlm.ontology.terms import local_name
-from rlm.ontology.views.links import counts, links, shown_name, source
+from rlm.ontology.views.expressions import restrictions
+from rlm.ontology.views.links import counts, links, read_texts, shown_name, types_of
+from rlm.ontology.views.listing import Page, Window, check_limit
 from rlm.ontology.views.resolve import resolve, resolve_property
-from rlm.ontology.views.search import Page, check_limit
 
 MOST_LINKS = 25
 LISTED = 12
 COMMENT_CHARS = 400
 LABEL_CHARS = 120
-TEXTS = 1000
+RESTRICTIONS = 5
 DIRECTIONS = {"both": ("out", "in"), "out": ("out",), "in": ("in",)}
 DIRECTIONS |= {"outgoing": DIRECTIONS["out"], "incoming": DIRECTIONS["in"]}
 Texts = dict[str, list[Label]]
@@ -39,10 +40,8 @@ def describe_entity(
     `left_out` counts what lists leave out; what has no label is `unlabelled`."""
     limit = check_limit(limit, MOST_LINKS)
     iri = resolve(engine, meta, uri)
-    texts = _texts(engine, meta, iri)
-    label, comment = _label(texts, lang), _comment(meta, texts, lang)
-    where = f"{source(iri)} <{v.TYPE}> ?t . FILTER(isIRI(?t))"
-    types = engine.query(f"SELECT DISTINCT ?t WHERE {{ {where} }} ORDER BY ?t", limit=TEXTS)
+    texts = read_texts(engine, meta, iri)
+    label, comment = _label(meta, texts, lang), _comment(meta, texts, lang)
     shown_elsewhere = {v.TYPE, *_text_predicates(meta)}
     listed = _Lists(meta, lang)
     incoming = counts(engine, iri, "in")
@@ -51,7 +50,7 @@ def describe_entity(
         "curie": meta.curie(iri),
         "label": cut(label or name_of(iri), LABEL_CHARS),
         "kind": meta.kind(iri),
-        **listed.cut_list("types", [row["t"]["v"] for row in types.rows], meta.curie),
+        **listed.cut_list("types", types_of(engine, iri), meta.curie),
         "comment": cut(comment, comment_chars),
     }
     if not label:
@@ -62,6 +61,9 @@ def describe_entity(
     found |= listed.texts(texts)
     if iri in meta.classes:
         found |= _class(meta, iri, listed) | _not_plain(meta, iri, incoming)
+        window = Window(RESTRICTIONS)
+        asked = restrictions(engine, meta, iri, window) if meta.restriction_count else {"rows": []}
+        found["restrictions"] = Page((r["text"] for r in asked["rows"]), asked.get("total"))
     if iri in meta.properties:
         found |= _property(meta, iri, listed)
     outgoing = counts(engine, iri, "out")
@@ -93,7 +95,7 @@ def probe_relationships(
     iri, prop = resolve(engine, meta, uri), None
     if asked.predicate is not None:
         prop = resolve_property(engine, meta, asked.predicate)
-    label = cut(_label(_texts(engine, meta, iri), lang) or name_of(iri), LABEL_CHARS)
+    label = cut(_label(meta, read_texts(engine, meta, iri), lang) or name_of(iri), LABEL_CHARS)
     found: dict[str, Any] = {"uri": iri, "curie": meta.curie(iri), "label": label}
     for way in DIRECTIONS[asked.direction]:
         side, by_predicate = _SIDES[way], counts(engine, iri, way, prop)
@@ -110,29 +112,17 @@ def probe_relationships(
 
 def _text_predicates(meta: GraphMeta) -> list[str]:
     """Those that a description has a place of its own for."""
-    definitions = definition_predicates(meta.pred_freq, meta.labels)
-    return [*v.LABELS, *v.ALTERNATIVES, *v.SYNONYMS.values(), *definitions]
+    return [iri for iris in meta.text_roles.values() for iri in iris] + [*v.SYNONYMS.values()]
 
 
-def _texts(engine: Engine, meta: GraphMeta, iri: str) -> Texts:
-    """Predicate → texts, from the graph itself."""
-    wanted = " ".join(f"<{p}>" for p in dict.fromkeys(_text_predicates(meta)))
-    where = f"VALUES ?p {{ {wanted} }} {source(iri)} ?p ?o . FILTER(isLiteral(?o))"
-    found: Texts = {}
-    query = f"SELECT DISTINCT ?p ?o WHERE {{ {where} }} ORDER BY ?p ?o"
-    for row in engine.query(query, limit=TEXTS).rows:
-        if row["o"]["v"].strip():
-            found.setdefault(row["p"]["v"], []).append((row["o"]["v"], row["o"].get("lang", "")))
-    return found
-
-
-def _label(texts: Texts, lang: str | None) -> str:
+def _label(meta: GraphMeta, texts: Texts, lang: str | None) -> str:
     """The label in the language asked for; '' where none is stated."""
-    return pick([pair for p in v.LABELS for pair in texts.get(p, ())], lang) or ""
+    places = meta.text_roles.get("label", ())
+    return pick([pair for p in places for pair in texts.get(p, ())], lang) or ""
 
 
 def _comment(meta: GraphMeta, texts: Texts, lang: str | None) -> str:
-    places = definition_predicates(meta.pred_freq, meta.labels)
+    places = [*meta.text_roles.get("definition", ()), *meta.text_roles.get("comment", ())]
     return next((pick(texts[p], lang) or "" for p in places if p in texts), "")
 
 
@@ -149,8 +139,10 @@ class _Lists:
 
     def texts(self, texts: Texts) -> dict[str, list[str]]:
         """The other names of a term; those that are not quite its names by themselves."""
-        own = [p for p in v.ALTERNATIVES if p not in v.SYNONYMS.values()]
+        roles = self.meta.text_roles
+        own = [p for p in roles.get("synonym", ()) if p not in v.SYNONYMS.values()]
         found = {"alternatives": own} | {f"{how}_synonyms": [p] for how, p in v.SYNONYMS.items()}
+        found["examples_of_use"] = roles.get("example", [])
         made: dict[str, list[str]] = {}
         for key, predicates in found.items():
             names = dict.fromkeys(text for p in predicates for text, _ in texts.get(p, ()))
@@ -165,21 +157,24 @@ class _Lists:
 
 def _class(meta: GraphMeta, iri: str, listed: _Lists) -> dict[str, Any]:
     own, subs = meta.domain_of.get(iri, NONE), meta.subs.get(iri, NONE)
-    above = meta.closure(iri, meta.supers)
-    inherited = {prop for parent in above for prop in meta.domain_of.get(parent, NONE)}
+    inherited = {prop for top in meta.above(iri) for prop in meta.domain_of.get(top, NONE)}
+    defined = IRISet(sub for sub in subs if meta.follows_by_definition(sub, iri))
     return {
         **listed.names("superclasses", meta.supers, iri),
+        **listed.names("superclasses_by_definition", meta.defined_supers, iri),
         **listed.names("subclasses", meta.subs, iri),
+        **listed.names("subclasses_by_definition", {iri: defined}, iri),
         "subclass_count": len(subs),
-        "all_subclass_count": len(meta.closure(iri, meta.subs)),
+        "all_subclass_count": len(meta.below(iri)),
         "instances": meta.classes[iri],
+        "all_instances": meta.instances(iri),
         "examples": [meta.curie(one) for one in meta.examples.get(iri, ())],
         "property_count": len(own),
         **listed.names("properties", meta.domain_of, iri),
         "inherited_property_count": len(inherited - own),
         **listed.names("range_of", meta.range_of, iri),
         **listed.names("equivalent_to", meta.equivalents, iri),
-        **listed.names("disjoint_with", meta.disjoint, iri),
+        **listed.names("disjoint_with", {iri: meta.disjoint_with(iri)}, iri),
     }
 
 
@@ -206,6 +201,10 @@ def _property(meta: GraphMeta, iri: str, listed: _Lists) -> dict[str, Any]:
         **listed.names("domain", meta.doms, iri),
         **listed.names("range", meta.rngs, iri),
         **listed.names("superproperties", meta.super_properties, iri),
+        **listed.names("subproperties", meta.sub_properties, iri),
+        "subproperty_count": len(meta.sub_properties.get(iri, NONE)),
+        **listed.names("equivalent_to", meta.equivalent_properties, iri),
+        **listed.names("disjoint_with", {iri: meta.disjoint_with(iri)}, iri),
         **listed.names("inverse_of", meta.inverses, iri),
         "traits": meta.traits.get(iri, []),
     }

@@ -14,14 +14,21 @@ from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import Label, cut, pick, squeeze
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.terms import Term, is_machinery, local_name, term_source, term_text
+from rlm.ontology.terms import Term, is_machinery, literal, local_name, term_source, term_text
 from rlm.ontology.terms import iri as iri_term
 
 VALUE_CHARS = 160
 BLANKS = 200
+ROWS, TEXTS, TEXT_CHARS = 10_000, 1_000, 10_000
+BATCH_CHARS = 15_000
+"""So much of a query may be a list of IRIs."""
 FETCHED = 300
 PREDICATES = 1000
 
+SHORTENED = (
+    "BIND(IF(isLiteral(?o) && STRLEN(STR(?o)) > 2000, SUBSTR(STR(?o), 1, 2000), ?o) AS ?short)"
+)
+"""A text of megabytes would fill an answer: its beginning stands for it."""
 Link = tuple[str, Term | str]  # predicate, and the other end (a blank node as text)
 
 
@@ -32,7 +39,7 @@ def source(iri: str) -> str:
 
 def counts(engine: Engine, node: str, way: str, predicate: str | None = None) -> dict[str, int]:
     """Predicate → number of links, all of them, the most frequent first."""
-    inner = f"SELECT DISTINCT ?p ?o WHERE {{ {_pattern(node, way, predicate)} }}"
+    inner = f"SELECT DISTINCT ?p ?o WHERE {{ {pattern_of(node, way, predicate)} }}"
     query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {{ {inner} }} }} GROUP BY ?p ORDER BY DESC(?n) ?p"
     rows = engine.query(query, limit=PREDICATES).rows
     return {row["p"]["v"]: int(row["n"]["v"]) for row in rows if "p" in row}
@@ -50,18 +57,21 @@ def links(
     lang: str | None = None,
 ) -> list[dict[str, Any]]:
     """Some links, taken in turn from every predicate, so that no single one fills the list."""
-    pattern = _pattern(node, way, predicate)
+    pattern = pattern_of(node, way, predicate)
     if without:
         pattern += f" FILTER(?p NOT IN ({', '.join(f'<{iri}>' for iri in sorted(without))}))"
-    query = f"SELECT DISTINCT ?p ?o WHERE {{ {pattern} FILTER(!isBlank(?o)) }} ORDER BY ?p ?o"
+    where = f"{pattern} FILTER(!isBlank(?o)) {SHORTENED}"
+    query = f"SELECT DISTINCT ?p ?short WHERE {{ {where} }} ORDER BY ?p ?short"
     rows = engine.query(query, limit=max(FETCHED, most)).rows
-    found: list[Link] = [(row["p"]["v"], row["o"]) for row in rows]
-    found += _blanks(engine, meta, pattern)
+    found: list[Link] = [(row["p"]["v"], row["short"]) for row in rows]
+    found += blank_links(engine, meta, pattern)
     shown = list(_in_turn(found))[:most]
     ends = (end for _, end in shown if isinstance(end, dict))
     names = labels_of(engine, meta, (end["v"] for end in ends if end["t"] == "iri"))
     key = "object" if way == "out" else "subject"
-    return [{"predicate": meta.curie(p), **_end(meta, key, end, names, lang)} for p, end in shown]
+    return [
+        {"predicate": meta.curie(p), **show_end(meta, key, end, names, lang)} for p, end in shown
+    ]
 
 
 def labels_of(engine: Engine, meta: GraphMeta, iris: Iterable[str]) -> dict[str, list[Label]]:
@@ -91,14 +101,16 @@ def _telling_label(iri: str, labels: list[Label], lang: str | None) -> str | Non
     return None if label is None or squeeze(label) == squeeze(local_name(iri)) else label
 
 
-def _pattern(node: str, way: str, predicate: str | None) -> str:
+def pattern_of(node: str, way: str, predicate: str | None) -> str:
+    """The links of a node one way, as ?p and ?o."""
     bound = "" if predicate is None else f"VALUES ?p {{ {source(predicate)} }} "
     return bound + (f"{source(node)} ?p ?o ." if way == "out" else f"?o ?p {source(node)} .")
 
 
-def _end(
+def show_end(
     meta: GraphMeta, key: str, end: Term | str, names: dict[str, list[Label]], lang: str | None
 ) -> dict[str, str]:
+    """The other end of a link, with its label where that says more than its name."""
     if isinstance(end, str):
         return {key: end}
     if end["t"] == "iri":
@@ -109,7 +121,8 @@ def _end(
     return {key: cut(term_text(end, meta.prefixes), VALUE_CHARS)}
 
 
-def _blanks(engine: Engine, meta: GraphMeta, pattern: str) -> list[Link]:
+def blank_links(engine: Engine, meta: GraphMeta, pattern: str) -> list[Link]:
+    """The links of a pattern (?p, ?o) that lead to blank nodes, each with what it says."""
     where = f"{pattern} FILTER(isBlank(?o)) OPTIONAL {{ ?o ?k ?v }}"
     query = f"SELECT DISTINCT ?p ?o ?k ?v WHERE {{ {where} }}"
     found: dict[tuple[str, str], list[tuple[bool, str]]] = {}
@@ -135,3 +148,49 @@ def _in_turn(found: list[Link]) -> Iterator[Link]:
         rows.setdefault(each[0], []).append(each)
     for place in range(max(map(len, rows.values()), default=0)):
         yield from (rows[iri][place] for iri in sorted(rows) if place < len(rows[iri]))
+
+
+# -- texts, types, and many IRIs in a query
+
+
+def types_of(engine: Engine, iri: str) -> list[str]:
+    """The named types of a thing."""
+    where = f"{source(iri)} <{v.TYPE}> ?t . FILTER(isIRI(?t))"
+    found = engine.query(f"SELECT DISTINCT ?t WHERE {{ {where} }} ORDER BY ?t", limit=ROWS)
+    return [row["t"]["v"] for row in found.rows]
+
+
+def read_texts(
+    engine: Engine, meta: GraphMeta, iri: str, most: int = 1000
+) -> dict[str, list[Label]]:
+    """Predicate → the texts by it, with their languages: labels, synonyms, definitions, …"""
+    found: dict[str, list[Label]] = {}
+    for row in engine.query(text_query(meta, iri), limit=most).rows:
+        if row["t"]["v"].strip():
+            found.setdefault(row["p"]["v"], []).append((row["t"]["v"], row["l"]["v"]))
+    return found
+
+
+def text_query(meta: GraphMeta, iri: str, lang: str | None = None, rest: str = "") -> str:
+    """Rows of predicate, text and language, in the order of the roles."""
+    roles = (*(each for iris in meta.text_roles.values() for each in iris), *v.SYNONYMS.values())
+    ranked = " ".join(f"({source(p)} {rank})" for rank, p in enumerate(dict.fromkeys(roles)))
+    where = f"VALUES (?p ?r) {{ {ranked} }} {source(iri)} ?p ?o . FILTER(isLiteral(?o))"
+    if lang is not None:
+        where += f" FILTER(LANGMATCHES(LANG(?o), {term_source(literal(lang))}))"
+    where += f" BIND(SUBSTR(STR(?o), 1, {TEXT_CHARS}) AS ?t) BIND(LCASE(LANG(?o)) AS ?l)"
+    return f"SELECT DISTINCT ?r ?p ?t ?l WHERE {{ {where} }} ORDER BY ?r ?l ?t {rest}"
+
+
+def batch_iris(iris: Iterable[str], most_chars: int = BATCH_CHARS) -> Iterator[str]:
+    """The IRIs as queries write them, as many together as a query may have."""
+    held, chars = list[str](), 0
+    for iri in iris:
+        text = source(iri)
+        if held and chars + len(text) > most_chars:
+            yield " ".join(held)
+            held, chars = [], 0
+        held.append(text)
+        chars += len(text) + 1
+    if held:
+        yield " ".join(held)

@@ -1,11 +1,16 @@
 """Paths between two nodes: the shortest first, every statement followed in both directions.
 
-Of the same length, those along the schema and its properties come first, then those with a hop by
-an annotation (a subset, a creator, rdfs:seeAlso), then those that say that two things have nothing
-in common (owl:disjointWith and the like), else by their text.
+Those along the schema and its properties come first, whatever their length; those with a hop by an
+annotation (a subset, a creator, rdfs:seeAlso) fill what room is left. Of the same length, those
+that say that two things have nothing in common (owl:disjointWith and the like) come last, those
+along the hierarchy first.
 
-Every combination of directions is one query to the engine, so that a path may pass through blank
-nodes. Some ways are not taken, because they join everything with everything and say nothing:
+Up to EVERY statements all paths are found: every combination of directions is one query to the
+engine, so that a path may pass through blank nodes; a restriction is shown with its property.
+Where there is none, one shortest path of up to DEEPEST is looked for, from both ends, over names
+and restrictions (`-ex:eats some->`), without annotations and types.
+
+Some ways are not taken, because they join everything with everything and say nothing:
 
 - through a literal;
 - through the machinery (owl:Class, owl:Thing, rdf:nil, …) or along rdfs:isDefinedBy;
@@ -19,19 +24,19 @@ from __future__ import annotations
 
 import time
 from itertools import islice, product
-from typing import Any
+from typing import Any, NamedTuple
 
 from rlm.errors import OntologyError, QueryTimeout
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import Term, term_text
-from rlm.ontology.views.links import source
+from rlm.ontology.views.links import batch_iris, source
+from rlm.ontology.views.listing import Page, check_limit
 from rlm.ontology.views.resolve import resolve
-from rlm.ontology.views.search import Page, check_limit
 
 MOST_PATHS = 25
-DEEPEST = 4
+EVERY, DEEPEST = 4, 8
 SECONDS = 20.0
 _HUBS = sorted(v.META_TYPES | v.TOPS | {v.NAMED_INDIVIDUAL, v.RDF + "nil"})
 _AVOIDED = v.RDFS + "isDefinedBy"
@@ -39,6 +44,8 @@ _DIFFERENT = ("disjointWith", "propertyDisjointWith", "differentFrom", "compleme
 _APART = frozenset(v.OWL + name for name in _DIFFERENT)
 _REMARKS = (v.DCTERMS, v.DC, v.OIO, v.RDFS + "seeAlso", v.OWL + "versionInfo")
 MOST_REMARKS = 60
+FAR_ROWS, FAR_CHARS, MOST_FRONT = 10_000, 4_000, 20_000
+FILLERS = {"someValuesFrom": "some", "allValuesFrom": "only", "hasValue": "value", "onClass": "of"}
 
 
 def find_path(
@@ -80,35 +87,52 @@ def _search(
 ) -> tuple[list[dict[str, Any]], int, bool]:
     """Paths, the depth that was searched to the end, and whether more of a length exist."""
     deadline = time.monotonic() + SECONDS
-    remarks = _remarks(meta)
     found: list[dict[str, Any]] = []
-    for depth in range(1, max_depth + 1):
-        level: dict[str, dict[str, Any]] = {}
-        for ways in product(("out", "in"), repeat=depth):
-            left = deadline - time.monotonic()
-            query = _query(start, end, ways, remarks)
-            try:
-                answer = engine.query(query, limit=limit + 1, timeout_s=max(left, 0.1))
-            except QueryTimeout:
-                left = 0.0
-            else:
-                for row in answer.rows:
-                    path = _path(meta, start, end, ways, row)
-                    level.setdefault(path["text"], path)
-            if left <= 0.1:
-                return found + _order_paths(meta, level), depth - 1, True
-        found += _order_paths(meta, level)
-        if len(found) > limit:
-            return found, max_depth, True
-    return found, max_depth, False
+    searched, more = max_depth, False
+    remarks, every = tuple(_remarks(meta)), min(max_depth, EVERY)
+    for remarked in (False, True) if remarks else (False,):
+        plan = PathPlan(start, end, remarks, remarked, meta.restriction_count > 0)
+        for depth in range(1, every + 1):
+            level, late = _search_level(engine, meta, plan, depth, limit, deadline)
+            found += _order_paths(meta, level)
+            if late:
+                return found, min(searched, depth - 1), True
+            if len(found) > limit:
+                return found, max_depth, True
+        if not found and not remarked and every < max_depth:
+            found, searched = find_far(engine, meta, start, end, max_depth)
+            more = bool(found)
+    return found, searched, more
+
+
+def _search_level(
+    engine: Engine, meta: GraphMeta, plan: PathPlan, depth: int, limit: int, deadline: float
+) -> tuple[dict[str, dict[str, Any]], bool]:
+    """The paths of one length by their text, and whether time ran out."""
+    level: dict[str, dict[str, Any]] = {}
+    for ways in product(("out", "in"), repeat=depth):
+        left = deadline - time.monotonic()
+        try:
+            answer = engine.query(plan.query(ways), limit=limit + 1, timeout_s=max(left, 0.1))
+        except QueryTimeout:
+            return level, True
+        for row in answer.rows:
+            path = _path(meta, plan.start, plan.end, ways, row)
+            level.setdefault(path["text"], path)
+        if left <= 0.1:
+            return level, True
+    return level, False
 
 
 def _order_paths(meta: GraphMeta, level: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     apart, remarks = ({meta.curie(iri) for iri in iris} for iris in (_APART, _remarks(meta)))
 
-    def rank(text: str) -> tuple[int, int, str]:
+    hierarchy = {meta.curie(iri) for iri in (v.SUB_CLASS, v.SUB_PROPERTY)}
+
+    def rank(text: str) -> tuple[int, int, int, str]:
         hops = [edge["predicate"] for edge in level[text]["edges"]]
-        return sum(hop in apart for hop in hops), sum(hop in remarks for hop in hops), text
+        counts = (sum(hop in some for hop in hops) for some in (apart, remarks))
+        return (*counts, -sum(hop in hierarchy for hop in hops), text)  # type: ignore[return-value]
 
     return [level[text] for text in sorted(level, key=rank)]
 
@@ -120,25 +144,48 @@ def _remarks(meta: GraphMeta) -> list[str]:
     return list(islice(found, MOST_REMARKS))
 
 
-def _query(start: str, end: str, ways: tuple[str, ...], remarks: list[str]) -> str:
-    nodes = [source(start), *(f"?n{i}" for i in range(1, len(ways))), source(end)]
-    inner = nodes[1:-1]
-    triples, filters = [], []
-    for i, way in enumerate(ways):
-        one, two = (nodes[i], nodes[i + 1]) if way == "out" else (nodes[i + 1], nodes[i])
-        triples.append(f"{one} ?p{i} {two} .")
-        filters.append(f"?p{i} != <{_AVOIDED}>")
-    hubs = ", ".join(f"<{iri}>" for iri in _HUBS)
-    for i, node in enumerate(inner):
-        filters += [f"!isLiteral({node})", f"{node} NOT IN ({hubs})"]
-        filters += [f"{node} != {other}" for other in (nodes[0], nodes[-1], *inner[:i])]
-        filters.append(f"!(?p{i} = <{v.TYPE}> && ?p{i + 1} = <{v.TYPE}>)")
-    shown = [name for i in range(len(ways)) for name in (f"?p{i}", nodes[i + 1])][:-1]
-    chosen = " ".join(shown)
-    last = ", ".join(map(source, (*sorted(_APART), *remarks)))
-    order = " + ".join(f"IF(?p{i} IN ({last}), 1, 0)" for i in range(len(ways)))
-    where = f"{{ {' '.join(triples)} FILTER({' && '.join(filters)}) }}"
-    return f"SELECT DISTINCT {chosen} WHERE {where} ORDER BY ({order}) {chosen}"
+class PathPlan(NamedTuple):
+    """What is looked for. `remarked`: only paths with an annotation on them, else only others."""
+
+    start: str
+    end: str
+    remarks: tuple[str, ...]
+    remarked: bool
+    restrictions: bool
+
+    def query(self, ways: tuple[str, ...]) -> str:
+        nodes = [source(self.start), *(f"?n{i}" for i in range(1, len(ways))), source(self.end)]
+        inner = nodes[1:-1]
+        triples, filters = [], []
+        for i, way in enumerate(ways):
+            one, two = (nodes[i], nodes[i + 1]) if way == "out" else (nodes[i + 1], nodes[i])
+            triples.append(f"{one} ?p{i} {two} .")
+            filters.append(f"?p{i} != <{_AVOIDED}>")
+        hubs = ", ".join(f"<{iri}>" for iri in _HUBS)
+        for i, node in enumerate(inner):
+            filters += [f"!isLiteral({node})", f"{node} NOT IN ({hubs})"]
+            filters += [f"{node} != {other}" for other in (nodes[0], nodes[-1], *inner[:i])]
+            filters.append(f"!(?p{i} = <{v.TYPE}> && ?p{i + 1} = <{v.TYPE}>)")
+        filters += self._remark_filters(len(ways))
+        named = [f"?r{i}" for i in range(1, len(ways))] if self.restrictions else []
+        optional = " ".join(
+            f"OPTIONAL {{ ?n{i} <{v.OWL}onProperty> ?r{i} }}" for i in range(1, len(named) + 1)
+        )
+        shown = [name for i in range(len(ways)) for name in (f"?p{i}", nodes[i + 1])][:-1]
+        chosen = " ".join(shown)
+        last = ", ".join(map(source, (*sorted(_APART), *self.remarks)))
+        order = " + ".join(f"IF(?p{i} IN ({last}), 1, 0)" for i in range(len(ways)))
+        where = f"{{ {' '.join(triples)} FILTER({' && '.join(filters)}) {optional} }}"
+        variables = " ".join((*shown, *named))
+        return f"SELECT DISTINCT {variables} WHERE {where} ORDER BY ({order}) {chosen}"
+
+    def _remark_filters(self, length: int) -> list[str]:
+        if not self.remarks:
+            return []
+        some = ", ".join(map(source, self.remarks))
+        if self.remarked:
+            return [f"({' || '.join(f'?p{i} IN ({some})' for i in range(length))})"]
+        return [f"?p{i} NOT IN ({some})" for i in range(length)]
 
 
 def _path(
@@ -147,7 +194,7 @@ def _path(
     edges, text, here = [], meta.curie(start), meta.curie(start)
     for i, way in enumerate(ways):
         last = i == len(ways) - 1
-        node = meta.curie(end) if last else _node(meta, row[f"n{i + 1}"])
+        node = meta.curie(end) if last else _node(meta, row, i + 1)
         predicate = meta.curie(row[f"p{i}"]["v"])
         edges.append({"from": here, "predicate": predicate, "direction": way, "to": node})
         text += f" -{predicate}-> {node}" if way == "out" else f" <-{predicate}- {node}"
@@ -155,5 +202,92 @@ def _path(
     return {"length": len(ways), "text": text, "edges": edges}
 
 
-def _node(meta: GraphMeta, term: Term) -> str:
-    return "[]" if term["t"] == "bnode" else term_text(term, meta.prefixes)
+def _node(meta: GraphMeta, row: dict[str, Term], place: int) -> str:
+    """A node on the way; a restriction by its property."""
+    term, prop = row[f"n{place}"], row.get(f"r{place}")
+    if term["t"] != "bnode":
+        return term_text(term, meta.prefixes)
+    return f"[on {term_text(prop, meta.prefixes)}]" if prop and prop["t"] == "iri" else "[]"
+
+
+# -- far
+
+
+class Step(NamedTuple):
+    """How a node was come by: the one before it, and the hop in between."""
+
+    before: str
+    predicate: str
+    way: str
+    how: str
+
+
+def find_far(
+    engine: Engine, meta: GraphMeta, start: str, end: str, max_depth: int
+) -> tuple[list[dict[str, Any]], int]:
+    """One shortest path, or none, and the length that was searched to the end."""
+    sides: list[dict[str, Step | None]] = [{start: None}, {end: None}]
+    fronts, deadline = [[start], [end]], time.monotonic() + SECONDS
+    for length in range(1, max_depth + 1):
+        side = 0 if len(fronts[0]) <= len(fronts[1]) else 1
+        try:
+            steps = _expand(engine, meta, fronts[side], deadline)
+        except QueryTimeout:
+            return [], length - 1
+        fresh = {node: step for node, step in steps.items() if node not in sides[side]}
+        sides[side] |= fresh
+        fronts[side] = list(fresh)
+        if met := sorted(node for node in fresh if node in sides[1 - side]):
+            return [_far_path(meta, sides, met[0])], length
+        if not fresh or len(fresh) > MOST_FRONT:
+            return [], max_depth if not fresh else length
+    return [], max_depth
+
+
+def _expand(engine: Engine, meta: GraphMeta, front: list[str], deadline: float) -> dict[str, Step]:
+    """The neighbours of some nodes, each by its first hop."""
+    without = ", ".join(map(source, (v.TYPE, _AVOIDED, *sorted(_APART), *_remarks(meta))))
+    hubs = ", ".join(f"<{iri}>" for iri in _HUBS)
+    leads = "|".join(f"<{iri}>" for iri in (v.SUB_CLASS, v.OWL + "equivalentClass"))
+    fillers = " ".join(f"(<{v.OWL}{name}> '{word}')" for name, word in FILLERS.items())
+    found: dict[str, Step] = {}
+    for batch in batch_iris(front, FAR_CHARS):
+        asked = f"VALUES ?n {{ {batch} }}"
+        held = f"?b <{v.OWL}onProperty> ?p ; ?f"
+        ways = [f"{{ {asked} ?n ?p ?m BIND('out' AS ?way) FILTER(?p NOT IN ({without})) }}"]
+        ways.append(f"{{ {asked} ?m ?p ?n BIND('in' AS ?way) FILTER(?p NOT IN ({without})) }}")
+        if meta.restriction_count:
+            filler = f"VALUES (?f ?how) {{ {fillers} }}"
+            ways.append(f"{{ {asked} {filler} ?n {leads} ?b . {held} ?m BIND('out' AS ?way) }}")
+            ways.append(f"{{ {asked} {filler} {held} ?n . ?m {leads} ?b BIND('in' AS ?way) }}")
+        where = f"{' UNION '.join(ways)} FILTER(isIRI(?m) && ?m NOT IN ({hubs}))"
+        query = f"SELECT DISTINCT ?n ?p ?m ?way ?how WHERE {{ {where} }}"
+        left = max(deadline - time.monotonic(), 0.1)
+        for row in engine.query(query, limit=FAR_ROWS, timeout_s=left).rows:
+            how = row["how"]["v"] if "how" in row else ""
+            step = Step(row["n"]["v"], row["p"]["v"], row["way"]["v"], how)
+            found.setdefault(row["m"]["v"], step)
+    return found
+
+
+def _far_path(meta: GraphMeta, sides: list[dict[str, Step | None]], middle: str) -> dict[str, Any]:
+    edges: list[dict[str, str]] = []
+    here = middle
+    while step := sides[0][here]:
+        edges.insert(0, _edge(meta, step.before, here, step, step.way))
+        here = step.before
+    here = middle
+    while step := sides[1][here]:
+        back = "in" if step.way == "out" else "out"
+        edges.append(_edge(meta, here, step.before, step, back))
+        here = step.before
+    text = edges[0]["from"]
+    for edge in edges:
+        before, after = ("-", "->") if edge["direction"] == "out" else ("<-", "-")
+        text += f" {before}{edge['predicate']}{after} {edge['to']}"
+    return {"length": len(edges), "text": text, "edges": edges}
+
+
+def _edge(meta: GraphMeta, one: str, two: str, step: Step, way: str) -> dict[str, str]:
+    hop = f"{meta.curie(step.predicate)} {step.how}".strip()
+    return {"from": meta.curie(one), "predicate": hop, "direction": way, "to": meta.curie(two)}

@@ -11,7 +11,7 @@ of it that must be right; there case is ignored, diacritics are not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from rlm.ontology.labels import cut, name_of, pick, plain, squeeze, stem
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import is_machinery, literal, local_name, term_source
 from rlm.ontology.views.links import labels_of
+from rlm.ontology.views.listing import Page, check_limit
 
 MOST_HITS = 25
 QUERY_CHARS = 200
@@ -46,23 +47,6 @@ _BY_PIECES = (
     " ORDER BY ABS(STRLEN(STR(?l)) - {length}) ?s ?l"
 )
 SUGGESTED = 3
-
-
-class Page(list[Any]):
-    """The beginning of a list that has `total` entries, or at least so many where not `counted`."""
-
-    def __init__(self, entries: Iterable[Any], total: int | None = None, *, counted: bool = True):
-        super().__init__(entries)
-        self.total = len(self) if total is None else total
-        self.counted = counted
-
-    @property
-    def rest(self) -> int:
-        """How many are missing, at least."""
-        return max(self.total - len(self), int(not self.counted))
-
-    def map(self, show: Callable[[Any], Any]) -> Page:
-        return Page(map(show, self), self.total, counted=self.counted)
 
 
 class NameEntry(NamedTuple):
@@ -285,13 +269,6 @@ def _show_hit(meta: GraphMeta, hit: NameHit, label: str | None) -> dict[str, Any
         if entry.iri in meta.replaced_by:
             found["use"] = [meta.curie(iri) for iri in meta.replaced_by[entry.iri][:3]]
     return found
-
-
-def check_limit(limit: int, most: int) -> int:
-    """A limit within its cap. Raises OntologyError for what is no positive number."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise OntologyError(f"limit is {limit!r}; it must be a whole number from 1 to {most}")
-    return min(limit, most)
 
 
 def exact_names(meta: GraphMeta, name: str) -> list[str]:

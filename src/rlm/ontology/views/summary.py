@@ -109,13 +109,13 @@ class _Uses:
 
     def _needed(self, iri: str) -> int:
         """How much a class is needed, for itself, its kinds and what it has."""
-        below = (iri, *self._meta.closure(iri, self._meta.subs))
+        below = (iri, *self._meta.below(iri))
         has = (self._needs.get(prop, 0) for prop in self._meta.class_use[iri].properties)
         return sum(self._needs.get(each, 0) for each in below) + max(has, default=0)
 
     def _line(self, iri: str, room: int) -> str:
         meta, use = self._meta, self._meta.class_use[iri]
-        kinds = [sub for sub in meta.closure(iri, meta.subs) if meta.classes.get(sub)]
+        kinds = [sub for sub in meta.below(iri) if meta.classes.get(sub)]
         kinds.sort(key=lambda sub: (-self._needs.get(sub, 0), -meta.classes[sub], sub))
         head = f"{self._name(iri)} {use.instances:,}"
         if some := list_line("", (f"{self._name(k)} {meta.classes[k]:,}" for k in kinds), _KINDS):
@@ -154,7 +154,7 @@ class _Uses:
         stated = self._meta.rngs.get(prop, NONE)
         if len(stated) == 1:
             return stated[0]
-        above = [value, *self._meta.closure(value, self._meta.supers)]
+        above = [value, *self._meta.above(value)]
         return next((iri for iri in above if iri in self._meta.class_use), value)
 
 

@@ -8,13 +8,26 @@ methods are read by models.
 
 from __future__ import annotations
 
+import inspect
+from collections import Counter
 from functools import cached_property
 from typing import Any
 
+from rlm.errors import OntologyError
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut
 from rlm.ontology.meta.graph_meta import GraphMeta
-from rlm.ontology.views import describe, paths, search
+from rlm.ontology.views import (
+    describe,
+    expressions,
+    hierarchy,
+    paths,
+    search,
+    statements,
+)
+from rlm.ontology.views.links import types_of
+from rlm.ontology.views.listing import ROWS, Page, Window, check_limit, one_of
+from rlm.ontology.views.resolve import resolve, resolve_property
 from rlm.ontology.views.summary import key_classes
 
 MOST_PREDICATES = 25
@@ -23,7 +36,14 @@ VIEWS = (
     *("search_entity", "search_by_label", "describe_entity", "probe_relationships"),
     *("find_path", "predicate_frequency", "graph_stats"),
 )
-"""The methods of `Views` that are mounted as tools and in notebooks."""
+"""The methods of `Views` that are mounted as tools and in notebooks by their own names."""
+MOUNTED = (*VIEWS, "ontology_view")
+CATALOGUE = (
+    *("tree", "related", "terms", "instances", "values", "restrictions", "compare", "labels"),
+    *("metadata", "prefixes", "shapes", "lint"),
+)
+"""The methods of `Views` that `ontology_view` calls, in a REPL and over MCP, and that are commands
+of `rlm ontology`. A view is defined by its method: the name, the arguments, the docstring."""
 
 
 class Views:
@@ -69,7 +89,7 @@ class Views:
     def find_path(
         self, source: str, target: str, max_depth: int = 2, limit: int = 10
     ) -> dict[str, Any]:
-        """Paths between two things, shortest first, links followed both ways; max_depth up to 4."""
+        """Paths between two things, shortest first, both ways; max_depth up to 8."""
         return paths.find_path(
             self.engine, self.meta, source, target, max_depth=max_depth, limit=limit
         )
@@ -77,7 +97,7 @@ class Views:
     def predicate_frequency(self, limit: int = 20) -> list[dict[str, Any]]:
         """Predicates in use, most frequent first: [{predicate, count, label}]; limit up to 25."""
         meta = self.meta
-        most = list(meta.pred_freq.items())[: search.check_limit(limit, MOST_PREDICATES)]
+        most = list(meta.pred_freq.items())[: check_limit(limit, MOST_PREDICATES)]
         # rdf:type and rdfs:label too: this is about statements, not the schema.
         rows = (
             {
@@ -88,11 +108,153 @@ class Views:
             | ({"kind": meta.kinds[iri]} if iri in meta.kinds and iri not in meta.guessed else {})
             for iri, count in most
         )
-        return search.Page(rows, len(meta.pred_freq))
+        return Page(rows, len(meta.pred_freq))
 
     def graph_stats(self) -> dict[str, Any]:
         """Sizes, roots, key classes, languages and namespaces of the graph."""
         return _graph_stats(self.meta)
+
+    # -- the catalogue
+
+    def resolve(self, name: str) -> str:
+        """The IRI behind a name. OntologyError with the nearest names where there is none."""
+        return resolve(self.engine, self.meta, name)
+
+    def tree(
+        self,
+        term: str = "",
+        *,
+        depth: int = 2,
+        direction: str = "down",
+        limit: int = ROWS,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """The classes or properties below TERM, with counts; without TERM, from the roots.
+
+        direction is 'down' or 'up'."""
+        iri = self.resolve(term) if term else None
+        window = Window(limit, offset)
+        return hierarchy.tree(
+            self.meta, iri, window, depth=depth, direction=direction, lang=self.lang
+        )
+
+    def related(
+        self,
+        term: str,
+        *,
+        relation: str = "subclasses",
+        all: bool = False,
+        limit: int = ROWS,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """The terms that stand in one relation to TERM.
+
+        relation is subclasses, superclasses, subproperties, superproperties, equivalents, disjoint,
+        inverses, domain, range, properties, range_of, types, replaced_by or replaces; all: at any
+        depth, or inherited."""
+        iri = self.resolve(term)
+        types = types_of(self.engine, iri) if relation == "types" else ()
+        asked = hierarchy.Related(relation, all, tuple(types), self.lang)
+        return hierarchy.related(self.meta, iri, Window(limit, offset), asked)
+
+    def terms(
+        self, *, kind: str = "classes", prefix: str = "", limit: int = ROWS, offset: int = 0
+    ) -> dict[str, Any]:
+        """All terms of one kind.
+
+        kind is classes, properties, object, datatype, annotation, functional, inverse functional,
+        transitive, symmetric, asymmetric, reflexive, irreflexive, individuals, roots, leaves,
+        deprecated, defined, undeclared, imports or ontologies; prefix: only names that begin so."""
+        window = Window(limit, offset)
+        return hierarchy.terms(self.meta, window, kind=kind, prefix=prefix, lang=self.lang)
+
+    def instances(
+        self,
+        term: str,
+        *,
+        all: bool = True,
+        limit: int = ROWS,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """The things of class TERM; all: also those of the classes below it."""
+        iri, window = self.resolve(term), Window(limit, offset)
+        return statements.instances(self.engine, self.meta, iri, window, all=all, lang=self.lang)
+
+    def values(
+        self, term: str, *, property: str = "", limit: int = ROWS, offset: int = 0
+    ) -> dict[str, Any]:
+        """What is stated of TERM: every property with its value, or one property's values."""
+        iri, window = self.resolve(term), Window(limit, offset)
+        by = resolve_property(self.engine, self.meta, property) if property else None
+        return statements.values(self.engine, self.meta, iri, window, predicate=by, lang=self.lang)
+
+    def restrictions(
+        self, term: str, *, inherited: bool = False, limit: int = ROWS, offset: int = 0
+    ) -> dict[str, Any]:
+        """What TERM is defined by and must have, in Manchester notation.
+
+        inherited: also what the classes above it state."""
+        iri, window = self.resolve(term), Window(limit, offset)
+        return expressions.restrictions(self.engine, self.meta, iri, window, inherited=inherited)
+
+    def compare(self, term: str, other: str) -> dict[str, Any]:
+        """How TERM and OTHER stand to each other, what they share, what only one of them has."""
+        pair = [self.resolve(term), self.resolve(other)]
+        facts = {iri: statements.facts_of(self.engine, self.meta, iri) for iri in pair}
+        return hierarchy.compare(self.meta, pair[0], pair[1], facts)
+
+    def labels(
+        self, term: str, *, lang: str = "", limit: int = ROWS, offset: int = 0
+    ) -> dict[str, Any]:
+        """Labels, synonyms, definitions, comments and examples of TERM, in all languages or one."""
+        iri, window = self.resolve(term), Window(limit, offset)
+        return statements.texts(self.engine, self.meta, iri, window, lang=lang or None)
+
+    def metadata(self, *, limit: int = ROWS, offset: int = 0) -> dict[str, Any]:
+        """What the file says of itself: title, version, licence, imports."""
+        return statements.metadata(self.engine, self.meta, Window(limit, offset))
+
+    def prefixes(self, *, limit: int = ROWS, offset: int = 0) -> dict[str, Any]:
+        """The prefixes, their namespaces, and how many terms these have."""
+        return statements.prefixes(self.meta, Window(limit, offset))
+
+    def shapes(self, term: str = "", *, limit: int = ROWS, offset: int = 0) -> dict[str, Any]:
+        """The SHACL shapes, or those about TERM: what they target and what they ask."""
+        from rlm.ontology.views import shapes  # most runs ask for none
+
+        iri = self.resolve(term) if term else None
+        return shapes.shapes(self.engine, self.meta, iri, Window(limit, offset))
+
+    def lint(self, *, rule: str = "", limit: int = ROWS, offset: int = 0) -> dict[str, Any]:
+        """What is wrong or missing in the file: terms without label or definition, cycles, …
+
+        rule: only the findings of one rule."""
+        from rlm.ontology.views import lint  # most runs do not judge the file
+
+        return lint.lint(self.engine, self.meta, Window(limit, offset), rule=rule or None)
+
+    def ontology_view(self, view: str, term: str = "", **options: Any) -> dict[str, Any]:
+        """One view of the graph by its name; `term` is what it is about."""
+        method = getattr(self, one_of(view, CATALOGUE, "view"))
+        taken = inspect.signature(method).parameters
+        if unknown := [name for name in options if name not in taken]:
+            able = ", ".join(name for name in taken if name != "term") or "no options"
+            raise OntologyError(
+                f"the view {view} does not take {unknown[0]!r:.60}: it takes {able}"
+            )
+        found: dict[str, Any]
+        if "term" not in taken:
+            if term:
+                raise OntologyError(
+                    f"the view {view} is of the whole graph: leave {term!r:.60} out"
+                )
+            found = method(**options)
+        else:
+            required = taken["term"].default is inspect.Parameter.empty
+            if required and not term:
+                raise OntologyError(f"the view {view} needs a term: which one?")
+            found = method(term, **options)
+        return found
 
 
 def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
@@ -114,6 +276,10 @@ def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
         "individuals": meta.individuals.count,
         "predicates": len(meta.pred_freq),
         "deprecated": len(meta.deprecated),
+        "traits": dict(Counter(trait for some in meta.traits.values() for trait in some)),
+        "restrictions": meta.restriction_count,
+        "equivalences": len(meta.equivalents) + len(meta.definitions - meta.equivalents.keys()),
+        "disjoint_groups": len(meta.disjoint_groups),
         "languages": dict(list(meta.languages.items())[:LISTED]),
         "roots": [meta.curie(iri) for iri in roots[:LISTED]],
         "more_roots": max(0, len(meta.roots) - LISTED),

@@ -77,22 +77,25 @@ def _read_item(payload: Mapping[str, Any], at: str, builder: SessionBuilder) -> 
 def _read_call(payload: Mapping[str, Any], at: str, builder: SessionBuilder) -> None:
     key = str(payload.get("call_id") or payload.get("id") or "")
     name = "__".join(str(payload[part]) for part in ("namespace", "name") if payload.get(part))
-    given = payload.get("arguments") or payload.get("input") or payload.get("action") or ""
-    if isinstance(given, str):
-        patch = given
-        try:
-            given = json.loads(given)
-        except (ValueError, RecursionError):
-            given = {}
-    else:
-        patch = ""
-    given = given if isinstance(given, Mapping) else {}
+    stated = payload.get("arguments") or payload.get("input") or payload.get("action") or ""
+    given = _arguments(stated)
     command = _shell_text(given.get("command") or given.get("cmd"))
     is_shell = payload.get("type") == "local_shell_call" or str(payload.get("name")) in SHELLS
     builder.call(key, name, at, command=command if is_shell else "")
     if not OWN_SERVER.search(name):
+        patch = stated if isinstance(stated, str) else ""
         for path in _PATCHED.findall(str(given.get("input") or command or patch)):
             builder.write(path.strip())
+
+
+def _arguments(stated: Any) -> Mapping[str, Any]:
+    """Arguments come as an object, or as its JSON; a patch is neither."""
+    if isinstance(stated, str):
+        try:
+            stated = json.loads(stated)
+        except (ValueError, RecursionError):
+            return {}
+    return stated if isinstance(stated, Mapping) else {}
 
 
 def _shell_text(command: Any) -> str:

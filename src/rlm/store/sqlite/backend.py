@@ -1,69 +1,34 @@
 """The default store: one SQLite file.
 
-`SQLiteMemoryBackend` wires the parts of this folder together and owns every transaction; the parts
-do the work. Reads take one snapshot, writes are all or nothing. Access counts are gathered in
-memory and written with the next write or at close, so that a search never waits for the lock. They
-may be lost: nobody waits for them, and nothing fails because of them.
+The rows and what is done with them are `store/sql`; here is how a file is opened, checked, mended
+and copied.
 """
 
 from __future__ import annotations
 
-import os
-import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
-from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
-import apsw
-
-from rlm import clock, config
-from rlm.errors import RLMError, StoreError, StoreReadOnly
+from rlm import config
+from rlm.errors import StoreError, StoreReadOnly
 from rlm.retrieval.embed import Embedder
-from rlm.retrieval.recall import Document, recall
-from rlm.store import gate
-from rlm.store.sqlite import integrity, items, listing, migrations, reembed, rows
+from rlm.store.sql.backend import SQLMemoryBackend
+from rlm.store.sql.sources import Source
+from rlm.store.sqlite import integrity, migrations
 from rlm.store.sqlite.candidates import Index
-from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database
-from rlm.store.sqlite.packs import Packs
-from rlm.store.sqlite.runs import Runs, save_signal
-from rlm.store.sqlite.sessions import Sessions
-from rlm.store.sqlite.sources import MEMORY, NODE, Source
-from rlm.store.sqlite.spaces import Spaces
-from rlm.store.sqlite.tokens import Tokens
-from rlm.store.types import (
-    LEVELS,
-    LOCAL,
-    Check,
-    Hit,
-    MemoryItem,
-    Scope,
-    Tenant,
-)
-from rlm.store.values import admit_id, choice, natural
-
-if TYPE_CHECKING:
-    from rlm.store.sqlite.graph import HyperGraph
-
-PENDING_ACCESSES = 256
-PENDING_S = 30.0
-CHUNK = 1_024
-"""So many memories at a time are embedded and written."""
+from rlm.store.sqlite.connection import SQLiteDatabase, sqlite_version
+from rlm.store.types import LOCAL, Check, Tenant
 
 
-class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
+class SQLiteMemoryBackend(SQLMemoryBackend):
     """One tenant's view of one file, for threads; after a fork it opens the file again."""
 
     kind = "sqlite"
-    lacks: frozenset[str] = frozenset()
+    db: SQLiteDatabase
 
     def __init__(
         self,
-        path: str | Path | Database,
+        path: str | Path | SQLiteDatabase,
         *,
         tenant: Tenant = LOCAL,
         embedder: Embedder | None = None,
@@ -73,362 +38,38 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
         fts5: bool | None = None,
         cache_dir: str | Path | None = None,
     ) -> None:
-        self.tenant = gate.check_tenant(tenant)
-        self.origin = admit_id(origin, "origin")
-        self.embedder = embedder
-        if not isinstance(path, Database):
+        def opened() -> SQLiteDatabase:
+            if isinstance(path, SQLiteDatabase):
+                return path
             file = Path(path).expanduser()
-            path = Database(file, lock_timeout_s=lock_timeout_s, read_only=read_only)
-        self.db = path
+            return SQLiteDatabase(file, lock_timeout_s=lock_timeout_s, read_only=read_only)
+
+        super().__init__(opened, tenant=tenant, embedder=embedder, origin=origin)
         migrations.migrate(self.db, fts5=fts5)
         if self.db.read_only and int(self.db.value("PRAGMA user_version")) != migrations.VERSION:
             why = "is read-only and not of this schema: open it once where it can be written"
             raise StoreError(f"{self.db.path} {why}")
-        self.spaces = Spaces(self.db, tenant)
         self._cache = Path(cache_dir or config.load().cache_dir).expanduser()
         self.fts5 = self._has_fts5()
-        self._accesses: Counter[tuple[str, str]] = Counter()
-        self._accesses_pid = os.getpid()
-        self._accesses_since = time.monotonic()
-        if reembed.is_due(self.db, embedder):
-            with suppress(RLMError):  # somebody writes, or the model cannot be loaded: another time
-                self.reembed()
-
-    @cached_property
-    def index(self) -> Index:
-        """The indexes over memories."""
-        return self._index(MEMORY)
-
-    @cached_property
-    def graph(self) -> HyperGraph:
-        """The hypergraph of this tenant."""
-        # Here, because a search of memories has 300 ms in all and needs none of it.
-        from rlm.store.sqlite.graph import HyperGraph
-
-        return HyperGraph(self.db, self.spaces, self._index(NODE), self.embedder)
+        self._reembed_if_due()
 
     def _index(self, source: Source) -> Index:
         return Index(self.db, source, self.embedder, fts5=self.fts5, cache=self._cache)
 
-    # -- adding ------------------------------------------------------------------------------------
-
-    def add(self, item: MemoryItem) -> str:
-        return self.add_many([item])[0]
-
-    def add_many(self, items_: Iterable[MemoryItem]) -> list[str]:
-        ids: list[str] = []
-        with self.together():
-            admitted = gate.admit_items(items_, self.tenant, origin=self.origin)
-            while chunk := list(islice(admitted, CHUNK)):
-                self._add_admitted(self.db.connection, chunk)
-                ids += [item.memory_id for item in chunk]
-        return ids
-
-    def _add_admitted(self, connection: apsw.Connection, admitted: Sequence[MemoryItem]) -> None:
-        """Put memories that passed the gate into their spaces, inside `db.write()`."""
-        for level in dict.fromkeys(item.level for item in admitted):
-            space = self.spaces.ensure(level)
-            batch = [item for item in admitted if item.level == level]
-            there = items.existing(connection, space, [item.memory_id for item in batch])
-            for item in batch if there else ():
-                if item.memory_id in there:
-                    self._meet_again(connection, space, item)
-            fresh = {item.memory_id: item for item in reversed(batch)}
-            absent = [item for item in reversed(fresh.values()) if item.memory_id not in there]
-            items.insert(connection, space, absent, self.embedder)
-
-    def _meet_again(self, connection: apsw.Connection, space: int, item: MemoryItem) -> None:
-        """What exists already: a person's word lifts it out of archive and quarantine."""
-        if item.trust != "trusted" or item.source_type == "pack":
-            return
-        found = items.fetch(connection, (space,), item.memory_id)
-        if found is not None and (found[2].archived_at or found[2].trust != "trusted"):
-            number, _, old = found
-            lifted = replace(old, archived_at=None, trust="trusted")
-            self._rewrite(connection, number, space, lifted)
-
-    # -- retrieving --------------------------------------------------------------------------------
-
-    def retrieve(
-        self,
-        task: str,
-        k: int = 3,
-        *,
-        scope: Scope | None = None,
-        outcome: str | None = None,
-        levels: Sequence[str] = LEVELS,
-        kinds: Sequence[str] = (),
-        explain: bool = False,
-        count_access: bool = True,
-    ) -> list[Hit]:
-        gate.check_retrieve(task, outcome, k)
-
-        def admits(document: Document) -> bool:
-            if kinds and rows.from_row(document.row).kind not in kinds:
-                return False
-            return scope is None or rows.scope_of(document.row).admits(scope)
-
-        where, values = ("", ()) if outcome is None else ("AND outcome = ?", (outcome,))
-        hits: list[Hit] = []
-        with self.db.read() as connection:
-            spaces = self.spaces.visible(levels)
-            source = self.index.candidates(connection, spaces, where, values)
-            found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
-            for each in found.hits:
-                why = found.explain(each) if explain else None
-                hits.append(Hit(rows.from_row(each.document.row), each.score, why))
-        if count_access:
-            for hit in hits:
-                hit.item.access_count += 1
-            self.note_access((hit.item.level, hit.item.memory_id) for hit in hits)
-        return hits
-
-    # -- access counts -----------------------------------------------------------------------------
-
-    def note_access(self, shown: Iterable[tuple[str, str]]) -> None:
-        self._forget_parents_accesses()
-        self._accesses.update(shown)
-        self._flush_if_due()
-
-    def _flush_if_due(self) -> None:
-        """Write the counts when there are many, unless somebody else is writing."""
-        waited = time.monotonic() - self._accesses_since > PENDING_S
-        if waited or len(self._accesses) >= PENDING_ACCESSES:
-            self.db.offer(self._flush_accesses, wait_s=0.0)
-
-    def _flush_accesses(self, connection: apsw.Connection) -> None:
-        self._forget_parents_accesses()
-        spaces = {level: self.spaces.find(level) for level in LEVELS} if self._accesses else {}
-        connection.executemany(
-            "UPDATE memory_items SET access_count = access_count + ? WHERE memory_id = ? AND"
-            " space_id = ?",
-            [
-                (count, memory_id, spaces[level])
-                for (level, memory_id), count in self._accesses.items()
-            ],
-        )
-        self._accesses.clear()
-        self._accesses_since = time.monotonic()
-
-    def _forget_parents_accesses(self) -> None:
-        if self._accesses_pid != os.getpid():
-            self._accesses_pid = os.getpid()
-            self._accesses.clear()
-
-    # -- reading and changing one ------------------------------------------------------------------
-
-    def get(self, memory_id: str, *, level: str | None = None) -> MemoryItem | None:
-        with self.db.read() as connection:
-            levels = LEVELS if level is None else (choice(level, LEVELS, "level"),)
-            found = items.fetch(connection, self.spaces.visible(levels), memory_id)
-        return None if found is None else found[2]
-
-    def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
-        with self.db.read() as connection:
-            return listing.ids_starting(connection, self.spaces.visible(), kind, prefix, limit)
-
-    def changed_since(self, mark: int) -> tuple[list[str], int]:
-        """A row gets a new number with every change; numbers in memory do not last."""
-        natural(mark, "mark")
-        with self.db.read() as connection:
-            mark = 0 if self.db.in_memory else mark
-            found = listing.changed_since(connection, self.spaces.visible(), mark)
-        return found if not self.db.in_memory else (found[0], 0)
-
-    def list_items(self, **filters: Any) -> list[MemoryItem]:
-        """Memories by what they are, newest first. See `listing.select` for the filters."""
-        with self.db.read() as connection:
-            return listing.select(connection, self.spaces.visible(), **filters)
-
-    def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
-        with self.db.write() as connection:
-            self._flush_accesses(connection)
-            number, space, old = self._existing(connection, memory_id)
-            new = gate.amend_item(old, changes, self.tenant)
-            if new.memory_id != old.memory_id:
-                self._rename(connection, space, old, new)
-            if new.confidence != old.confidence:
-                moved = (old.confidence or 0.0, new.confidence or 0.0)
-                save_signal(connection, space, new.memory_id, "edit", *moved, None)
-            self._rewrite(connection, number, space, new)
-            self._flush_accesses(connection)
-        return new
-
-    def _existing(self, connection: apsw.Connection, memory_id: str) -> tuple[int, int, MemoryItem]:
-        found = items.fetch(connection, self.spaces.visible(), memory_id)
-        if found is None:
-            raise gate.no_memory(memory_id)
-        return found
-
-    def _rename(
-        self, connection: apsw.Connection, space: int, old: MemoryItem, new: MemoryItem
-    ) -> None:
-        """New words, new id: what was known of the old id follows."""
-        if items.existing(connection, space, [new.memory_id]):
-            raise gate.same_words(new)
-        ids = (new.memory_id, old.memory_id)
-        sql = "UPDATE confidence_signals SET memory_id = ? WHERE memory_id = ? AND space_id = ?"
-        connection.execute(sql, (*ids, space))
-        # Everybody who may see the memory may have used it: their notes follow too.
-        seers = (
-            "SELECT space_id FROM spaces WHERE org = ? AND (? = 'org' OR team = ?) AND (? <>"
-            " 'project' OR project = ?)"
-        )
-        connection.execute(
-            "UPDATE OR REPLACE memory_usage SET memory_id = ? WHERE memory_id = ? AND space_id IN"
-            f" ({seers})",
-            (*ids, old.org, old.level, old.team, old.level, old.project),
-        )
-
-    def _rewrite(
-        self, connection: apsw.Connection, number: int, space: int, item: MemoryItem
-    ) -> int:
-        return items.rewrite(connection, number, space, item, self.embedder)
-
-    def adjust_confidence(
-        self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
-    ) -> float:
-        with self.db.write() as connection:
-            number, space, item = self._existing(connection, memory_id)
-            before, after, kind, why = gate.move_confidence(item, delta, kind, reason)
-            sql = "UPDATE memory_items SET confidence = ? WHERE item_no = ?"
-            connection.execute(sql, (after, number))
-            save_signal(connection, space, item.memory_id, kind, before, after, why)
-        return after
-
-    def delete(self, memory_id: str) -> bool:
-        with self.db.write() as connection:
-            found = items.locate(connection, self.spaces.visible(), memory_id)
-            if found is None or found[1]:
-                return False
-            items.archive(connection, [found[0]], clock.now_iso())
-        return True
-
-    def restore(self, memory_id: str) -> bool:
-        with self.db.write() as connection:
-            found = items.fetch(connection, self.spaces.visible(), memory_id, archived_first=True)
-            if found is None or not found[2].archived_at:
-                return False
-            self._rewrite(connection, *found[:2], replace(found[2], archived_at=None))
-        return True
-
-    def purge(self, memory_id: str) -> bool:
-        with self.db.write() as connection:
-            found = items.locate(connection, self.spaces.visible(), memory_id)
-            if found is None:
-                return False
-            items.remove(connection, [found[0]])
-        return True
-
-    def set_level(self, memory_id: str, level: str) -> MemoryItem:
-        choice(level, LEVELS, "level")
-        with self.db.write() as connection:
-            self._flush_accesses(connection)
-            number, space, old = self._existing(connection, memory_id)
-            if old.level == level:
-                return old
-            target = self.spaces.ensure(level)
-            if items.existing(connection, target, [old.memory_id]):
-                raise gate.level_has(old.memory_id, level)
-            _, org, team, project = self.spaces.key(level)
-            new = replace(old, level=level, org=org, team=team, project=project)
-            self._rewrite(connection, number, target, new)
-            sql = "UPDATE confidence_signals SET space_id = ? WHERE memory_id = ? AND space_id = ?"
-            connection.execute(sql, (target, old.memory_id, space))
-        return new
-
-    def approve(self, memory_id: str, *, by: str | None = None) -> MemoryItem:
-        """Take a memory out of quarantine. To its pack it is still as it was brought, so a rollback
-        takes it back."""
-        with self.db.write() as connection:
-            number, space, old = self._existing(connection, memory_id)
-            if old.trust == "trusted":
-                return old
-            new = gate.approve_item(old, by)
-            fresh = self._rewrite(connection, number, space, new)
-            sql = "UPDATE pack_items SET item_no = ? WHERE item_no = ?"
-            connection.execute(sql, (fresh, number))
-        return new
-
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        with self.db.write() as connection:
-            yield
-            self._flush_accesses(connection)
-        self.index.catch_up()
-        if "graph" in self.__dict__:  # else no node was written here
-            self.graph.index.catch_up()
-
-    # -- projects ----------------------------------------------------------------------------------
-
-    def other_projects(self, what: str = "memories") -> dict[str, int]:
-        with self.db.read() as connection:
-            return listing.other_projects(connection, self.tenant, what)
-
-    def held_elsewhere(self, memory_ids: Sequence[str]) -> dict[str, int]:
-        with self.db.read() as connection:
-            own = self.spaces.find("project")
-            return listing.held_elsewhere(connection, self.tenant, own, memory_ids)
-
-    def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
-        """Take over what was kept under a former name, while the new one holds nothing.
-
-        Others who write are waited for as long as by any change, or for `wait_s`.
-        """
-        tenant = self.tenant
-        sql = "SELECT space_id FROM spaces WHERE level = 'project' AND org = ? AND team = ?"
-        sql += " AND project = ?"
-        key = (tenant.org, tenant.team, former)
-        if former == tenant.project or self.db.read_only or self.db.value(sql, key) is None:
-            return False
-        if self.spaces.find("project") is not None:  # looked at before the lock is waited for
-            return False
-        with self.db.write(wait_s=wait_s) as connection:
-            old = self.db.value(sql, key)
-            if old is None or self.spaces.find("project") is not None:
-                return False
-            new_name = (tenant.project, old)
-            connection.execute("UPDATE spaces SET project = ? WHERE space_id = ?", new_name)
-            connection.execute("UPDATE memory_items SET project = ? WHERE space_id = ?", new_name)
-        return True
-
-    # -- the whole file ----------------------------------------------------------------------------
-
-    def stats(self) -> dict[str, Any]:
-        with self.db.read() as connection:
-            counts = listing.counts(connection, self.spaces.visible())
-        return {
-            **counts,
-            "path": str(self.db.path),
-            "tenant": asdict(self.tenant),
-            "engine": {
-                "store": self.kind,
-                "sqlite": apsw.sqlite_lib_version(),
-                "lexical": self.index.lexical,
-                "semantic": self.embedder.model if self.embedder else None,
-            },
-        }
-
-    @property
-    def read_only(self) -> bool:
-        """Whether the file, or its folder, cannot be written."""
-        return self.db.read_only
+    def _engine(self) -> dict[str, Any]:
+        return {"sqlite": sqlite_version()}
 
     def check(self) -> list[Check]:
-        return integrity.check_all(self.db, self.indexes, self.spaces.visible(), self.embedder)
+        checks = integrity.check_all(self.db, self.indexes, self.spaces.visible(), self.embedder)
+        return checks if self.remote_index is None else [*checks, *self.remote_index.check()]
 
     def repair(self) -> list[str]:
         made = integrity.mend_schema(self.db)
         done = [f"rebuilt: {', '.join(made)}"] if made else []
         self.fts5 = self._has_fts5()
-        for name in ("index", "graph"):
+        for name in ("index", "node_index", "graph"):
             self.__dict__.pop(name, None)
         return done + integrity.repair(self.db, self.indexes, self.embedder, self.reembed)
-
-    @property
-    def indexes(self) -> tuple[Index, Index]:
-        """Those of memories and of nodes."""
-        return self.index, self.graph.index
 
     def _has_fts5(self) -> bool:
         table = "SELECT count(*) FROM sqlite_schema WHERE name = 'memory_fts'"
@@ -443,27 +84,3 @@ class SQLiteMemoryBackend(Runs, Packs, Sessions, Tokens):
             raise StoreReadOnly(f"{target} cannot be written: {exc.strerror}") from exc
         migrations.copy_database(self.db.connection, target)
         return target
-
-    def reembed(self) -> int:
-        """Give every row a vector of the present model, in batches; how many were changed."""
-        return reembed.reembed(self.db, self.embedder)
-
-    def close(self) -> None:
-        """Let go of the file. Every change is in it already; only access counts may be pending.
-
-        Those are written within `COUNT_PATIENCE_S` or lost: closing does not fail because of them.
-        """
-        try:
-            free = not self._accesses or self.db.offer(
-                self._flush_accesses, wait_s=COUNT_PATIENCE_S
-            )
-            if free and "graph" in self.__dict__:
-                self.graph.flush()
-        finally:
-            self.db.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()

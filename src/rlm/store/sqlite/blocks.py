@@ -12,30 +12,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from rlm.retrieval.codes import hamming, nearest, sign_codes
-from rlm.store.sqlite.connection import Database, fetch
-from rlm.store.sqlite.sources import Source
-from rlm.store.sqlite.spaces import take_numbers
+from rlm.store.sql.dialect import Connection, fetch, take_numbers
+from rlm.store.sql.sources import LiveRow, Source
+from rlm.store.sqlite.connection import SQLiteDatabase
 
 SLOTS = 512
 
 Floats = NDArray[np.float32]
 Words = NDArray[np.uint64]
-
-
-@dataclass(frozen=True, slots=True)
-class BlockEntry:
-    """One live row. `vector` are its 16-bit floats."""
-
-    number: int
-    space: int
-    chars: int
-    vector: bytes | None
 
 
 @dataclass(slots=True)
@@ -72,7 +62,7 @@ class _Block:
 
 
 def put(
-    connection: apsw.Connection, source: Source, entries: Sequence[BlockEntry], model: str | None
+    connection: Connection, source: Source, entries: Sequence[LiveRow], model: str | None
 ) -> None:
     """Note rows that were added or changed, numbers ascending. Inside `write()`."""
     if not entries:
@@ -96,7 +86,7 @@ def put(
         _save(connection, source, number, stamp, model, block)
 
 
-def erase(connection: apsw.Connection, source: Source, numbers: Sequence[int]) -> None:
+def erase(connection: Connection, source: Source, numbers: Sequence[int]) -> None:
     """Forget rows that no longer live under these numbers. Inside `write()`."""
     if not numbers:
         return
@@ -109,27 +99,43 @@ def erase(connection: apsw.Connection, source: Source, numbers: Sequence[int]) -
             _save(connection, source, number, stamp, found[0], block)
 
 
-def rebuild(connection: apsw.Connection, source: Source, model: str | None = None) -> None:
+def rebuild(connection: Connection, source: Source, model: str | None = None) -> None:
     """Rebuild every block from the rows, inside `write()`; the model defaults to each row's."""
     stamp, last = take_numbers(connection, "stamp", 1), 0
     empty = _Block.empty(0).to_bytes()  # kept, with a new stamp, so that every process notices
     sql = "UPDATE recall_blocks SET stamp = ?, model = NULL, data = ? WHERE kind = ?"
     connection.execute(sql, (stamp, empty, source.kind))
-    while rows := fetch(
-        connection,
-        f"SELECT {source.key}, space_id, {source.length}, embedding, embedding_model FROM"
-        f" {source.view} WHERE {source.key} > ? ORDER BY {source.key} LIMIT {16 * SLOTS}",
-        (last,),
-    ):
-        found = model or next((row[4] for row in rows if row[4]), None)
-        entries = [
-            BlockEntry(row[0], row[1], row[2], row[3] if row[4] == found else None) for row in rows
-        ]
-        put(connection, source, entries, found)
+    while rows := _live_rows(connection, source, last):
+        found = model or next((row[3] for row in rows if row[3]), None)
+        put(connection, source, _entries(rows, found), found)
         last = rows[-1][0]
 
 
-def spaces_by_row(connection: apsw.Connection, source: Source) -> dict[int, int]:
+def refresh(connection: Connection, source: Source, model: str, first: int, last: int) -> None:
+    """Note again the live rows of these numbers that have a vector of a model. Inside `write()`."""
+    before = first - 1
+    while rows := _live_rows(connection, source, before, last):
+        put(connection, source, [each for each in _entries(rows, model) if each.vector], model)
+        before = rows[-1][0]
+
+
+def _live_rows(
+    connection: Connection, source: Source, after: int, upto: int = (1 << 63) - 1
+) -> list[Any]:
+    return fetch(
+        connection,
+        f"SELECT {source.key}, space_id, embedding, embedding_model, {source.column_list} FROM"
+        f" {source.view} WHERE {source.key} > ? AND {source.key} <= ?"
+        f" ORDER BY {source.key} LIMIT {16 * SLOTS}",
+        (after, upto),
+    )
+
+
+def _entries(rows: Sequence[Any], model: str | None) -> list[LiveRow]:
+    return [LiveRow(row[0], row[1], row[4:], row[2] if row[3] == model else None) for row in rows]
+
+
+def spaces_by_row(connection: Connection, source: Source) -> dict[int, int]:
     """The space of every row that the blocks know, by number."""
     sql = "SELECT block, data FROM recall_blocks WHERE kind = ?"
     return {
@@ -141,7 +147,7 @@ def spaces_by_row(connection: apsw.Connection, source: Source) -> dict[int, int]
 
 
 def _writable(
-    connection: apsw.Connection, source: Source, number: int, words: int, model: str | None
+    connection: Connection, source: Source, number: int, words: int, model: str | None
 ) -> _Block:
     """A block to change. One with the codes of another model keeps its rows and loses its codes."""
     found = _load(connection, source, number)
@@ -153,16 +159,14 @@ def _writable(
     return block
 
 
-def _load(
-    connection: apsw.Connection, source: Source, number: int
-) -> tuple[str | None, _Block] | None:
+def _load(connection: Connection, source: Source, number: int) -> tuple[str | None, _Block] | None:
     sql = "SELECT model, data FROM recall_blocks WHERE kind = ? AND block = ?"
     row = next(iter(connection.execute(sql, (source.kind, number))), None)
     return None if row is None else (row[0], _Block.read(row[1]))
 
 
 def _save(
-    connection: apsw.Connection,
+    connection: Connection,
     source: Source,
     number: int,
     stamp: int,
@@ -177,20 +181,13 @@ def _save(
     )
 
 
-def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:
-    """Each row as the 16-bit floats that a row of the store holds."""
-    data = vectors.astype(np.float16).tobytes()
-    size = 2 * vectors.shape[1]
-    return [data[i : i + size] for i in range(0, len(data), size)]
-
-
 class Blocks:
     """What one process knows of all blocks of one kind, brought up to date before each use.
 
     Position n of every array is the row of number n.
     """
 
-    def __init__(self, database: Database, source: Source) -> None:
+    def __init__(self, database: SQLiteDatabase, source: Source) -> None:
         self._db = database
         self._source = source
         self.forget()
@@ -206,7 +203,7 @@ class Blocks:
         self._model: str | None = None
         self._seen: dict[tuple[int, ...], tuple[NDArray[np.intp], int, float]] = {}
 
-    def sync(self, connection: apsw.Connection, model: str | None, dim: int) -> None:
+    def sync(self, connection: Connection, model: str | None, dim: int) -> None:
         """Read what changed, as this transaction sees it. Cheap when nothing was written."""
         state = self._db.data_version()
         if model != self._model or not self._is_whole:

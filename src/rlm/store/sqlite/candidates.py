@@ -5,23 +5,23 @@ Bound to one kind of row. The spaces that the tenant sees come with each questio
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from rlm.retrieval.embed import Embedder
-from rlm.retrieval.recall import SHARES, Corpus, Document, Loan
+from rlm.retrieval.recall import Corpus
 from rlm.retrieval.tokens import Query, fts5_match, tokens
+from rlm.store.sql.candidates import SQLCandidates
+from rlm.store.sql.dialect import Connection, Value, fetch, last_number
+from rlm.store.sql.sources import LiveRow, Source
+from rlm.store.sql.spaces import in_spaces
 from rlm.store.sqlite import blocks
 from rlm.store.sqlite.blocks import Blocks
-from rlm.store.sqlite.connection import Database, Value, fetch
-from rlm.store.sqlite.sources import Source
-from rlm.store.sqlite.spaces import in_spaces
+from rlm.store.sqlite.connection import SQLiteDatabase
 from rlm.store.sqlite.wordindex import WordIndex
 
 Floats = NDArray[np.float32]
@@ -32,7 +32,7 @@ class Index:
 
     def __init__(
         self,
-        database: Database,
+        database: SQLiteDatabase,
         source: Source,
         embedder: Embedder | None,
         *,
@@ -41,15 +41,40 @@ class Index:
     ) -> None:
         self._db = database
         self.source = source
-        self._embedder = embedder
+        self.fts = fts_table(source)
+        self.embedder = embedder
         self.fts5 = fts5
         self.blocks = Blocks(database, source)
         self._unsure = False
         self.words = WordIndex(database, source, cache)
 
+    # -- changes, inside the write of the rows -----------------------------------------------------
+
+    def add(self, connection: Connection, rows: Sequence[LiveRow]) -> None:
+        """By one INSERT … SELECT: a trigger makes FTS5 flush after every row."""
+        if rows:
+            index_rows(connection, self.source, rows[0].number, rows[-1].number)
+            blocks.put(connection, self.source, rows, self.model)
+
+    def replace(self, connection: Connection, number: int, row: LiveRow | None) -> None:
+        """FTS5 follows by triggers."""
+        blocks.erase(connection, self.source, [number])
+        blocks.put(connection, self.source, [row] if row else [], self.model)
+
+    def remove(self, connection: Connection, numbers: Sequence[int]) -> None:
+        blocks.erase(connection, self.source, numbers)
+
+    def rebuild_codes(self, connection: Connection) -> None:
+        blocks.rebuild(connection, self.source, self.model)
+
+    def refresh_codes(self, connection: Connection, first: int, last: int) -> None:
+        blocks.refresh(connection, self.source, self.model or "", first, last)
+
+    # -- searching ---------------------------------------------------------------------------------
+
     def candidates(
         self,
-        connection: apsw.Connection,
+        connection: Connection,
         spaces: tuple[int, ...],
         where: str = "",
         values: tuple[Value, ...] = (),
@@ -57,13 +82,13 @@ class Index:
         """What this transaction sees; `where` is a further condition of ours on the rows."""
         return SQLiteCandidates(self, connection, spaces, where, values)
 
-    def sync(self, connection: apsw.Connection) -> None:
+    def sync(self, connection: Connection) -> None:
         """Bring the sign codes up to date with this transaction. What was read inside a write may
         have been rolled back, and its numbers given again: it is not kept."""
         if self._unsure:
             self.blocks.forget()
         self._unsure = self._db.in_write
-        embedder = self._embedder
+        embedder = self.embedder
         self.blocks.sync(
             connection, embedder.model if embedder else None, embedder.dim if embedder else 0
         )
@@ -71,7 +96,7 @@ class Index:
     @property
     def model(self) -> str | None:
         """The model whose vectors count."""
-        return self._embedder.model if self._embedder else None
+        return self.embedder.model if self.embedder else None
 
     @property
     def lexical(self) -> str:
@@ -89,8 +114,8 @@ class Index:
     def rebuild(self) -> None:
         """Rebuild every index of this kind from the rows."""
         with self._db.write() as connection:
-            self.source.reindex(connection)
-            blocks.rebuild(connection, self.source, self.model)
+            reindex(connection, self.source)
+            self.rebuild_codes(connection)
         self.blocks.forget()
         if self.fts5:
             self.words.rebuild(self.live)
@@ -103,25 +128,13 @@ class Index:
 
 
 @dataclass(slots=True)
-class SQLiteCandidates:
+class SQLiteCandidates(SQLCandidates):
     """One question's view of one kind of row."""
 
     _index: Index
-    _connection: apsw.Connection
-    _spaces: tuple[int, ...]
-    _where: str = ""
-    _values: tuple[Value, ...] = ()
     _upto: int = -1
     _tail: dict[str, list[int]] = field(default_factory=dict)
     """Rows that the word index does not know yet, by term; some hundreds at most."""
-
-    @property
-    def lends(self) -> bool:
-        return self._index.source.kind == "node"
-
-    @property
-    def weights(self) -> Sequence[float]:
-        return self._index.source.weights
 
     def corpus(self, query: Query) -> Corpus:
         """Rows and lengths from the blocks, document frequencies from the indexes."""
@@ -144,7 +157,7 @@ class SQLiteCandidates:
                 self._tail[term] = self._newer(word)
                 more = len(self._tail[term])
             else:
-                sql = f"SELECT count(*) FROM {index.source.fts} WHERE {index.source.fts} MATCH ?"
+                sql = f"SELECT count(*) FROM {index.fts} WHERE {index.fts} MATCH ?"
                 more = next(iter(self._connection.execute(sql, (self._match([word]),))))[0]
             holding[term] = holding.get(term, 0) + more
         return Corpus(rows, mean_chars, holding)
@@ -152,7 +165,7 @@ class SQLiteCandidates:
     def _newer(self, word: str) -> list[int]:
         """Rows behind the word index that hold this word. The blocks say whose they are: to ask
         FTS5 for that too takes it three times as long."""
-        fts = self._index.source.fts
+        fts = self._index.fts
         sql = f"SELECT rowid FROM {fts} WHERE {fts} MATCH ? AND rowid > ?"
         match = fts5_match([word], columns=self._index.source.columns)
         numbers = [row[0] for row in self._connection.execute(sql, (match, self._upto))]
@@ -174,7 +187,7 @@ class SQLiteCandidates:
                 for number in self._tail.get(term, ()):
                     found[number] = found.get(number, 0.0) + weight
             return found
-        fts = index.source.fts
+        fts = index.fts
         columns = ", ".join(str(weight) for weight in (*index.source.weights, 0.0))
         match = self._match([query.spelled.get(term, term) for term in query.terms])
         sql = (
@@ -187,40 +200,11 @@ class SQLiteCandidates:
         """By sign codes."""
         return self._index.blocks.near(vector, count, self._spaces, others)
 
-    def rows(self, numbers: Sequence[int], above: float = -1.0) -> Iterable[Document]:
-        """Live rows of the tenant's spaces."""
-        source, model = self._index.source, self._index.model
-        sql = (
-            f"SELECT {source.key}, embedding, embedding_model, {source.extra}, {source.row}"
-            f" FROM {source.table} WHERE {source.key} IN (SELECT value FROM json_each(?))"
-            f" AND +space_id {in_spaces(self._spaces)} AND {source.live} AND confidence > ?"
-            f" {self._where}"
-        )  # the plus: look up by number, do not walk the space
-        first = 3 + source.extra.count(",") + 1
-        for row in self._connection.execute(sql, (json.dumps(list(numbers)), above, *self._values)):
-            vector = row[1] if row[2] == model else None
-            yield source.document(row[0], row[first:], row[3:first], vector)
-
-    def neighbours(self, numbers: Sequence[int]) -> Iterable[Loan]:
-        """For nodes, those beside them in an ordered context edge."""
-        return _neighbours(self._connection, numbers) if self.lends else ()
-
-    def most_confident(self) -> float:
-        """For memories one look-up a space; confidence takes little from a node."""
-        if self._index.source.kind == "node":
-            return 1.0
-        # Only what is above the start of a distilled memory is indexed.
-        sql = "SELECT max(confidence) FROM memory_items WHERE space_id = ? AND confidence > 0.6"
-        found = (next(iter(self._connection.execute(sql, (space,))))[0] for space in self._spaces)
-        return max((confidence or 0.6 for confidence in found), default=0.6)
-
     def _has_tail(self) -> bool:
         """Whether there are rows that only FTS5 knows."""
         if self._upto <= 0:
             return True
-        sql = "SELECT value FROM counters WHERE name = ?"
-        counter = self._index.source.counter
-        return bool(next(iter(self._connection.execute(sql, (counter,))))[0] > self._upto)
+        return last_number(self._connection, self._index.source.counter) > self._upto
 
     def _match(self, words: Sequence[str]) -> str:
         """Any of these words, in the tenant's spaces."""
@@ -247,26 +231,32 @@ class SQLiteCandidates:
         return found, holding
 
 
-_BESIDE = {"m.position < ?": "DESC", "m.position > ?": "ASC"}
+# -- the FTS5 table of each kind of row, where this SQLite has FTS5
 
 
-def _neighbours(connection: apsw.Connection, numbers: Sequence[int]) -> Iterable[Loan]:
-    """The neighbours of these nodes by distance; an edge's weight below 1 lends less."""
-    lenders = fetch(
-        connection,
-        "SELECT n.node_no, mine.hyperedge_id, mine.position, min(1.0, e.weight) FROM nodes n "
-        "JOIN membership mine ON mine.node_id = n.id JOIN hyperedges e ON e.id = mine.hyperedge_id "
-        "WHERE e.type = 'context' AND e.weight > 0 "
-        "AND n.node_no IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(numbers)),),
-    )
-    for side, order in _BESIDE.items():
-        sql = (
-            "SELECT n.node_no FROM membership m JOIN nodes n ON n.id = m.node_id WHERE"
-            f" m.hyperedge_id = ? AND {side} ORDER BY m.position {order} LIMIT {len(SHARES)}"
+def fts_table(source: Source) -> str:
+    """Its name. Its columns are those of the source, followed by `space`."""
+    return f"{source.kind}_fts"
+
+
+def index_rows(connection: Connection, source: Source, first: int, last: int) -> None:
+    """Put new rows into the full-text index, where there is one."""
+    columns = f"{source.column_list}, space"
+    if _has_fts(connection, source):
+        connection.execute(
+            f"INSERT INTO {fts_table(source)}(rowid, {columns}) SELECT {source.key}, {columns} FROM"
+            f" {source.view} WHERE {source.key} BETWEEN ? AND ?",
+            (first, last),
         )
-        for number, edge, position, weight in lenders:
-            beside = fetch(connection, sql, (edge, position))
-            for share, (borrower,) in zip(SHARES, beside, strict=False):
-                if borrower != number:
-                    yield Loan(number, borrower, share * weight)
+
+
+def reindex(connection: Connection, source: Source) -> None:
+    """Rebuild the full-text index from the rows."""
+    if _has_fts(connection, source):
+        table = fts_table(source)
+        connection.execute(f"INSERT INTO {table}({table}) VALUES ('rebuild')")
+
+
+def _has_fts(connection: Connection, source: Source) -> bool:
+    sql = "SELECT 1 FROM sqlite_schema WHERE name = ?"
+    return next(iter(connection.execute(sql, (fts_table(source),))), None) is not None

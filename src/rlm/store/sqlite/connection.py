@@ -10,11 +10,12 @@ This module knows no table. It maps every apsw error to ours, in `map_errors`, a
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ from rlm.errors import (
     ValidationError,
 )
 from rlm.store.lock import WriteLock
+from rlm.store.sql.database import WHICH_ROWS
+from rlm.store.sql.dialect import Dialect, Value
+from rlm.store.sqlite.schema import ALIAS
 
 MINIMUM_SQLITE = (3, 51, 3)
 NETWORK_FILE_SYSTEMS = frozenset(
@@ -44,16 +48,30 @@ CACHE_KIB = 65_536
 MMAP_BYTES = 1 << 30
 FOREIGN_SCHEMA = ("no such ", "has no column", "vtable constructor failed", "malformed")
 """Where SQLite says one of these, somebody changed our tables."""
-COUNT_PATIENCE_S = 0.25
-"""How long anybody waits to write what may be lost: access counts, when a store is closed."""
-
-Value = str | int | float | bytes | None
 
 
-class Database:
+class SQLiteConnection(apsw.Connection):
+    """A connection that knows its dialect."""
+
+    dialect = Dialect(
+        among="IN (SELECT value FROM json_each(?))",
+        pack_list=lambda values: json.dumps(list(values)),
+        holds="EXISTS (SELECT 1 FROM json_each({0}) WHERE value = ?)",
+        alias=ALIAS,
+        arrival="rowid",
+        unindexed="+",
+        skip_locked="",
+        no_vector="typeof(embedding) <> 'blob'",
+        own="",
+        own_key="",
+    )
+
+
+class SQLiteDatabase:
     """A connection with one way to read and one way to write. Safe to share between threads."""
 
     in_memory = False
+    dialect = SQLiteConnection.dialect
 
     def __init__(
         self, path: Path, *, lock_timeout_s: float = 10.0, read_only: bool = False
@@ -93,11 +111,11 @@ class Database:
         writable = os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
         self.read_only = read_only or not writable
 
-    def _connect(self) -> apsw.Connection:
+    def _connect(self) -> SQLiteConnection:
         with map_errors(self.path):
             if not self.read_only:
                 flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-                connection = apsw.Connection(str(self.path), flags=flags)
+                connection = SQLiteConnection(str(self.path), flags=flags)
             else:
                 connection = self._connect_read_only()
             _wait_at_most(connection, self.lock_timeout_s)
@@ -112,14 +130,14 @@ class Database:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         return connection
 
-    def _connect_read_only(self) -> apsw.Connection:
+    def _connect_read_only(self) -> SQLiteConnection:
         """A read-only WAL file whose side files cannot be made is read as immutable."""
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         name = f"file:{quote(str(self.path.resolve()))}?mode=ro"
         wal = Path(f"{self.path}-wal")
         if not os.access(self.path.parent, os.W_OK) and not (wal.exists() and wal.stat().st_size):
             name += "&immutable=1"
-        return apsw.Connection(name, flags=flags)
+        return SQLiteConnection(name, flags=flags)
 
     def close(self) -> None:
         """Close the connection; a closed database opens again at its next use after a fork only."""
@@ -130,7 +148,7 @@ class Database:
             self.lock.close()
 
     @property
-    def connection(self) -> apsw.Connection:
+    def connection(self) -> SQLiteConnection:
         """The live connection."""
         self._after_fork()
         if self._closed:
@@ -164,48 +182,38 @@ class Database:
         self._connection = self._connect()
 
     @property
+    def name(self) -> str:
+        return str(self.path)
+
+    @property
     def in_write(self) -> bool:
         """Whether a write transaction of ours is open: what is read now may yet be rolled back."""
         return self._depth > 0
 
     # -- reading and writing -----------------------------------------------------------------------
 
-    def rows(
-        self, sql: str, values: Sequence[Value] | dict[str, Value] = ()
-    ) -> list[tuple[Any, ...]]:
+    def rows(self, sql: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """All rows of one statement."""
         with map_errors(self.path), self._guard:
             return self.connection.execute(sql, values).fetchall()
 
-    def row(
-        self, sql: str, values: Sequence[Value] | dict[str, Value] = ()
-    ) -> tuple[Any, ...] | None:
+    def row(self, sql: str, values: Sequence[Value] = ()) -> tuple[Any, ...] | None:
         """The first row, or None."""
         with map_errors(self.path), self._guard:
             return next(iter(self.connection.execute(sql, values)), None)
 
-    def value(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> Any:
+    def value(self, sql: str, values: Sequence[Value] = ()) -> Any:
         """The first column of the first row, or None."""
         found = self.row(sql, values)
         return None if found is None else found[0]
 
-    def run(self, sql: str, values: Sequence[Value] | dict[str, Value] = ()) -> int:
-        """Execute inside `write()`; the number of rows changed."""
-        with map_errors(self.path):
-            connection = self.connection
-            before = connection.total_changes()
-            connection.execute(sql, values)
-            return connection.total_changes() - before
-
-    def run_many(
-        self, sql: str, rows: Iterator[Sequence[Value]] | Sequence[Sequence[Value]]
-    ) -> None:
+    def run_many(self, sql: str, rows: Iterable[Sequence[Value]]) -> None:
         """Execute once per row, inside `write()`."""
         with map_errors(self.path):
             self.connection.executemany(sql, rows)
 
     @contextmanager
-    def read(self) -> Iterator[apsw.Connection]:
+    def read(self) -> Iterator[SQLiteConnection]:
         """One snapshot for several reads. Inside `write()` it is that transaction."""
         with self._guard, map_errors(self.path):
             connection = self.connection
@@ -222,10 +230,13 @@ class Database:
                 _end_stray(connection)
 
     @contextmanager
-    def write(self, *, wait_s: float | None = None) -> Iterator[apsw.Connection]:
+    def write(
+        self, *, wait_s: float | None = None, alone: bool = True
+    ) -> Iterator[SQLiteConnection]:
         """The one way to write: lock, `BEGIN IMMEDIATE`, all or nothing; also when nested.
 
-        It waits for others `lock_timeout_s`, or `wait_s`, in all: then StoreLocked.
+        It waits for others `lock_timeout_s`, or `wait_s`, in all: then StoreLocked. A file has one
+        writer, so each is `alone`.
         """
         with self._guard, map_errors(self.path):
             if self.read_only:
@@ -254,7 +265,7 @@ class Database:
                     self.lock.release()
 
     @contextmanager
-    def _nested(self, connection: apsw.Connection) -> Iterator[None]:
+    def _nested(self, connection: SQLiteConnection) -> Iterator[None]:
         """A write inside of a write: when it fails, its own part goes back, whoever catches it."""
         name = f"nested{self._depth}"
         connection.execute(f"SAVEPOINT {name}")
@@ -276,10 +287,10 @@ class Database:
         """Wait for the other writers of the file."""
         self.lock.acquire(wait_s)
 
-    def _commit(self, connection: apsw.Connection) -> None:
+    def _commit(self, connection: SQLiteConnection) -> None:
         connection.execute("COMMIT")
 
-    def _begin(self, connection: apsw.Connection, left_s: float) -> None:
+    def _begin(self, connection: SQLiteConnection, left_s: float) -> None:
         """Other programs hold SQLite's own lock: the rest of the wait goes to that."""
         _wait_at_most(connection, left_s)
         try:
@@ -287,7 +298,7 @@ class Database:
         finally:
             _wait_at_most(connection, self.lock_timeout_s)
 
-    def offer(self, work: Callable[[apsw.Connection], None], *, wait_s: float) -> bool:
+    def offer(self, work: Callable[[SQLiteConnection], None], *, wait_s: float) -> bool:
         """Write what may be lost, as a count may; False where it was not written.
 
         It waits at most `wait_s` for others and raises nothing. Within a transaction of this thread
@@ -309,17 +320,22 @@ class Database:
             return False
         return True
 
+    @contextmanager
+    def across_projects(self) -> Iterator[None]:
+        """A file has no second wall between its projects."""
+        yield
+
     def data_version(self) -> tuple[int, ...]:
         """Changes whenever this or any other process has committed."""
         with map_errors(self.path), self._guard:
             return int(self.connection.pragma("data_version")), self.writes, self._pid
 
 
-_abandoned: list[apsw.Connection] = []
+_abandoned: list[SQLiteConnection] = []
 """Connections of the parent process, kept alive so that their destructor never runs in a child."""
 
 
-def configure(connection: apsw.Connection) -> None:
+def configure(connection: SQLiteConnection) -> None:
     """Set what every connection needs, of a file or in memory."""
     connection.execute(
         "PRAGMA foreign_keys=ON; PRAGMA recursive_triggers=ON; PRAGMA"
@@ -329,19 +345,14 @@ def configure(connection: apsw.Connection) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
 
 
-def _wait_at_most(connection: apsw.Connection, seconds: float) -> None:
+def _wait_at_most(connection: SQLiteConnection, seconds: float) -> None:
     connection.set_busy_timeout(max(0, int(seconds * 1000)))
 
 
-def _end_stray(connection: apsw.Connection) -> None:
+def _end_stray(connection: SQLiteConnection) -> None:
     """Roll back whatever is open: a transaction that nobody will end, or one that failed."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")
-
-
-def fetch(connection: apsw.Connection, sql: str, values: Sequence[Value] = ()) -> list[Any]:
-    """All rows of one statement, inside the caller's transaction."""
-    return connection.execute(sql, values).fetchall()
 
 
 def sqlite_version() -> str:
@@ -388,20 +399,6 @@ def _closed_error(path: Path) -> StoreError:
     return StoreError(f"the store {path} was closed: open it again with open_store")
 
 
-_WHICH = "`rlm doctor` lists such rows and says what to do"
-
-
-def damaged_row(table: str, row: str, column: str, what: str) -> StoreCorrupt:
-    """The error of a row that cannot be read as what it must be."""
-    return StoreCorrupt(f"{table}: {column} of {row} is damaged ({what}): {_WHICH}")
-
-
-def kind_of(value: Value) -> str:
-    """What SQLite calls this, for a message."""
-    names = {type(None): "nothing", str: "text", int: "a number", float: "a number"}
-    return names.get(type(value), "a blob")
-
-
 _FAULTS: tuple[tuple[tuple[type[BaseException], ...], type[StoreError], str], ...] = (
     ((apsw.NotADBError, apsw.CorruptError), StoreCorrupt,
      "{path} is not a readable store ({exc}): it was left as it is; restore a backup or name"
@@ -418,7 +415,8 @@ _FAULTS: tuple[tuple[tuple[type[BaseException], ...], type[StoreError], str], ..
      "{path} cannot be read or written ({exc}): is the disk full or gone?"),
     ((apsw.ConstraintError,), ValidationError, "{path} refused a value: {exc}"),
     ((apsw.TooBigError,), ValidationError, "a value is too large for {path}: {exc}"),
-    ((UnicodeDecodeError,), StoreCorrupt, "{path} has a row whose text is not UTF-8: " + _WHICH),
+    ((UnicodeDecodeError,), StoreCorrupt,
+     "{path} has a row whose text is not UTF-8: " + WHICH_ROWS),
     ((UnicodeEncodeError, OverflowError), ValidationError, "a value cannot be stored: {exc}"),
 )  # fmt: skip
 """What each error of the driver becomes, the first that fits."""
@@ -450,7 +448,7 @@ def _fault(path: Path, exc: Exception) -> Exception:
         return ValidationError(f"a value cannot be stored: {exc}") if binding else exc
     doctor = f"`rlm doctor --db {shlex.quote(str(path))}`"
     if str(exc) == "malformed JSON":
-        return StoreCorrupt(f"{path} has a row whose JSON is damaged: {_WHICH}")
+        return StoreCorrupt(f"{path} has a row whose JSON is damaged: {WHICH_ROWS}")
     if isinstance(exc, apsw.SQLError) and any(sign in str(exc) for sign in FOREIGN_SCHEMA):
         why = f"{path} is not as rlm made it ({exc}): it was left as it is; {doctor} says more"
         return StoreCorrupt(why)

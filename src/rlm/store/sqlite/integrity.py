@@ -17,11 +17,11 @@ import apsw
 from rlm.errors import EngineUnfit, RLMError, StoreCorrupt
 from rlm.retrieval.embed import Embedder
 from rlm.store.open import RECOVER
+from rlm.store.sql.reembed import stale_count
+from rlm.store.sql.sources import Source
 from rlm.store.sqlite import blocks, connection, migrations, rowcheck, schemacheck, wordindex
-from rlm.store.sqlite.candidates import Index
-from rlm.store.sqlite.connection import Database
-from rlm.store.sqlite.reembed import stale_count
-from rlm.store.sqlite.sources import Source
+from rlm.store.sqlite.candidates import Index, fts_table
+from rlm.store.sqlite.connection import SQLiteDatabase
 from rlm.store.types import Check
 
 BACKUP = "restore a backup"
@@ -35,7 +35,7 @@ READABLE = (  # what is read, by whom, what a row of it is called, how one is re
 
 
 def check_all(
-    database: Database,
+    database: SQLiteDatabase,
     indexes: Sequence[Index],
     spaces: tuple[int, ...] = (),
     embedder: Embedder | None = None,
@@ -58,7 +58,7 @@ def check_all(
         stale = stale_count(database, embedder)
         detail = f"{stale:,} rows have none of {embedder.model}" if stale else None
         detail = detail or f"ok: all of {embedder.model}"
-        checks.append(Check("vectors", not stale, detail, "rlm doctor --fix" if stale else None))
+        checks.append(Check("vectors", not stale, detail, "rlm store reembed" if stale else None))
     return checks
 
 
@@ -126,14 +126,14 @@ def _damage_check(
     return Check(name, False, f"{len(found):,} damaged: {'; '.join(listed)}{more}", fix)
 
 
-def _rows(database: Database) -> Check:
+def _rows(database: SQLiteDatabase) -> Check:
     found = [str(row[0]) for row in database.rows("PRAGMA integrity_check(10)")]
     ok = found == ["ok"]
     fix = None if ok else f"{BACKUP}, or recover with `sqlite3 FILE .recover`"
     return Check("rows", ok, "; ".join(found), fix)
 
 
-def _references(database: Database) -> Check:
+def _references(database: SQLiteDatabase) -> Check:
     found = database.rows("PRAGMA foreign_key_check")
     detail = "ok"
     if found:
@@ -141,14 +141,15 @@ def _references(database: Database) -> Check:
     return Check("references", not found, detail, BACKUP if found else None)
 
 
-def _full_text(database: Database, source: Source) -> Check:
+def _full_text(database: SQLiteDatabase, source: Source) -> Check:
     name = f"full-text index of {source.table}"
     if database.read_only:
         return Check(name, True, "not checked: the file is read-only")
     try:
         with database.write() as writer:
             values = "VALUES ('integrity-check', 1)"
-            writer.execute(f"INSERT INTO {source.fts}({source.fts}, rank) {values}")
+            table = fts_table(source)
+            writer.execute(f"INSERT INTO {table}({table}, rank) {values}")
     except Exception as exc:
         if not isinstance(exc.__cause__, apsw.CorruptError):
             raise
@@ -156,7 +157,7 @@ def _full_text(database: Database, source: Source) -> Check:
     return Check(name, True, "ok")
 
 
-def _codes(database: Database, index: Index) -> Check:
+def _codes(database: SQLiteDatabase, index: Index) -> Check:
     """Each live row, and no other, must have its place and its space in the blocks."""
     source, name = index.source, f"sign codes of {index.source.table}"
     with database.read() as reader:
@@ -171,7 +172,7 @@ def _codes(database: Database, index: Index) -> Check:
     return Check(name, True, f"ok: {len(held):,} rows")
 
 
-def _word_index(database: Database, index: Index) -> list[Check]:
+def _word_index(database: SQLiteDatabase, index: Index) -> list[Check]:
     """Whether a large store has its word index; without it a search is right, and slower."""
     live, name = index.live(), f"word index of {index.source.table}"
     if live < wordindex.LARGE or not index.fts5 or database.in_memory:
@@ -186,13 +187,13 @@ def _word_index(database: Database, index: Index) -> list[Check]:
     return [Check(name, True, f"ok: up to row {upto:,}")]
 
 
-def mend_schema(database: Database) -> tuple[str, ...]:
+def mend_schema(database: SQLiteDatabase) -> tuple[str, ...]:
     """Rebuild what the schema lacks and can be rebuilt without loss; its names."""
     return () if database.read_only else schemacheck.mend(database)
 
 
 def repair(
-    database: Database,
+    database: SQLiteDatabase,
     indexes: Sequence[Index],
     embedder: Embedder | None,
     reembed: Callable[[], int],

@@ -16,16 +16,20 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
-import apsw
-
 from rlm.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly
 from rlm.store.lock import part_file
+from rlm.store.sql.database import COUNT_PATIENCE_S
 from rlm.store.sqlite import jsonrows
-from rlm.store.sqlite.connection import COUNT_PATIENCE_S, Database, configure, map_errors
+from rlm.store.sqlite.connection import (
+    SQLiteConnection,
+    SQLiteDatabase,
+    configure,
+    map_errors,
+)
 from rlm.store.types import Tenant
 
 
-class JSONDatabase(Database):
+class JSONDatabase(SQLiteDatabase):
     """The rows of one file, or of none. A memory without an owner becomes that of `tenant`."""
 
     in_memory = True
@@ -46,9 +50,9 @@ class JSONDatabase(Database):
     def _prepare_file(self, read_only: bool) -> None:
         self.read_only = read_only
 
-    def _connect(self) -> apsw.Connection:
+    def _connect(self) -> SQLiteConnection:
         with map_errors(self.path):
-            connection = apsw.Connection(":memory:")
+            connection = SQLiteConnection(":memory:")
             configure(connection)
         return connection
 
@@ -69,12 +73,12 @@ class JSONDatabase(Database):
         if self.autosave:
             super()._acquire(wait_s)
 
-    def _begin(self, connection: apsw.Connection, left_s: float) -> None:
+    def _begin(self, connection: SQLiteConnection, left_s: float) -> None:
         self._refresh()
         super()._begin(connection, left_s)
         self._changes = connection.total_changes()
 
-    def _commit(self, connection: apsw.Connection) -> None:
+    def _commit(self, connection: SQLiteConnection) -> None:
         changed = self._pending or connection.total_changes() != self._changes
         if not (self.autosave and changed):
             super()._commit(connection)
@@ -83,7 +87,7 @@ class JSONDatabase(Database):
         super()._commit(connection)
         self._seen = self._signature()  # not before: without the commit the file is to be read
 
-    def offer(self, work: Callable[[apsw.Connection], None], *, wait_s: float) -> bool:
+    def offer(self, work: Callable[[SQLiteConnection], None], *, wait_s: float) -> bool:
         """Count in memory: the file gets it with the next write, or when the store is closed."""
         if self.read_only:
             return False

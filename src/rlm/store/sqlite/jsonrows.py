@@ -29,10 +29,12 @@ from rlm.errors import ValidationError
 from rlm.store import gate
 from rlm.store.document import item_columns, node_grams
 from rlm.store.identity import canonical_json
+from rlm.store.sql.dialect import fetch
+from rlm.store.sql.rows import COLUMNS, NAMES, from_row, to_row
+from rlm.store.sql.sources import MEMORY, NODE
 from rlm.store.sqlite import blocks
-from rlm.store.sqlite.connection import fetch
-from rlm.store.sqlite.rows import COLUMNS, NAMES, from_row, to_row
-from rlm.store.sqlite.sources import MEMORY, NODE
+from rlm.store.sqlite.candidates import reindex
+from rlm.store.sqlite.connection import SQLiteConnection
 from rlm.store.types import MemoryItem, Tenant
 from rlm.store.values import admit_time, finite, natural, show
 
@@ -52,7 +54,7 @@ Row = dict[str, Any]
 Spaces = dict[tuple[str, ...], int]
 
 
-def dump(connection: apsw.Connection) -> bytes:
+def dump(connection: SQLiteConnection) -> bytes:
     """All rows, of whatever tenant, as the text of a file."""
     memories = connection.execute(f"SELECT {COLUMNS} FROM memory_items ORDER BY item_no")
     made: Row = {"format": FORMAT, "memories": [from_row(row).to_dict() for row in memories]}
@@ -74,7 +76,7 @@ def dump(connection: apsw.Connection) -> bytes:
     return orjson.dumps(made, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def load(connection: apsw.Connection, data: bytes, tenant: Tenant, origin: str) -> bool:
+def load(connection: SQLiteConnection, data: bytes, tenant: Tenant, origin: str) -> bool:
     """Replace all rows by those of a file, inside a transaction; whether it is of this format.
 
     ValueError where it cannot be read. A memory without an owner is the tenant's.
@@ -110,7 +112,7 @@ def load(connection: apsw.Connection, data: bytes, tenant: Tenant, origin: str) 
     for source in (MEMORY, NODE):
         last = f"(SELECT coalesce(max({source.key}), 0) FROM {source.table})"
         connection.execute(f"UPDATE counters SET value = {last} WHERE name = '{source.counter}'")
-        source.reindex(connection)
+        reindex(connection, source)
         blocks.rebuild(connection, source)
     for table, number, parent, _ in fetch(connection, "PRAGMA foreign_key_check"):
         raise ValidationError(f"row {number} of {table} refers to a row that {parent} lacks")
@@ -175,7 +177,7 @@ def _space_rows(spaces: Spaces) -> list[Row]:
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def _tables(connection: apsw.Connection) -> dict[str, dict[str, str]]:
+def _tables(connection: SQLiteConnection) -> dict[str, dict[str, str]]:
     """The tables that are not derived: their columns and declared types."""
     sql = (
         "SELECT t.name, c.name, c.type FROM sqlite_schema t JOIN pragma_table_info(t.name) c"
@@ -193,7 +195,9 @@ def _is_json(column: str, kind: str) -> bool:
     return kind == "JSON" or column.endswith("_json")
 
 
-def _insert(connection: apsw.Connection, table: str, columns: Mapping[str, str], rows: Any) -> None:
+def _insert(
+    connection: SQLiteConnection, table: str, columns: Mapping[str, str], rows: Any
+) -> None:
     marks = ", ".join(f":{name}" for name in columns)
     sql = f'INSERT INTO "{table}"({", ".join(columns)}) VALUES ({marks})'
     for where, row in _each(rows, "memories" if table == "memory_items" else table):

@@ -15,14 +15,15 @@ import apsw
 
 from rlm.errors import REINSTALL, SchemaTooNew, StoreCorrupt, StoreReadOnly
 from rlm.store.lock import part_file
+from rlm.store.sql.sources import MEMORY, NODE
 from rlm.store.sqlite import blocks, schema
-from rlm.store.sqlite.connection import Database, map_errors
-from rlm.store.sqlite.sources import MEMORY, NODE
+from rlm.store.sqlite.candidates import reindex
+from rlm.store.sqlite.connection import SQLiteConnection, SQLiteDatabase, map_errors
 
 APPLICATION_ID = 0x524C4D31  # "RLM1": tells a store from any other database
 
 
-def m001_initial(connection: apsw.Connection, fts5: bool) -> None:
+def m001_initial(connection: SQLiteConnection, fts5: bool) -> None:
     """All tables of seeds 000 and 004 plus ours, two text indexes, derived tables."""
     connection.execute(schema.RECALL_1)
     connection.execute(schema.TABLES_1)
@@ -31,24 +32,29 @@ def m001_initial(connection: apsw.Connection, fts5: bool) -> None:
     connection.execute("INSERT INTO counters(name, value) VALUES ('item', 0), ('node', 0)")
 
 
-def m002_one_recall(connection: apsw.Connection, fts5: bool) -> None:
+def m002_one_recall(connection: SQLiteConnection, fts5: bool) -> None:
     """FTS5 and sign codes replace sealed postings; the queue fences; an index of aliases."""
     connection.execute(schema.DROP_1)
     connection.execute(schema.TABLES_2)
     if fts5:
         connection.execute(schema.FTS_2)
     for source in (MEMORY, NODE):
-        source.reindex(connection)
+        reindex(connection, source)
         blocks.rebuild(connection, source)
 
 
-def m003_tokens(connection: apsw.Connection, fts5: bool) -> None:
+def m003_tokens(connection: SQLiteConnection, fts5: bool) -> None:
     """Who may speak to the store over HTTP."""
     connection.execute(schema.TABLES_3)
 
 
-Step = Callable[[apsw.Connection, bool], None]
-MIGRATIONS: tuple[Step, ...] = (m001_initial, m002_one_recall, m003_tokens)
+def m004_outbox(connection: SQLiteConnection, fts5: bool) -> None:
+    """What a search index beside the file has yet to be told."""
+    connection.execute(schema.TABLES_4)
+
+
+Step = Callable[[SQLiteConnection, bool], None]
+MIGRATIONS: tuple[Step, ...] = (m001_initial, m002_one_recall, m003_tokens, m004_outbox)
 VERSION = len(MIGRATIONS)
 
 
@@ -59,7 +65,7 @@ def has_fts5(connection: apsw.Connection) -> bool:
 
 
 def migrate(
-    database: Database, *, fts5: bool | None = None, steps: tuple[Step, ...] = MIGRATIONS
+    database: SQLiteDatabase, *, fts5: bool | None = None, steps: tuple[Step, ...] = MIGRATIONS
 ) -> int:
     """Bring the file to the last of `steps`; how many ran. Each is atomic, and racing is safe."""
     version = _version(database, len(steps))
@@ -79,7 +85,7 @@ def migrate(
     return ran
 
 
-def _keep_backup(database: Database, newest: int) -> None:
+def _keep_backup(database: SQLiteDatabase, newest: int) -> None:
     """Copy the file as it is, under the lock: somebody else may be about to migrate it. A copy that
     is there already, of whatever, is left alone."""
     database.lock.acquire(database.lock_timeout_s)
@@ -93,7 +99,7 @@ def _keep_backup(database: Database, newest: int) -> None:
         database.lock.release()
 
 
-def _version(database: Database, newest: int) -> int:
+def _version(database: SQLiteDatabase, newest: int) -> int:
     version = int(database.value("PRAGMA user_version"))
     if version > newest:
         raise SchemaTooNew(
@@ -124,5 +130,8 @@ def _copy(source: apsw.Connection, part: Path) -> None:
             while not backup.done:
                 backup.step(4096)
         destination.pragma("journal_mode", "delete")
+        if destination.table_exists("main", "index_spaces"):
+            # The index follows the original. A copy that goes its own way must not be taken for it.
+            destination.execute("DELETE FROM index_spaces; DELETE FROM index_outbox")
     finally:
         destination.close()

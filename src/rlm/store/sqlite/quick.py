@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from rlm.retrieval.tokens import Query
 
-SCHEMA = 3
-"""The version of the tables that the statements here are written for."""
+SCHEMAS = (3, 4)
+"""The versions of the tables that the statements here are written for."""
 COLUMNS = ("title", "description", "tags", "scope", "task_query", "content", "grams")
 WEIGHTS = (1.5, 1.0, 1.2, 1.0, 1.2, 0.4, 0.4)
 LEAST_CONFIDENCE = 0.25
@@ -74,8 +74,9 @@ def open_read_only(path: str) -> apsw.Connection:
     connection.set_busy_timeout(BUSY_MS)
     connection.execute("PRAGMA trusted_schema=OFF; PRAGMA mmap_size=1073741824").fetchall()
     version = connection.pragma("user_version")
-    if version != SCHEMA:
-        raise ValueError(f"{path} has schema {version}, this rlm knows {SCHEMA}: `rlm doctor`")
+    if version not in SCHEMAS:
+        known = " and ".join(map(str, SCHEMAS))
+        raise ValueError(f"{path} has schema {version}, this rlm knows {known}: `rlm doctor`")
     return connection
 
 

@@ -15,8 +15,9 @@ from typing import Any
 from rlm import clock
 from rlm.errors import StoreCorrupt
 from rlm.store.identity import memory_id, normalize_scope
-from rlm.store.sqlite import graph, rows
-from rlm.store.sqlite.connection import Database, kind_of
+from rlm.store.sql import graph, rows
+from rlm.store.sql.database import kind_of
+from rlm.store.sqlite.connection import SQLiteDatabase
 from rlm.store.types import Scope
 
 PAGE = 2_000
@@ -43,19 +44,19 @@ class Damage:
     what: str
 
 
-def damaged_memories(database: Database) -> Iterator[Damage]:
+def damaged_memories(database: SQLiteDatabase) -> Iterator[Damage]:
     """Memories, also archived ones, that some command could not read."""
     extra = ("grams", "scope_words")
     return _scan(database, "memory_items", "item_no", (*rows.NAMES, *extra), "1", _memory_fault)
 
 
-def damaged_nodes(database: Database) -> Iterator[Damage]:
+def damaged_nodes(database: SQLiteDatabase) -> Iterator[Damage]:
     """Nodes, but for archived ones, that some command could not read."""
     columns = (*graph.NODE_COLUMNS.split(", "), "grams")
     return _scan(database, "nodes", "node_no", columns, "tier <> 'archive'", _node_fault)
 
 
-def damaged_history(database: Database) -> Iterator[Damage]:
+def damaged_history(database: SQLiteDatabase) -> Iterator[Damage]:
     """Rows of the other tables whose JSON is invalid."""
     for table, column in HISTORY:
         sql = (
@@ -67,7 +68,7 @@ def damaged_history(database: Database) -> Iterator[Damage]:
 
 
 def _scan(
-    database: Database,
+    database: SQLiteDatabase,
     table: str,
     key: str,
     columns: tuple[str, ...],
@@ -103,7 +104,7 @@ def _no_text(columns: Sequence[str], values: Sequence[Any]) -> Found:
 
 
 def _with_bytes(
-    database: Database, select: str, key: str, columns: tuple[str, ...], last: int
+    database: SQLiteDatabase, select: str, key: str, columns: tuple[str, ...], last: int
 ) -> list[tuple[Any, ...]]:
     """The same page, with texts read as bytes first: one of them is not UTF-8."""
     raw = ", ".join(

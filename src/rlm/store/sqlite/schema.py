@@ -19,8 +19,11 @@
 - `tokens`: who may speak to the store over HTTP, for one project; an id is unique in the file, because
   it says which tenant a connection has.
 
-`TABLES_1`, `RECALL_1` and `FTS_1` are version 1, `TABLES_2` and `FTS_2`, then `TABLES_3`, are what
-changed. They are never edited after release: a later version adds a migration.
+- `index_spaces` and `index_outbox`: what a search index beside the file holds and has yet to be told
+  (`sql/outbox.py`). Empty where there is none.
+
+`TABLES_1`, `RECALL_1` and `FTS_1` are version 1, `TABLES_2` and `FTS_2`, then `TABLES_3` and
+`TABLES_4`, are what changed. They are never edited after release: a later version adds a migration.
 """
 
 from __future__ import annotations
@@ -442,6 +445,17 @@ CREATE TABLE tokens (
     created_at TEXT NOT NULL,
     UNIQUE(space_id, name)
 );
+"""
+
+TABLES_4 = f"""
+CREATE TABLE index_spaces (
+    space_id INTEGER PRIMARY KEY REFERENCES spaces(space_id),
+    collection TEXT NOT NULL, token TEXT NOT NULL, model TEXT, dim INTEGER NOT NULL,
+    built INTEGER NOT NULL DEFAULT 0 CHECK(built IN (0, 1)),
+    change_no INTEGER NOT NULL DEFAULT 0, fence INTEGER NOT NULL DEFAULT 0, leased_until TEXT
+);
+CREATE TABLE index_outbox (change_no INTEGER PRIMARY KEY AUTOINCREMENT, {_SPACE}, memory_id TEXT NOT NULL);
+CREATE INDEX idx_outbox_memory ON index_outbox(space_id, memory_id);
 """
 
 FTS_2 = f"""

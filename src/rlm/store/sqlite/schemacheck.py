@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from rlm.store.sqlite.connection import Database
+from rlm.store.sqlite.connection import SQLiteConnection, SQLiteDatabase
 from rlm.store.sqlite.migrations import MIGRATIONS, has_fts5
 
 Objects = dict[str, tuple[str, str]]
@@ -53,7 +53,7 @@ def compare(connection: apsw.Connection) -> Difference:
     return Difference(missing, changed, tuple(sorted(set(found) - set(wanted))), differ)
 
 
-def mend(database: Database) -> tuple[str, ...]:
+def mend(database: SQLiteDatabase) -> tuple[str, ...]:
     """Rebuild what loses nothing; its names. Text indexes are to be rebuilt after."""
     with database.write() as connection:
         difference = compare(connection)
@@ -78,7 +78,7 @@ def _objects(connection: apsw.Connection) -> Objects:
 
 
 def _fresh(*, fts5: bool) -> Objects:
-    with closing(apsw.Connection(":memory:")) as connection:
+    with closing(SQLiteConnection(":memory:")) as connection:
         for step in MIGRATIONS:
             step(connection, fts5 and has_fts5(connection))
         return _objects(connection)

@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rlm.retrieval.tokens import tokens
-from rlm.store.sqlite.connection import Database, fetch
-from rlm.store.sqlite.sources import Source
+from rlm.store.sql.dialect import fetch
+from rlm.store.sql.sources import Source
+from rlm.store.sqlite.connection import SQLiteDatabase
 
 if TYPE_CHECKING:
     import tantivy
@@ -51,7 +52,7 @@ EVERY = ""
 class WordIndex:
     """The index of one kind of row of one file. All methods are safe where there is none."""
 
-    def __init__(self, database: Database, source: Source, folder: Path) -> None:
+    def __init__(self, database: SQLiteDatabase, source: Source, folder: Path) -> None:
         self._db = database
         self._source = source
         self._store = str(database.path.resolve())

@@ -1,0 +1,216 @@
+"""The commands of `rlm ontology` that are views of the catalogue, and `diff`.
+
+A view is defined by its method in `rlm.ontology.views.views`: its arguments become arguments and
+options here, its docstring the help. What is added is how a person reads the answer.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import click
+
+from rlm.cli.command import Decorator, command, count, with_options, words
+from rlm.cli.ontology_source import ASKED, LANG, SOURCE, open_engine, open_views, resolve_name
+from rlm.cli.output import print_fields, print_json, print_table, print_text
+from rlm.cli.session import Session
+from rlm.ontology.views.listing import MOST_ROWS
+from rlm.ontology.views.views import CATALOGUE, Views
+
+SHOWN_ROWS = 1_000
+PROSE_CHARS = 40
+LEVELS = ("error", "warning", "note", "never")
+DOCS = {
+    "depth": "How many levels.",
+    "direction": "down or up [down].",
+    "relation": "Which relation, as above [subclasses].",
+    "kind": "Which kind, as above [classes].",
+    "prefix": "Only names that begin so, as brick:.",
+    "property": "Only the values of this property.",
+    "rule": "Only the findings of this rule.",
+    "all": "At any depth, or inherited; or only what is stated directly.",
+    "inherited": "Also what the classes above it state.",
+    "limit": "How many rows, at most.",
+    "offset": "How many rows to leave out at the beginning.",
+}
+NAMED = ("term", "other", "property")
+"""Arguments that name a term."""
+
+
+def add_view_commands(app: click.Group) -> None:
+    """Every view of the catalogue, and `diff`, as commands of a group."""
+    for name in CATALOGUE:
+        command(app, name)(_view_command(name))
+    command(app, "diff")(diff)
+
+
+def _view_command(name: str) -> Callable[..., int]:
+    method = getattr(Views, name)
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    options = [option for each in parameters if (option := _option(each))]
+    lint = _LINT if name == "lint" else ()
+
+    @with_options((ASKED, *options, *lint))
+    def run(session: Session, **given: Any) -> int:
+        taken = {each.name: given[each.name] for each in parameters}
+        with open_views(session, given) as views:
+            for each in NAMED:
+                if taken.get(each):
+                    taken[each] = resolve_name(views, taken[each], predicate=each == "property")
+            found = getattr(views, name)(**{k: v for k, v in taken.items() if v is not None})
+            source = views.engine.source
+        if name == "lint":
+            return _show_lint(session, found, source, given)
+        return _show(session, name, found)
+
+    run.__doc__ = inspect.getdoc(method)
+    made: Callable[..., int] = run
+    return made
+
+
+def _option(parameter: inspect.Parameter) -> Decorator | None:
+    """The argument or option for a parameter; none for `lang`, which every command has."""
+    name, default = parameter.name, parameter.default
+    if name == "lang":
+        return None
+    if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+        required = default is inspect.Parameter.empty
+        return click.argument(name, required=required, default=None if required else "")
+    flag = f"--{name}"
+    if name == "limit":
+        return count(flag, default=SHOWN_ROWS, most=MOST_ROWS, doc=DOCS[name])
+    if isinstance(default, bool):
+        return click.option(f"{flag}/--no-{name}", default=default, help=DOCS[name])
+    if isinstance(default, int):
+        return count(flag, default=default, least=min(default, 1), doc=DOCS[name])
+    return click.option(flag, default=default, metavar=name.upper(), help=DOCS[name])
+
+
+# -- how an answer is shown
+
+
+def _show(session: Session, name: str, found: dict[str, Any]) -> int:
+    rows = found.get("rows")
+    code = 0 if rows or rows is None else 1
+    if session.json:
+        print_json(found)
+        return code
+    if name == "tree":
+        return _show_tree(session, found)
+    head = {k: v for k, v in found.items() if k not in ("rows", "next_offset", "total")}
+    print_fields([(key.replace("_", " "), _text(value)) for key, value in head.items()])
+    if rows is None:
+        return 0
+    if head and rows:
+        print_text("")
+    if rows:
+        keys = list(dict.fromkeys(key for row in rows for key in row))
+        cells = [[_text(row.get(key, "")) for key in keys] for row in rows]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        wide = [key for key, width in zip(keys, widths, strict=True) if width > PROSE_CHARS]
+        print_table(keys, cells, prose=wide)
+    session.notify(_count_line(found))
+    return code
+
+
+def _count_line(found: Mapping[str, Any]) -> str:
+    total, shown, on = found["total"], len(found["rows"]), found["next_offset"]
+    if not total:
+        return "nothing found"
+    rest = f": more with --offset {on}, or --limit N" if on is not None else ""
+    return f"{shown:,} of {total:,}{rest}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key or 'no language'} {_text(each)}" for key, each in value.items())
+    return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
+
+
+def _show_tree(session: Session, found: dict[str, Any]) -> int:
+    top = [{**found, "depth": 0}] if "name" in found else []
+    for line in draw_tree([*top, *found["rows"]]):
+        print_text(line)
+    session.notify(_count_line(found))
+    return 0 if found["rows"] else 1
+
+
+def draw_tree(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """The rows of a tree with lines between them. Whether a row is the last of its level is told
+    by what follows."""
+    open_levels: set[int] = set()
+    top = min((row["depth"] for row in rows), default=0)
+    drawn = []
+    for row in reversed(rows):
+        depth = row["depth"]
+        rails = "".join("│  " if level in open_levels else "   " for level in range(top + 1, depth))
+        branch = "" if depth == top else ("├─ " if depth in open_levels else "└─ ")
+        open_levels = {level for level in open_levels if level < depth} | {depth}
+        drawn.append(f"{rails}{branch}{_tree_text(row)}")
+    return reversed(drawn)
+
+
+def _tree_text(row: Mapping[str, Any]) -> str:
+    said = [f"{row[key]:,} {key}" for key in ("below", "instances") if row.get(key)]
+    said += ["by definition"] if "by" in row else []
+    said += ["deprecated"] if "deprecated" in row else []
+    said += ["see above"] if "repeated" in row else []
+    label = f' "{row["label"]}"' if "label" in row else ""
+    return f"{row['name']}{label}" + (f"  ({', '.join(said)})" if said else "")
+
+
+# -- lint
+
+_LINT: tuple[Decorator, ...] = (
+    words("--fail-on", LEVELS, "Exit with 1 from this level on [warning].", default="warning"),
+    click.option("--sarif", is_flag=True, help="Print a SARIF log, for CI."),
+)
+
+
+def _show_lint(session: Session, found: dict[str, Any], source: str, given: Any) -> int:
+    from rlm.ontology.views.lint import to_sarif
+
+    if given["sarif"]:
+        print_json(to_sarif(found, source))
+    elif session.json:
+        print_json(found)
+    else:
+        for row in found["rows"]:
+            print_text(f"{row['level']}: {row['term']}: {row['message']} [{row['rule']}]")
+        said = _text(found["by_rule"]) or "nothing"
+        more = "" if found["next_offset"] is None else f"; {_count_line(found)}"
+        session.notify(f"found: {said}{more}")
+    fail_on = given["fail_on"]
+    failing = () if fail_on == "never" else LEVELS[: LEVELS.index(fail_on) + 1]
+    return int(any(level in found["levels"] for level in failing))
+
+
+# -- diff
+
+
+@with_options((SOURCE, click.argument("other"), LANG))
+@click.option("--exit-code", is_flag=True, help="Exit with 1 where the two differ.")
+def diff(session: Session, other: str, exit_code: bool, **given: Any) -> int:
+    """Show what changed from SOURCE to OTHER, a newer release.
+
+    Terms added, removed, renamed and deprecated, labels, the hierarchy, and every other statement;
+    as Markdown, or with --json.
+    """
+    from rlm.ontology.views.diff import diff, to_markdown
+
+    with (
+        open_engine(session, given["source"], given["format_"]) as before,
+        open_engine(session, other, given["format_"]) as after,
+    ):
+        found = diff(before, after, lang=given["lang"])
+    if session.json:
+        print_json(found)
+    else:
+        print_text(to_markdown(found).rstrip())
+    return int(exit_code and not found["same"])

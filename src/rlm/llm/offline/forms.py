@@ -1,0 +1,156 @@
+"""All forms of question that `offline` knows, and how a question is read by them.
+
+A reading is a form whose pattern takes the whole question. Several forms may: the one that leaves
+the fewest words to names is tried first, and only what can be linked is answered.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from rlm.llm.offline import forms_classes, forms_names, forms_properties, forms_terms
+from rlm.llm.offline.frames import MACROS, Form
+from rlm.llm.offline.names import language_tag
+from rlm.llm.offline.pattern import Question
+
+FORMS: tuple[Form, ...] = (
+    *forms_names.FORMS,
+    *forms_classes.FORMS,
+    *forms_properties.FORMS,
+    *forms_terms.FORMS,
+)
+READINGS = 4
+"""So many readings of one question are tried."""
+NEAREST = 3
+_WORD = re.compile(r"[a-z][a-z-]+")
+_COMMON = frozenset(
+    [
+        "what",
+        "which",
+        "is",
+        "are",
+        "the",
+        "a",
+        "an",
+        "of",
+        "in",
+        "to",
+        "does",
+        "do",
+        "have",
+        "has",
+        "there",
+        "how",
+        "many",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a slot took: the words of the question, and whether they stood in quotes."""
+
+    words: str
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A form, and what its slots took."""
+
+    form: Form
+    slots: dict[str, Slot]
+
+    @property
+    def mentions(self) -> dict[str, Slot]:
+        """The slots that name a term."""
+        return {name: slot for name, slot in self.slots.items() if kind_of_slot(name) not in _PLAIN}
+
+    @property
+    def open_words(self) -> int:
+        return sum(1 if slot.quoted else len(slot.words.split()) for slot in self.slots.values())
+
+
+_PLAIN = frozenset({"text", "lang", "prefix", "ontology"})
+
+
+def kind_of_slot(name: str) -> str:
+    """What a slot takes, by its name: `class2` takes a class."""
+    return name.rstrip("0123456789")
+
+
+@lru_cache(maxsize=32)  # every turn of a run reads it again
+def read_question(question: str, card: str = "") -> tuple[Reading, ...]:
+    """The readings of a question, best first. `card` is what the prompt says of the ontology: an
+    ontology may be called by a name that stands there."""
+    asked = Question.of(question)
+    found = []
+    for form in FORMS:
+        taken = [
+            {name: Slot(*asked.restore(words)) for name, words in slots.items()}
+            for slots in form.read(asked)
+        ]
+        readings = [Reading(form, slots) for slots in taken if _is_plausible(slots, card)]
+        found += [min(readings, key=lambda reading: reading.open_words)] if readings else []
+    return tuple(sorted(found, key=lambda reading: reading.open_words)[:READINGS])
+
+
+def _is_plausible(slots: dict[str, Slot], card: str) -> bool:
+    """Whether what needs no linking can be what its slot takes."""
+    for name, slot in slots.items():
+        words = slot.words
+        if name == "lang" and language_tag(words) is None:
+            return False
+        if name == "prefix" and not re.fullmatch(r"[\w.-]*:?", words):
+            return False
+        if name == "text" and not slot.quoted and len(words.split()) > 1:
+            return False
+        if name == "ontology" and words.lower() not in ontology_names(card):
+            return False
+    return True
+
+
+@cache
+def ontology_names(card: str) -> frozenset[str]:
+    """What the ontology itself may be called: its title, the names in it, its own prefix."""
+    title = card.strip().partition("\n")[0].partition(":")[0]
+    own = re.search(r"^Prefixes: ([\w.-]+): <", card, re.MULTILINE)
+    named = re.findall(r"\b[A-Z][\w-]{2,}", title)
+    names = {title, *named, *([own[1]] if own else [])} - {"The", "Ontology", "Vocabulary"}
+    return frozenset(name.lower() for name in names)
+
+
+def own_namespace(card: str) -> str:
+    """The namespace of the ontology's own terms, which the prompt names first; '' if it has none."""
+    found = re.search(r"^Prefixes: [\w.-]*: <([^<>\s]+)>", card, re.MULTILINE)
+    return found[1] if found else ""
+
+
+@cache
+def form_words() -> frozenset[str]:
+    """Every word that some form places."""
+    texts = [source for form in FORMS for source in (*form.sources, *form.macros.texts)]
+    texts += MACROS.texts
+    return frozenset(_WORD.findall(re.sub(r"\{\w+\}|<\w+>", " ", " ".join(texts).lower())))
+
+
+def unplaced_words(question: str) -> list[str]:
+    """The words of a question that no form has a place for."""
+    words = Question.of(question).text.split()
+    return [word for word in words if word.lower() not in form_words()]
+
+
+def nearest_forms(question: str) -> list[str]:
+    """Examples of the forms that share most words with a question."""
+    asked = set(_WORD.findall(question.lower())) - _COMMON
+
+    def shared(form: Form) -> int:
+        return len(asked & set(_WORD.findall(form.example.lower())))
+
+    known = [form for form in FORMS if form.example]
+    ranked = sorted(known, key=lambda form: -shared(form))
+    near = [form.example for form in ranked if shared(form)]
+    general = ["What is Tug?", "What are the subclasses of Vessel?", "Which classes are there?"]
+    return list(dict.fromkeys([*near, *general]))[:NEAREST]

@@ -1,0 +1,326 @@
+"""Forms of question about one term or two: what it is, what it is called, how two are connected; and
+finding terms by a piece of their name."""
+
+from __future__ import annotations
+
+from rlm.llm.offline.frames import Form, Noun, list_of
+
+_KINDS = {
+    "term": "(term|thing|entity|concept|resource|element|something|anything)",
+    "class": "(class|type|concept class)",
+    "property": "(property|relation|predicate|attribute)",
+    "object property": "object property",
+    "datatype property": "(datatype property|data property)",
+    "annotation property": "annotation property",
+    "individual": "(individual|instance)",
+}
+_CALLED = "[called|named|labelled|labeled|by the name [of]|with the name|with the label|for]"
+_PIECE = "[the] [text|word|string|substring|letters|term] {text}"
+_IN_NAME = "(in|as part of|within) (their|the|its) (name|names|label|labels|name or label)"
+_WITH_PIECE = (
+    f"(with|having|have|that have|including) {_PIECE} {_IN_NAME}",
+    f"(containing|contain|contains|that contain|include|that include) {_PIECE} [{_IN_NAME}]",
+    "(whose|with) [the|a] (name|names|label|labels|name or label) (contain|contains|containing"
+    f"|include|includes|including|that contains|that contain|having) {_PIECE}",
+    "(have|has|with) [a|the] (name|names|label|labels) (that contains|that contain|containing|which"
+    f" contain|which contains|that include|with) {_PIECE}",
+    f"(match|matches|matching|mention|mentions|mentioning) {_PIECE} [{_IN_NAME}]",
+)
+_ANY_PIECE = f"({'|'.join(_WITH_PIECE)})"
+_SEARCHED = {
+    "terms": ("(terms|term|entities|things|names|concepts|resources|everything)", ""),
+    "classes": ("(classes|class)", "class"),
+    "properties": ("(properties|property|relations)", "property"),
+    "individuals": ("(individuals|instances)", "individual"),
+}
+
+
+def _nouns(kind: str, many: str) -> str:
+    return f'"{kind or "term"} with such a name", "{many} with such a name"'
+
+
+DESCRIPTIONS = [
+    Form(
+        "describe",
+        "What is Tug?",
+        (
+            "(what|who) (is|are) [meant by] {term}",
+            "(describe|explain|define) [for me|to me] {term}",
+            "tell me [more|something] about {term}",
+            "(what|who) is {term} about",
+            "what (does|do) {term} (mean|stand for|denote|represent|refer to)",
+            "what is the meaning of {term}",
+            "what (does|do) <it> mean by {term}",
+            "(what can you tell|what do you know|tell me what you know) [me] about {term}",
+            "<list> [all] (information|details|info|everything|a description|an overview|a summary|the"
+            " details) [you have] (on|about|of|for) {term}",
+            "(information|details) (on|about) {term}",
+            "show me {term}",
+        ),
+        "tell_description(describe_entity($term))",
+    ),
+    Form(
+        "describe_with_properties",
+        "What is Tug and what properties does it have?",
+        (
+            "what is {class} and <wh> <property> does it have",
+            "describe {class} and its <property>",
+        ),
+        'tell_description(describe_entity($class)) + "\\n" + tell_list(fetch("related", $class,'
+        ' relation="properties"), "property that may be stated", "properties that may be stated")',
+    ),
+    *(
+        Form(
+            f"exists_{kind.replace(' ', '_')}",
+            f"Is there {'an' if kind[0] in 'aeio' else 'a'} {kind} called Tug?",
+            (
+                f"is there [a|an|any] {said} {_CALLED} {{{slot}}} <onto>",
+                f"(does|do) <it> <have> [a|an|any|the] {said} {_CALLED} {{{slot}}}",
+                f"does [a|an|the] {said} {_CALLED} {{{slot}}} exist <onto>",
+                f"is {{{slot}}} [a|an] [declared|known] {said} <onto>" if kind != "term" else
+                f"is {{{slot}}} (defined|declared|known|a term|present) <onto>",
+                *((f"is there [a|an|any] {{{slot}}} <onto>", f"does {{{slot}}} exist <onto>",
+                   f"does <it> <have> [a|an|any] {{{slot}}}") if kind == "term" else ()),
+            ),
+            "",
+        )
+        for kind, said in _KINDS.items()
+        for slot in ("term",)
+    ),
+]  # fmt: skip
+
+SEARCHES = [
+    form
+    for many, (said, kind) in _SEARCHED.items()
+    for form in (
+        Form(
+            f"search_{many}",
+            f'Which {many} have "cargo" in their name?',
+            (
+                f"(<wh>|<list> [all] [the]|(search|look) for [all] [the]|(what|which) are [all] [the])"
+                f" {said} {_ANY_PIECE} <onto>",
+                *(
+                    (
+                        "(search|look) [for] {text} [<onto>]",
+                        "find {text}",
+                    )
+                    if many == "terms"
+                    else ()
+                ),
+            ),
+            f"tell_list(keep_types(sparql_query(search_query($text), limit=10000), {kind!r}), {_nouns(kind, many)})",
+        ),
+        Form(
+            f"count_search_{many}",
+            f'How many {many} have "cargo" in their name?',
+            (f"(how many|<count>) {said} [<there>] {_ANY_PIECE} <onto>",),
+            f"tell_count(keep_types(sparql_query(search_query($text), limit=10000), {kind!r}), {_nouns(kind, many)})",
+        ),
+    )
+]
+
+_LABEL = "(label|labels|name|names|preferred label|preferred labels|rdfs:label|rdfs:labels)"
+_SYNONYM = (
+    "(synonym|synonyms|alternative label|alternative labels|alternative name|alternative names|altlabel"
+    "|altlabels|other name|other names|alias|aliases|alternative term|alternative terms|alternate name|alternate names|alternate labels)"
+)
+_DEFINITION = "(definition|definitions|textual definition|textual definitions)"
+_COMMENT = "(comment|comments|rdfs:comment|rdfs:comments|description|note)"
+_EXAMPLE = "(usage example|usage examples|example of usage|examples of usage|example of use|examples of"\
+    " use|skos:example|skos:examples|skos example|skos examples)"  # fmt: skip
+
+
+def _texts(name: str, noun: str, kind: str, one: str, more: tuple[str, ...]) -> list[Form]:
+    """What a term is called or how it is explained, in any language or in one."""
+    call = 'fetch("labels", $term)'
+    say = f"{one!r}"
+    lang = "(in|in the language) {lang}"
+    return [
+        Form(
+            name,
+            f"What is the {one} of Tug?",
+            (
+                f"(what|which) (is|are) [all] [the] {noun} (of|for) {{term}}",
+                f"<list> [all] [the] {noun} (of|for) {{term}}",
+                f"<wh> {noun} (does|do|has|have) {{term}} [have]",
+                f"[the] {noun} (of|for) {{term}}",
+                f"does {{term}} have [a|an|any] {noun}",
+                f"(what|which) {noun} <there> for {{term}}",
+                *more,
+            ),
+            f"tell_texts({call}, {kind!r}, {say})",
+        ),
+        Form(
+            f"{name}_in_language",
+            f"What is the German {one} of Tug?",
+            (
+                f"(what|which) (is|are) [all] [the] {{lang}} {noun} (of|for) {{term}}",
+                f"(what|which) (is|are) [all] [the] {noun} (of|for) {{term}} {lang}",
+                f"<list> [all] [the] {{lang}} {noun} (of|for) {{term}}",
+                f"<list> [all] [the] {noun} (of|for) {{term}} {lang}",
+                f"<wh> {{lang}} {noun} (does|do|has|have) {{term}} [have]",
+                f"<wh> {noun} (does|do|has|have) {{term}} [have] {lang}",
+                f"does {{term}} have [a|an|any] {{lang}} {noun}",
+                f"does {{term}} have [a|an|any] {noun} {lang}",
+                f"is there [a|an] {{lang}} {noun} (of|for) {{term}}",
+                f"[the] {{lang}} {noun} (of|for) {{term}}",
+                f"[the] {noun} (of|for) {{term}} in {{lang}}",
+                *(
+                    ("what is {term} called in {lang}", "how is {term} called in {lang}",
+                     "how do you say {term} in {lang}", "what do you call {term} in {lang}",
+                     "how is {term} labelled in {lang}", "what is {term} in {lang}",
+                     "what is the {lang} word for {term}", "what is {lang} for {term}",
+                     "is {term} labelled in {lang}")
+                    if kind == "label"
+                    else ()
+                ),
+            ),
+            f'tell_texts(fetch("labels", $term, lang=$lang), {kind!r}, {say}, $lang)',
+        ),
+        Form(
+            f"count_{name}",
+            f"How many {one}s does Tug have?",
+            (
+                f"how many {noun} (does|do|has|have) {{term}} [have]",
+                f"how many {noun} <there> (of|for) {{term}}",
+                f"<count> {noun} (of|for) {{term}}",
+            ),
+            f"tell_texts({call}, {kind!r}, {say}, counts=True)",
+        ),
+    ]  # fmt: skip
+
+
+LABELS = [
+    *_texts(
+        "label", _LABEL, "label", "label", ("what is {term} labelled", "how is {term} labelled")
+    ),
+    *_texts(
+        "synonym",
+        _SYNONYM,
+        "synonym",
+        "synonym",
+        (
+            "what else is {term} called",
+            "what is {term} also called",
+            "what is {term} also known as",
+        ),
+    ),
+    *_texts("definition", _DEFINITION, "definition", "definition", ()),
+    Form(
+        "how_defined",
+        "How is Tug defined?",
+        (
+            "how is {class} defined",
+            "how (does|do) <it> define {class}",
+            "what is the (logical|formal|owl) definition of {class}",
+        ),
+        'tell_definition(fetch("labels", $class), fetch("restrictions", $class))',
+    ),
+    *(
+        Form(
+            f"{kind}_synonyms",
+            f"What are the {kind} synonyms of Tug?",
+            (
+                f"(what|which) (is|are) [all] [the] {kind} (synonym|synonyms) (of|for) {{term}}",
+                f"<list> [all] [the] {kind} synonyms (of|for) {{term}}",
+                f"[the] {kind} (synonym|synonyms) (of|for) {{term}}",
+                f"<wh> {kind} (synonym|synonyms) (does|do|has|have) {{term}} [have]",
+            ),
+            f'tell_texts(fetch("labels", $term), "synonym", "{kind} synonym")',
+        )
+        for kind in ("exact", "broad", "narrow", "related")
+    ),
+    *_texts("comment", _COMMENT, "comment", "comment", ()),
+    *_texts("usage_example", _EXAMPLE, "example", "usage example", ()),
+    Form(
+        "label_languages",
+        "In which languages does Tug have a label?",
+        (
+            "in <wh> (language|languages) (does|do) {term} have [a|any] (label|labels)",
+            "in <wh> (language|languages) (is|are) {term} labelled [in]",
+            "in <wh> (language|languages) (is|are) [the] (label|labels) of {term} [given|available]",
+            "<wh> (language|languages) (does|do) {term} have [a] (label|labels) in",
+            "(what|which) are the languages of the labels of {term}",
+            "<wh> (language|languages) (is|are) the (label|labels) of {term} in",
+        ),
+        'tell_languages(fetch("labels", $term))',
+    ),
+]
+DEPRECATION = [
+    Form(
+        "is_deprecated",
+        "Is Tug deprecated?",
+        ("(is|are) {term} [marked] [as] [a] (deprecated|obsolete|retired|outdated) [class|property|term]",
+         "has {term} been (deprecated|retired|obsoleted)", "is {term} still (valid|current|in use)"),
+        "tell_deprecated(describe_entity($term))",
+    ),
+    Form(
+        "replaced_by",
+        "What replaces Tug?",
+        ("(what|which) [term|class|property|terms] (replaces|replace|supersedes|replaced) {term}",
+         "(what|which) [term|class|property] (is|was|has been|should be) {term} [been] (replaced|superseded) by",
+         "by (what|which) [term|class|property] (is|was|has been|should be) {term} [be] (replaced|superseded)",
+         "(what|which) [term|class|property] should (be used|i use|one use|we use|you use) instead of {term}",
+         "(what|which) (is|are) [the] (replacement|replacements|successor) (of|for) {term}",
+         "what [term] (is|should be) used (instead of|in place of) {term}",
+         "(what|which) (replacement|replacements) does {term} have", "is {term} replaced by anything"),
+        'tell_replacement(fetch("related", $term, relation="replaced_by"))',
+    ),
+    Form(
+        "replaces",
+        "What does Tug replace?",
+        ("(what|which) [term|terms|class|property] (does|did|has) {term} (replace|replaced|supersede)",),
+        'tell_list(fetch("related", $term, relation="replaces"), "replaced term", "replaced terms")',
+    ),
+]  # fmt: skip
+_CONNECTED = "(connected|related|linked|joined|associated)"
+PAIRS = [
+    Form(
+        "path",
+        "How is Tug connected to Harbour?",
+        (
+            f"how (is|are) {{term}} {_CONNECTED} (to|with) {{term2}}",
+            f"how (is|are) {{term}} and {{term2}} {_CONNECTED} [to each other|with each other]",
+            "(what|which) [property|properties|relation|chain] (connects|connect|links|link|joins|join"
+            "|relates|relate) {term} (and|with|to) {term2}",
+            "<list> [a|the] [shortest] (path|paths|connection|chain|route) (from|between) {term} (to|and)"
+            " {term2}",
+            "is there (a|any) (path|connection|link) (from|between) {term} (to|and) {term2}",
+            f"(is|are) {{term}} {_CONNECTED} (to|with) {{term2}}",
+            "(what|which) is the (relation|relationship|connection|link|path|shortest path) (between|from)"
+            " {term} (and|to) {term2}",
+            "how (do|can) (you|i|we|one) get from {term} to {term2} [in the [class] hierarchy]",
+            "what (lies|is|stands|comes) between {term} and {term2}",
+        ),
+        "tell_paths(find_path($term, $term2, max_depth=4), %term, %term2)",
+    ),
+    Form(
+        "compare",
+        "Compare Tug and Barge.",
+        (
+            "compare {term} (and|with|to) {term2}",
+            "(what|which) (is|are) the (difference|differences) between {term} and {term2}",
+            "how (does|do) {term} (differ from|and) {term2} [differ]",
+            "what do {term} and {term2} have in common",
+        ),
+        'tell_comparison(ontology_view("compare", $term, other=$term2))',
+    ),
+    Form(
+        "common_superclass",
+        "What is the nearest common superclass of Tug and Barge?",
+        (
+            "(what|which) (is|are) [the] [nearest|lowest|closest|least|most specific] common"
+            " (superclass|superclasses|ancestor|ancestors|parent) of {class} and {class2}",
+        ),
+        'tell_common(ontology_view("compare", $class, other=$class2))',
+    ),
+    *list_of(
+        "shapes",
+        Noun("(shape|shapes|shacl shape|shacl shapes|node shapes)", "shape", "shapes"),
+        'fetch("shapes", $term)',
+        "Which shapes target Tug?",
+        listed=("(what|which) [shacl] shapes (target|apply to|are there for|check) {term}",),
+    ),
+]
+
+FORMS = [*DESCRIPTIONS, *SEARCHES, *LABELS, *DEPRECATION, *PAIRS]

@@ -1,0 +1,357 @@
+"""Forms of question about properties: domains and ranges, hierarchy, inverses, traits, and values."""
+
+from __future__ import annotations
+
+from rlm.llm.offline.frames import Form, Noun, list_of
+
+_PROPS = "(property|properties|relation|relations|predicate|predicates|attribute|attributes)"
+_SUB = "(subproperty|subproperties|sub-property|sub-properties|sub property|sub properties)"
+_SUPER = (
+    "(superproperty|superproperties|super-property|super-properties|super property|super properties"
+    "|parent property|parent properties)"
+)
+_AS = "as [a|the|their|its|one of its] [stated|direct]"
+_SORTS = {
+    "": ("", "property", "properties"),
+    "object_": ("object", "object property", "object properties"),
+    "datatype_": ("(datatype|data|data type)", "datatype property", "datatype properties"),
+    "annotation_": ("annotation", "annotation property", "annotation properties"),
+}
+
+
+def _by_side(side: str, relation: str, verbs: tuple[str, ...]) -> list[Form]:
+    """Properties by their domain or range, of any sort or of one."""
+    forms = []
+    slot = "{class}" if side == "domain" else "{range}"
+    for prefix, (word, one, many) in _SORTS.items():
+        props = f"{word} {_PROPS}"
+        name = slot[1:-1]
+        call = (
+            f'keep_stated(sparql_query("SELECT DISTINCT ?x WHERE {{ ?x rdfs:{side}/owl:unionOf'
+            f'/rdf:rest*/rdf:first <" + ${name} + "> }}", limit=1000), fetch("related", ${name},'
+            f' relation="{relation}"))'
+        )
+        call = f'keep_kind({call}, "{one}")' if word else call
+        named = f"(rdfs:{side}|{side})"
+        wanted = (
+            f"have {slot} {_AS} {named}",
+            f"(have|with|having) [the|a] [stated] {named} [of|is|class] {slot}",
+            f"whose [stated] {named} (is|includes|contains) [the class] {slot}",
+            f"that have [the|a] {named} [of] {slot}",
+            f"that have {slot} {_AS} {named}",
+            f"with {slot} {_AS} {named}",
+            f"having {slot} {_AS} {named}",
+            *verbs,
+        )
+        which = f"({'|'.join(wanted)})".replace("SLOT", slot)
+        listed = (
+            f"(<wh>|<list> [all] [the]|(what|which) are [all] [the]) {props} {which}",
+            f"{props} {which}",
+            f"of <wh> {props} is {slot} the {named}",
+        )
+        counted = (f"(how many|<count>) {props} [are there] {which}",)
+        nouns = f'"{one} with the {side}", "{many} with the {side}"'
+        kind = f"{prefix}properties_by_{side}"
+        example = f"Which {many} have the {side} Vessel?"
+        forms += [
+            Form(kind, example, listed, f"tell_list({call}, {nouns})"),
+            Form(f"count_{kind}", f"How many {many} have the {side} Vessel?", counted,
+                 f"tell_count({call}, {nouns})"),
+        ]  # fmt: skip
+    return forms
+
+
+BY_SIDE = [
+    *_by_side(
+        "domain",
+        "properties",
+        (
+            "can (a|an|the) SLOT have",
+            "can SLOT have",
+            "(can|may) (apply|be applied) to SLOT",
+            "(apply to|can be used (on|with|for)|are (defined|declared|stated) (for|on)) [the class]"
+            " SLOT",
+            "(start|starts) (from|at) SLOT",
+        ),
+    ),
+    *_by_side(
+        "range",
+        "range_of",
+        (
+            "(point|points|lead|leads|link|refer) to [a|an] SLOT",
+            "(take|takes|have|has) [a|an] SLOT as [a|their|its] (value|values)",
+            "(have|has) values (of type|in) SLOT",
+        ),
+    ),
+]
+SIDES = [
+    Form(
+        f"{side}",
+        f"What is the {side} of mooredAt?",
+        (
+            f"(what|which) (is|are) [all] [the] [stated] (rdfs:{side}|{side}|{side}s) (of|for) [the"
+            " property] {property}",
+            f"<wh> (class|classes|{side}|{side}s|datatype) (is|are) [stated as] [in] [the]"
+            f" ({side}|{side}s) of [the property] {{property}}",
+            f"<wh> ({side}|{side}s) (does|do|has|have) {{property}} [have]",
+            f"<list> [all] [the] ({side}|{side}s) of [the property] {{property}}",
+            f"[the] ({side}|{side}s) of {{property}}",
+            f"does {{property}} have a [stated] {side}",
+            *more,
+        ),
+        f'tell_sides(fetch("related", $property, relation="{side}"))',
+    )
+    for side, more in (
+        (
+            "domain",
+            (
+                "to <wh> (class|classes|things) (does|can) {property} apply",
+                "what (does|can) {property} apply to",
+                "<wh> (class|classes|things) can have [the property] {property}",
+            ),
+        ),
+        (
+            "range",
+            (
+                "<wh> (values|type of values|kind of values) (does|can) {property} (take|have)",
+                "<wh> (class|classes|things) (does|can) {property} (point|lead|refer) to",
+                "<wh> (datatype|data type|type) (does|has) {property} [have]",
+            ),
+        ),
+    )
+] + [
+    Form(
+        "domain_and_range",
+        "What are the domain and range of mooredAt?",
+        (
+            "(what|which) (is|are) [the] (domain and range|range and domain|domain and the range|"
+            "domains and ranges) (of|for) [the property] {property}",
+            "<wh> (domain and range|range and domain) (does|do|has) {property} [have]",
+            "<list> [the] (domain and range|domain and the range) of [the property] {property}",
+        ),
+        'tell_sides(fetch("related", $property, relation="domain"),'
+        ' fetch("related", $property, relation="range"))',
+    ),
+    Form(
+        "has_side",
+        "Does mooredAt have the domain Vessel?",
+        (
+            "(does|has) {property} [have] [the] domain [of] {class}",
+            "is {class} [in|a|the] [the] domain of {property}",
+            "is the domain of {property} {class}",
+            "does {property} have {class} as [its|a] domain",
+        ),
+        'tell_member(%class, fetch("related", $property, relation="domain"), "a domain")',
+    ),
+    Form(
+        "has_range",
+        "Does mooredAt have the range Berth?",
+        (
+            "(does|has) {property} [have] [the] range [of] {range}",
+            "is {range} [in|a|the] [the] range of {property}",
+            "is the range of {property} {range}",
+            "does {property} have {range} as [its|a] range",
+        ),
+        'tell_member(%range, fetch("related", $property, relation="range"), "a range")',
+    ),
+]
+
+
+def _property_hierarchy() -> list[Form]:
+    made = []
+    for relation, word, deep_word in (
+        ("subproperties", _SUB, "(descendants|transitive subproperties)"),
+        ("superproperties", _SUPER, "(ancestors|transitive superproperties)"),
+    ):
+        one = relation.replace("ies", "y")
+        made += list_of(
+            relation,
+            Noun(f"[all] [the] <direct> {word}|{word}", f"direct {one}", f"direct {relation}"),
+            f'fetch("related", $property, relation="{relation}")',
+            f"What are the {relation} of mooredAt?",
+            things="[property|properties|relations]",
+            every=False,
+            listed=(
+                ("<wh> [property|properties] (specialise|specialize|refine) {property}",)
+                if word == _SUB
+                else (
+                    f"<wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property) of",
+                    f"of <wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property)",
+                )
+            ),
+        )
+        made += list_of(
+            f"all_{relation}",
+            Noun(f"(all|every) [the] {word}|[all] [the] {deep_word}", f"{one} at any depth",
+                 f"{relation} at any depth"),
+            f'fetch("related", $property, relation="{relation}", all=True)',
+            f"List all {relation} of mooredAt.",
+            things="[property|properties|relations]",
+            tail="[<deep>]",
+            listed=(f"(what|which) are the {word} of {{property}} <deep>",
+                    f"<list> [the] {word} of {{property}} <deep>"),
+            counted=(f"how many {word} (does|do) {{property}} have <deep>",),
+        )  # fmt: skip
+    made.append(
+        Form(
+            "is_subproperty",
+            "Is mooredAt a subproperty of locatedAt?",
+            (f"is {{property}} a [direct] {_SUB} of {{property2}}",
+             f"is {{property2}} a {_SUPER} of {{property}}"),
+            'tell_below(ontology_view("compare", $property, other=$property2))',
+        )
+    )  # fmt: skip
+    return made
+
+
+INVERSES = [
+    *list_of(
+        "inverses",
+        Noun("[stated] (inverse|inverses|inverse property|inverse properties|inverse relation"
+             "|opposite|opposites)", "inverse", "inverses"),
+        'fetch("related", $property, relation="inverses")',
+        "What is the inverse of mooredAt?",
+        things="[property|properties|relation|relations]",
+        listed=(
+            "<wh> [property|properties|relation] is {property} [stated to be] [the|an] inverse of",
+            "<wh> [property|properties|relation] (is|are) [stated to be] inverse (to|of) {property}",
+            "of <wh> property is {property} [the|an] inverse",
+        ),
+    ),
+    Form(
+        "are_inverse",
+        "Is mooredAt the inverse of hasMoored?",
+        (
+            "is {property} [the|an] inverse [property] (of|to) {property2}",
+            "are {property} and {property2} [the] (inverse|inverses|inverse properties) [of each other"
+            "|to each other]",
+        ),
+        'tell_member(%property, fetch("related", $property2, relation="inverses"), "an inverse")',
+    ),
+    *list_of(
+        "equivalent_properties",
+        Noun("(equivalent|equivalents|equivalent property|equivalent properties)",
+             "equivalent property", "equivalent properties"),
+        'fetch("related", $property, relation="equivalents")',
+        "Which properties are equivalent to mooredAt?",
+        listed=(
+            "(what|which) [other] [property|properties] (is|are) equivalent to {property}",
+            "(what|which) [property|properties] is {property} equivalent to",
+        ),
+    ),
+    *list_of(
+        "disjoint_properties",
+        Noun("(disjoint property|disjoint properties)", "property disjoint with it",
+             "properties disjoint with it"),
+        'fetch("related", $property, relation="disjoint")',
+        "Which properties are disjoint with mooredAt?",
+        listed=("(what|which) [property|properties] (is|are) disjoint (with|from) {property}",
+                "(what|which) [property|properties] is {property} disjoint (with|from)"),
+    ),
+]  # fmt: skip
+TRAITS = ("functional", "inverse functional", "transitive", "symmetric", "asymmetric", "reflexive",
+          "irreflexive")  # fmt: skip
+
+
+def _trait_forms() -> list[Form]:
+    made = []
+    for trait in TRAITS:
+        said = (
+            "(inverse functional|inverse-functional|inversefunctional)" if " " in trait else trait
+        )
+        made.append(
+            Form(
+                f"is_{trait.replace(' ', '_')}",
+                f"Is mooredAt {trait}?",
+                (
+                    f"is [the] [property] {{property}} [declared|stated] [to be|as] [a|an] {said}"
+                    f" [<property>|object property|datatype property]",
+                    f"is the property {{property}} [declared|stated] [to be|as] [a|an] {said} [property]",
+                ),
+                f'tell_trait(describe_entity($property), "{trait}")',
+            )
+        )
+    made += [
+        Form(
+            "traits",
+            "What traits does mooredAt have?",
+            (
+                "<wh> (trait|traits|characteristic|characteristics) (does|do) {property} have",
+                "(what|which) are [all] [the] [property] (traits|characteristics) of {property}",
+                "<list> [all] [the] [property] (traits|characteristics) of {property}",
+            ),
+            "tell_traits(describe_entity($property))",
+        ),
+        Form(
+            "property_kind",
+            "What kind of property is mooredAt?",
+            (
+                "<wh> (kind|type|sort) of (property|relation) is {property}",
+                "is {property} an object property or a datatype property",
+                "is {property} an object or [a] datatype property",
+                "is {property} a datatype [property] or an object property",
+            ),
+            "tell_property_kind(describe_entity($property))",
+        ),
+    ]
+    return made
+
+
+VALUES = [
+    Form(
+        "value",
+        "What is the homePort of GreyPetrel?",
+        (
+            "(what|who|which) (is|are) [all] [the] (value|values) (of|for) [the property] {property}"
+            " (of|for|on) {individual}",
+            "(what|which) (value|values) does {individual} have for [the property] {property}",
+            "(what|which) (value|values) (does|do) [the property] {property} have (for|on) {individual}",
+            "(what|who|which|when|where) (is|are|was|were) [all] [the] {property} (of|for) {individual}",
+            "(what|which) {property} (does|do|has|have) {individual} [have]",
+            "what does {individual} have as [its|a|their] {property}",
+            "<list> [all] [the] [values of|values of the property] {property} (of|for) {individual}",
+            "(what|who|which) (is|are) {individual}'s {property}",
+            "what (is|are) {individual} {property}",
+            "what does {individual} {property}",
+        ),
+        'tell_values(fetch("values", $individual, property=$property))',
+    ),
+    Form(
+        "count_value",
+        "How many homePort values does GreyPetrel have?",
+        (
+            "how many values does {individual} have for [the property] {property}",
+            "how many {property} values does {individual} have",
+            "how many values (does|do) [the property] {property} have (for|on) {individual}",
+            "how many {property} (does|do) {individual} have",
+        ),
+        'tell_count(fetch("values", $individual, property=$property), "value", "values")',
+    ),
+    Form(
+        "values",
+        "What are the property values of GreyPetrel?",
+        (
+            "(what|which) are [all] [the] [property] (values|statements|facts|assertions) (of|for|about"
+            "|on) {individual}",
+            "<wh> (properties|property values|values|facts|statements|attributes) (does|do) {individual}"
+            " have",
+            "<list> [all] [the] [property] (values|statements|facts|properties and values|assertions)"
+            " (of|for|about|on) {individual}",
+            "<list> [all] [the] properties of the individual {individual}",
+            "what is (stated|said|known|recorded|asserted) (about|of) {individual}",
+        ),
+        'tell_values(fetch("values", $individual))',
+    ),
+    Form(
+        "subjects",
+        "Which individuals have Silvermouth as their homePort?",
+        (
+            "(which|what|who) [individual|individuals|thing|things|instances|resources|terms] (has|have)"
+            " {individual} as [a|the|their|its] [value of|value for] {property}",
+        ),
+        'tell_subjects(sparql_query("SELECT DISTINCT ?x WHERE { ?x <" + $property + "> <" + $individual'
+        ' + "> FILTER(isIRI(?x)) } ORDER BY ?x", limit=1000))',
+    ),
+]
+
+FORMS = [*BY_SIDE, *SIDES, *_property_hierarchy(), *INVERSES, *_trait_forms(), *VALUES]

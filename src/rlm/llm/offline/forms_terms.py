@@ -1,0 +1,342 @@
+"""Forms of question about the ontology as a whole: what it declares, binds, imports, and says of
+itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rlm.llm.offline.forms_properties import TRAITS
+from rlm.llm.offline.frames import Form, Noun, list_all
+
+_CLASSES = "[declared|named|owl] (classes|class|concept classes)"
+_PROPS = "[declared|named] (properties|property|relations|predicates)"
+_OBJECT = "[declared|named] (object properties|object property|objectproperties)"
+_DATA = "[declared|named] (datatype properties|data properties|datatype property|data property)"
+_ANNOTATION = "[declared|named] (annotation properties|annotation property)"
+_INDIVIDUALS = "[named|declared] (individuals|individual|named individuals)"
+_TERMS = "(terms|term|entities|things)"
+_LISTED = {
+    "classes": (_CLASSES, "class", "classes", "classes"),
+    "properties": (_PROPS, "property", "properties", "properties"),
+    "object_properties": (_OBJECT, "object property", "object properties", "object"),
+    "datatype_properties": (_DATA, "datatype property", "datatype properties", "datatype"),
+    "annotation_properties": (
+        _ANNOTATION, "annotation property", "annotation properties", "annotation"),
+    "individuals": (_INDIVIDUALS, "individual", "individuals", "individuals"),
+}  # fmt: skip
+_TYPES = {
+    "classes": "owl:Class rdfs:Class",
+    "properties": "owl:ObjectProperty owl:DatatypeProperty owl:AnnotationProperty rdf:Property"
+    " owl:FunctionalProperty owl:InverseFunctionalProperty owl:TransitiveProperty"
+    " owl:SymmetricProperty",
+    "object": "owl:ObjectProperty",
+    "datatype": "owl:DatatypeProperty",
+    "annotation": "owl:AnnotationProperty",
+}
+"""What a term is declared as."""
+_WITHOUT = "(without|with no|that have no|having no|that do not have|that lack|lacking|missing)"
+_IN_SPACE = (
+    "[that are] (in|from|of|under|within) the {prefix} (namespace|prefix)",
+    "[that are] in [the] namespace {prefix}",
+    "with [the] (prefix|namespace) {prefix}",
+    "whose (name|names|iri|iris) (start|starts|begin|begins) with {prefix}",
+    "to the {prefix} namespace",
+)
+
+
+def _declared() -> list[Form]:
+    made = []
+    for name, (pattern, one, many, kind) in _LISTED.items():
+        listed, counted, any_ = list_all(
+            name,
+            Noun(pattern, one, many),
+            f'fetch("terms", kind="{kind}")',
+            f"Which {many} are there?",
+        )
+        if kind in _TYPES:
+            query = (
+                f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ VALUES ?t {{ {_TYPES[kind]} }} ?x a ?t"
+                " FILTER(isIRI(?x)) }"
+            )
+            call = (
+                f'keep_declared(fetch("terms", kind="{kind}"), fetch("terms", kind="undeclared"))'
+            )
+            nouns = f'"declared {one}", "declared {many}"'
+            listed = replace(listed, program=f"tell_list({call}, {nouns})")
+            total = f"count_rows(sparql_query({query!r}))"
+            counted = replace(counted, program=f"tell_count({total}, {nouns})")
+        made += [listed, counted, any_]
+        for counts, heads in (
+            (False, ("<list> [all] [the]", "<wh>", "(what|which) are [all] [the]")),
+            (True, ("how many", "<count>")),
+        ):
+            spaces = f"({'|'.join(_IN_SPACE)})"
+            patterns = (f"({'|'.join(heads)}) {pattern} [are|are there|exist|belong] {spaces}",)
+            tell = "tell_count" if counts else "tell_list"
+            ask = "How many" if counts else "Which"
+            made.append(
+                Form(
+                    f"{'count_' * counts}{name}_in_namespace",
+                    f"{ask} {many} are in the harbour namespace?",
+                    patterns,
+                    f'{tell}(fetch("terms", kind="{kind}", prefix=$prefix), "{one} in this namespace",'
+                    f' "{many} in this namespace")',
+                )
+            )
+        made += list_all(
+            f"deprecated_{name}",
+            Noun(f"(deprecated|obsolete|obsoleted|retired) {pattern}", f"deprecated {one}",
+                 f"deprecated {many}"),
+            f'keep_deprecated(fetch("terms", kind="{kind}"))',
+            f"Which {many} are deprecated?",
+            listed=(f"<wh> [of the] {pattern} (are|is) [marked as|marked] (deprecated|obsolete|retired)"
+                    " <onto>",),
+            counted=(f"how many [of the] {pattern} (are|is) [marked as|marked] (deprecated|obsolete"
+                     "|retired) <onto>",),
+        )  # fmt: skip
+    return made
+
+
+def _traits() -> list[Form]:
+    made = []
+    for trait in TRAITS:
+        said = "(inverse functional|inverse-functional)" if " " in trait else trait
+        for sort, word in (("", ""), ("object", "object"), ("datatype", "(datatype|data)")):
+            sorted_ = f"{sort} " * bool(sort)
+            call = f'fetch("terms", kind="{trait}")'
+            call = f'keep_both({call}, fetch("terms", kind="{sort}"))' if sort else call
+            props = f"{word} (properties|property|relations)"
+            are = f"(is|are) [declared|stated] [to be|as] {said}"
+            made += list_all(
+                f"{trait.replace(' ', '_')}_{sort + '_' * bool(sort)}properties",
+                Noun(f"[declared] {said} {props}", f"{trait} {sorted_}property",
+                     f"{trait} {sorted_}properties"),
+                call,
+                f"Which {sorted_}properties are {trait}?",
+                listed=(f"<wh> [of the] {props} {are} <onto>",
+                        f"<list> [all] [the] {props} that {are} <onto>",
+                        f"<list> [all] [the] {props} declared [to be|as] {said} <onto>"),
+                counted=(f"how many [of the] {props} {are} <onto>",),
+            )  # fmt: skip
+    return made
+
+
+_ROOT = (
+    "(root|top|top-level|topmost|top level|uppermost) [class|classes|terms]|roots|roots of the [class]"
+    " hierarchy|(classes|class) [that are] at the [very] top [of the [class] hierarchy]|classes"
+    f" {_WITHOUT} [a|any] [named|stated] (superclass|superclasses|parent|parents|parent class|parent"
+    " classes)|root classes of the [class] hierarchy"
+)
+_LEAF = (
+    "(leaf|bottom) (class|classes)|leaves|leaves of the [class] hierarchy|classes"
+    f" {_WITHOUT} [a|any] [named] (subclass|subclasses|children|child|child classes)"
+)
+_DEFINED = (
+    "(defined|fully defined) (class|classes)|classes (defined by|with) [an] (equivalence|equivalences"
+    "|equivalent class axiom|equivalent class axioms)"
+)
+HIERARCHY = [
+    *list_all(
+        "roots",
+        Noun(_ROOT, "root of the class hierarchy", "roots of the class hierarchy"),
+        'fetch("terms", kind="roots")',
+        "What are the root classes?",
+        listed=(
+            "<wh> classes (have|has) no [named|stated] (superclass|superclasses|parent|parents|parent"
+            " class) <onto>",
+            "<wh> classes (are|is) at the [very] top [of the [class] hierarchy] <onto>",
+            "<wh> classes (are|is) [the] (roots|root|top-level|root classes|topmost|top classes)"
+            " [of the [class] hierarchy] <onto>",
+            "<wh> classes do not have [a|any] (superclass|superclasses|parent|parents)",
+            "where does the class hierarchy (begin|start)",
+        ),
+        counted=("how many classes (have|has) no (superclass|superclasses|parent|parents) <onto>",),
+    ),
+    *list_all(
+        "leaves",
+        Noun(_LEAF, "leaf class", "leaf classes"),
+        'fetch("terms", kind="leaves")',
+        "Which classes have no subclasses?",
+        listed=(
+            "<wh> classes (have|has) no [named] (subclass|subclasses|children|child) <onto>",
+            "<wh> classes are (leaves|leaf classes) [of the [class] hierarchy] <onto>",
+            "<wh> classes do not have [any] (subclasses|children) <onto>",
+        ),
+        counted=("how many classes (have|has) no (subclass|subclasses|children) <onto>",
+                 "how many classes are (leaves|leaf classes) <onto>"),
+    ),
+    *list_all(
+        "defined_classes",
+        Noun(_DEFINED, "defined class", "defined classes"),
+        'fetch("terms", kind="defined")',
+        "Which classes are defined by an equivalence?",
+        listed=(
+            "<wh> classes (have|has) (an equivalence|equivalent classes|an equivalent class|a"
+            " definition by equivalence) <onto>",
+            "<wh> classes (are|is) defined by (an equivalence|equivalences|equivalent classes) <onto>",
+        ),
+        counted=("how many classes are defined by (an equivalence|equivalences) <onto>",
+                 "how many classes (have|has) (an equivalence|an equivalent class) <onto>"),
+    ),
+    *list_all(
+        "deprecated_terms",
+        Noun(f"(deprecated|obsolete|retired) [{_TERMS}]", "deprecated term", "deprecated terms"),
+        'fetch("terms", kind="deprecated")',
+        "Which terms are deprecated?",
+        listed=(f"<wh> {_TERMS} (are|is) [marked as|marked] (deprecated|obsolete|retired) <onto>",
+                "what is (deprecated|obsolete) <onto>", "is anything deprecated <onto>"),
+        counted=(f"how many {_TERMS} (are|is) [marked as|marked] (deprecated|obsolete) <onto>",),
+    ),
+    *list_all(
+        "undeclared_terms",
+        Noun(f"undeclared {_TERMS}", "undeclared term", "undeclared terms"),
+        'fetch("terms", kind="undeclared")',
+        "Which terms are undeclared?",
+        listed=(f"<wh> {_TERMS} (are|is) (undeclared|not declared|used but not declared) <onto>",),
+    ),
+]  # fmt: skip
+
+
+def _without() -> list[Form]:
+    """What lacks a label, a definition, a domain or a range: queries, for no view lists them."""
+    made = []
+    sorts = {
+        "classes": (_CLASSES, "?x a ?t VALUES ?t { owl:Class rdfs:Class }"),
+        "properties": (_PROPS, "?x a ?t VALUES ?t { owl:ObjectProperty owl:DatatypeProperty"
+                       " rdf:Property } FILTER NOT EXISTS { ?x a owl:AnnotationProperty }"),
+        "object properties": (_OBJECT, "?x a owl:ObjectProperty"),
+        "datatype properties": (_DATA, "?x a owl:DatatypeProperty"),
+    }  # fmt: skip
+    lacks = {
+        "label": ("(label|labels)", "rdfs:label|skos:prefLabel"),
+        "comment": ("(comment|comments|rdfs:comment)", "rdfs:comment"),
+        "domain": ("(domain|domains|stated domain)", "rdfs:domain"),
+        "range": ("(range|ranges|stated range)", "rdfs:range"),
+    }
+    for many, (pattern, where) in sorts.items():
+        for what, (noun, path) in lacks.items():
+            if many == "classes" and what in ("domain", "range"):
+                continue
+            query = (
+                f"SELECT DISTINCT ?x WHERE {{ {where} FILTER(isIRI(?x)) FILTER NOT EXISTS"
+                f" {{ ?x {path} ?y }} }} ORDER BY ?x"
+            )
+            one = many.replace("ies", "y").replace("classes", "class")
+            made += list_all(
+                f"{many.replace(' ', '_')}_without_{what}",
+                Noun(f"{pattern} {_WITHOUT} [a|any|an] {noun}", f"{one} without a {what}",
+                     f"{many} without a {what}"),
+                f"from_query(sparql_query({query!r}, limit=10000))",
+                f"Which {many} have no {what}?",
+                listed=(f"<wh> {pattern} (have|has) no {noun} <onto>",
+                        f"<wh> {pattern} (do not have|don't have|lack|miss) [a|any] {noun} <onto>"),
+                counted=(f"how many {pattern} (have|has) no {noun} <onto>",
+                         f"how many {pattern} (do not have|lack) [a|any] {noun} <onto>"),
+            )  # fmt: skip
+    return made
+
+
+_PREFIX = (
+    "(prefix|prefixes|namespaces|namespace|namespace prefixes|namespace bindings|prefix bindings)"
+)
+WHOLE = [
+    *list_all(
+        "namespaces",
+        Noun(f"{_PREFIX}|prefixes and [the|their] namespaces|namespaces and [the|their] prefixes"
+             "|namespaces and prefixes", "namespace", "namespaces"),
+        'fetch("prefixes")',
+        "Which namespaces are bound?",
+        listed=(f"<wh> {_PREFIX} (are|is) (used|bound|declared|defined) <onto> [and what do they stand"
+                " for]",
+                f"<wh> {_PREFIX} (does|do) <it> <have> [and what do they stand for]",
+            "<wh> (namespace|prefix) (do|does) [the] [{ontology}] terms (use|have|belong to)",
+            "[the] namespace of the [{ontology}] terms"),
+    ),
+    Form(
+        "prefix",
+        "What does the prefix harbour stand for?",
+        ("what does [the] prefix {prefix} (stand for|mean|expand to)",
+         "<wh> namespace (does|is) [the] prefix {prefix} (stand for|bound to|expand to)",
+         "(what|which) is the namespace (of|for) [the] prefix {prefix}",
+         "what is the {prefix} namespace"),
+        'tell_prefix(fetch("prefixes"), $prefix)',
+    ),
+    *list_all(
+        "imports",
+        Noun("(imports|imported (ontologies|ontology|vocabularies|files)|owl:imports|owl imports"
+             "|import statements)", "imported ontology", "imported ontologies"),
+        'fetch("terms", kind="imports")',
+        "Which ontologies are imported?",
+        listed=(
+            "(what|which) [other] [ontology|ontologies|vocabularies|files] does <it> import",
+            "(what|which) [other] [ontology|ontologies|vocabularies|files] (is|are) imported"
+            " [by <the> <o>|here]",
+            "does <it> import (anything|any [other] (ontology|ontologies)|other ontologies)",
+        ),
+        counted=("how many [other] (ontologies|vocabularies) (does <it> import|are imported [by <the>"
+                 " <o>])",),
+    ),
+    Form(
+        "count_triples",
+        "How many triples are there?",
+        ("how many (triples|statements) <there> <onto>",
+         "how many (triples|statements) does <it> <have> <total>",
+         "<count> (triples|statements) <onto>", "how (big|large) is <it>"),
+        'tell_triples(graph_stats())',
+    ),
+    Form(
+        "metadata",
+        "What is this ontology about?",
+        ("what is <the> <o> [about]", "describe <the> <o>", "tell me about <the> <o>",
+         "<list> [all] [the] metadata <onto>", "what metadata does <it> have",
+         "(what|which) (are|is) the (metadata|annotations) of <the> <o>",
+         "summarise <the> <o>", "summarize <the> <o>", "what does <the> <o> (describe|cover)",
+         "give [me] (an overview|a summary) of <the> <o>"),
+        'tell_metadata(fetch("metadata"))',
+    ),
+    *(
+        Form(
+            f"metadata_{name}",
+            f"What is the {name} of this ontology?",
+            (f"(what|who|which|when) (is|are|was|were) [the] {said} (of|for) <the> <o>",
+             f"<wh> {said} (does|has|is) <it> [have]", f"<list> the {said} of <the> <o>", *more),
+            f'tell_metadata(fetch("metadata"), {names!r})',
+        )
+        for name, said, names, more in (
+            ("title", "(title|name)", ("title", "label"), ("what is <the> <o> called",)),
+            ("version", "(version|version number|version iri|versioniri|version info|versioninfo)",
+             ("versioninfo", "versioniri", "version", "hasversion"), ("what version is <the> <o>",)),
+            ("license", "(license|licence)", ("license", "licence", "rights"),
+             ("under (which|what) (license|licence) is <the> <o> [published|released]",
+              "how is <the> <o> licensed")),
+            ("creator", "(creator|creators|author|authors)", ("creator", "author"),
+             ("who (created|wrote|authored|made) <the> <o>",)),
+            ("contributors", "(contributor|contributors)", ("contributor",),
+             ("who contributed to <the> <o>",)),
+            ("publisher", "publisher", ("publisher",), ("who published <the> <o>",)),
+        )
+    ),
+    *list_all(
+        "ontologies",
+        Noun("(ontologies|ontology headers|declared ontologies)", "declared ontology",
+             "declared ontologies"),
+        'fetch("terms", kind="ontologies")',
+        "Which ontologies are declared?",
+        listed=("what is the [ontology] iri of <the> <o>", "what is the ontology iri"),
+    ),
+    *list_all(
+        "languages",
+        Noun("(languages|label languages|language tags|languages of [the] labels)", "language",
+             "languages"),
+        "from_query(sparql_query('SELECT ?x (COUNT(?l) AS ?n) WHERE { ?s rdfs:label|skos:prefLabel ?l"
+        " BIND(LANG(?l) AS ?x) FILTER(?x != \"\") } GROUP BY ?x ORDER BY DESC(?n)', limit=1000))",
+        "Which languages do the labels have?",
+        listed=("(in which|in what|which|what) (language|languages) (are|is|do|does) [the] (labels"
+                "|label|terms) (in|have|use|available in|written in|given in|labelled in|given"
+                "|written|labelled) <onto>",
+                "in <wh> languages are there labels <onto>",
+            "<wh> languages do the labels have"),
+    ),
+]  # fmt: skip
+
+FORMS = [*_declared(), *_traits(), *HIERARCHY, *_without(), *WHOLE]

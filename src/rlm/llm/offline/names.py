@@ -1,0 +1,213 @@
+"""From the words of a slot to a term of the ontology: by name, label, CURIE or IRI, and nothing else.
+
+A name counts where all of it is the name of a term; humps, case and hyphens do not matter, an article
+or the word for its kind may stand beside it, and a plural is tried as a singular. What several terms
+are called is ambiguous, what none is called is missing: neither is guessed at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+_ARTICLE = re.compile(r"(?:the|a|an) (?=.)", re.IGNORECASE)
+_KIND_WORDS = {
+    "class": "class",
+    "classes": "class",
+    "property": "property",
+    "properties": "property",
+    "relation": "property",
+    "object property": "property",
+    "datatype property": "property",
+    "data property": "property",
+    "annotation property": "property",
+    "individual": "individual",
+    "instance": "individual",
+    "term": "",
+    "concept": "",
+    "entity": "",
+}
+_ODD_PLURALS = {
+    "people": "person", "children": "child", "men": "man", "women": "woman", "indices": "index",
+    "vertices": "vertex", "criteria": "criterion", "phenomena": "phenomenon", "data": "datum",
+}  # fmt: skip
+_SINGULARS = ((r"(?<=\w\w)ies$", "y"), (r"(?<=s|x|z)es$", ""), (r"(?<=ch|sh)es$", ""),
+              (r"(?<=\w\wves)$", ""), (r"(?<=[^su])s$", ""))  # fmt: skip
+_BRACKETED = re.compile(r"(.+\S) \((\S.*)\)")
+_STANDARD = re.compile(r"(?:rdfs?|owl|xsd|skos):\w+")
+_DATATYPES = frozenset(
+    [
+        "string",
+        "boolean",
+        "integer",
+        "decimal",
+        "double",
+        "float",
+        "date",
+        "time",
+        "dateTime",
+        "duration",
+        "anyURI",
+        "int",
+        "long",
+        "short",
+        "nonNegativeInteger",
+        "positiveInteger",
+        "gYear",
+        "language",
+        "token",
+        "langString",
+    ]
+)
+LANGUAGES = {
+    "english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it", "dutch": "nl",
+    "portuguese": "pt", "brazilian portuguese": "pt-br", "japanese": "ja", "chinese": "zh",
+    "korean": "ko", "russian": "ru", "polish": "pl", "czech": "cs", "danish": "da", "swedish": "sv",
+    "norwegian": "no", "finnish": "fi", "greek": "el", "hungarian": "hu", "turkish": "tr",
+    "arabic": "ar", "hebrew": "he", "ukrainian": "uk", "catalan": "ca", "latin": "la",
+    "romanian": "ro", "bulgarian": "bg", "estonian": "et", "latvian": "lv", "lithuanian": "lt",
+    "slovak": "sk", "slovenian": "sl", "croatian": "hr", "irish": "ga", "persian": "fa", "hindi": "hi",
+    "basque": "eu", "galician": "gl", "icelandic": "is", "vietnamese": "vi", "thai": "th",
+}  # fmt: skip
+
+MISSING, AMBIGUOUS, WRONG_KIND = "missing", "ambiguous", "wrong kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A term that has exactly this name."""
+
+    uri: str
+    curie: str
+    kind: str
+    field: str
+    """Where the name stands: label, alternative, localname or iri."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What a search for one spelling found: the terms of that very name, and others near it."""
+
+    exact: tuple[Hit, ...] = ()
+    near: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The term that a name means, or what is wrong with the name."""
+
+    mention: str
+    hit: Hit | None = None
+    problem: str = ""
+    candidates: tuple[str, ...] = ()
+
+
+def spellings(mention: str, *, quoted: bool = False) -> list[tuple[str, str]]:
+    """The ways to read a mention, in order: a name, and the kind that a word beside it says."""
+    if both := _BRACKETED.fullmatch(mention):
+        return [(part, "") for part in both.groups()]
+    found: dict[str, str] = {}
+    if not quoted:
+        bare = _ARTICLE.sub("", mention, count=1) if _ARTICLE.match(mention) else mention
+        found.setdefault(bare, "")
+        for word, kind in _KIND_WORDS.items():
+            if bare.lower().startswith(f"{word} ") or bare.lower().endswith(f" {word}"):
+                inner = re.sub(rf"(?i)^{word} (?:called |named )?|(?: {word}| {word}s)$", "", bare)
+                found.setdefault(_ARTICLE.sub("", inner, count=1), kind)
+    found.setdefault(mention, "")
+    for name, kind in list(found.items()):
+        found.setdefault(singular(name), kind)
+    return [(name.strip("\"'`<>"), kind) for name, kind in found.items() if name.strip("\"'`<>")]
+
+
+def bare_name(mention: str) -> str:
+    """A mention without its article and the word for its kind."""
+    bare = _ARTICLE.sub("", mention, count=1)
+    for word in _KIND_WORDS:
+        bare = re.sub(rf"(?i)^{word} (?=.)|(?<=.) {word}$", "", bare)
+    return bare
+
+
+def singular(name: str) -> str:
+    """The name with its last word in the singular."""
+    head, gap, last = name.rpartition(" ")
+    if (odd := _ODD_PLURALS.get(last.lower())) is not None:
+        return f"{head}{gap}{odd}"
+    for ending, instead in _SINGULARS:
+        if re.search(ending, last) and len(last) > 3:
+            return f"{head}{gap}{re.sub(ending, instead, last)}"
+    return name
+
+
+def language_tag(words: str) -> str | None:
+    """The tag of a language by its name, or the tag itself; None for what is no language."""
+    lower = words.lower().strip()
+    if lower in LANGUAGES:
+        return LANGUAGES[lower]
+    is_tag = re.fullmatch(r"[a-z]{2}(?:-[a-z0-9]{2,8})?", lower) and lower[:2] in LANGUAGES.values()
+    return lower if is_tag else None
+
+
+def link(
+    mention: str,
+    kind: str,
+    found: Mapping[str, Lookup],
+    *,
+    quoted: bool = False,
+    own: str = "",
+) -> Link:
+    """The one term of that kind that has this name; of several, that of the namespace `own`."""
+    if both := _BRACKETED.fullmatch(
+        mention
+    ):  # "Map (data_1274)": the name and the code of one term
+        one, two = (link(part, "term", found, quoted=True) for part in both.groups())
+        exact = found.get(both[1], Lookup()).exact
+        if two.hit and (two.hit.kind == "datatype" or two.hit.uri in {hit.uri for hit in exact}):
+            return Link(mention, two.hit)
+        return one if one.hit is None else Link(mention, None, MISSING)
+    wrong: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+    for name, said in spellings(mention, quoted=quoted):
+        lookup = found.get(name, Lookup())
+        near = near or lookup.near
+        fitting = [hit for hit in lookup.exact if _fits(hit, said or kind, kind)]
+        if fitting:
+            chosen = _prefer(fitting, name, kind, own)
+            if len(chosen) == 1:
+                return Link(mention, chosen[0])
+            return Link(mention, None, AMBIGUOUS, tuple(hit.curie for hit in chosen))
+        wrong = wrong or tuple(f"{hit.curie} ({hit.kind})" for hit in lookup.exact)
+        if _STANDARD.fullmatch(name):
+            return Link(mention, Hit(name, name, "vocabulary", "iri"))
+        if kind == "range" and (plain := name.removeprefix("xsd:")) in _DATATYPES:
+            return Link(mention, Hit(f"xsd:{plain}", f"xsd:{plain}", "datatype", "iri"))
+    if wrong:
+        return Link(mention, None, WRONG_KIND, wrong)
+    return Link(mention, None, MISSING, near)
+
+
+def _fits(hit: Hit, said: str, kind: str) -> bool:
+    for wanted in (said, kind):
+        if wanted == "class" and "class" not in hit.kind:
+            return False
+        if wanted == "property" and "property" not in hit.kind:
+            return False
+    return not (kind == "range" and "property" in hit.kind)
+
+
+def _prefer(hits: Sequence[Hit], name: str, kind: str, own: str) -> list[Hit]:
+    """Of several, those that have it as their own name; of the kind meant; of the ontology itself,
+    where others are only referred to; spelt so letter by letter."""
+    tests: tuple[Callable[[Hit], bool], ...] = (
+        lambda hit: name in (hit.curie, hit.uri),
+        lambda hit: hit.field != "alternative",
+        lambda hit: kind != "individual" or "individual" in hit.kind,
+        lambda hit: "ontology" not in hit.kind,
+        lambda hit: bool(own) and hit.uri.startswith(own),
+        lambda hit: re.split(r"[/#:]", hit.curie.rstrip(">"))[-1] == name.replace(" ", ""),
+    )
+    chosen = list({hit.uri: hit for hit in hits}.values())
+    for test in tests:
+        chosen = [hit for hit in chosen if test(hit)] or chosen
+    return chosen

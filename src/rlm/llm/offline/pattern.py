@@ -1,0 +1,205 @@
+"""Patterns of questions: words, choices and slots, matched over the whole of a question.
+
+    list [the] (subclass|subclasses) of {class}
+
+A word stands for itself, whatever its case; `[…]` may be missing; `(…|…)` is a choice; `{name}` is
+a slot that takes one word or more; `<name>` is a macro, a pattern that others share. What a
+pattern does not place it does not match: nothing is skipped, at either end or between.
+
+What stands in quotes is one word of its own, so that `"is part of"` is never read as a phrase.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+_TOKEN = re.compile(r"[\[\]()|]|\{\w+\}|<\w+>|[^\s\[\]()|{}<>]+")
+_QUOTED = re.compile(r'"([^"]+)"')
+_PLACE = re.compile(r"\x02(\d+)\x02")
+_TYPOGRAPHIC = str.maketrans("“”„«»’‘", '"""""\'\'')
+_POLITE = re.compile(
+    r"^(?:(?:please|kindly|hi|hello|hey|ok|okay|so|now|and|well)\b[ ,]*|"
+    r"(?:can|could|would|will) (?:you|we|i) (?:please )?|i(?: would|'d)? (?:want|like|need) to |"
+    r"(?:tell me|let me know|know|find out|say|show me)(?=,? (?:what|which|how many|how|whether|if|who)"
+    r"\b)[ ,]*|do you know (?=what|which|how|whether|if))",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(r"[ ,]+(?:please|thanks|thank you)$", re.IGNORECASE)
+_SHORT_FORMS = (
+    (re.compile(r"\b(what|which|who|where|how|there|it|that)'s\b", re.IGNORECASE), r"\1 is"),
+    (re.compile(r"\b(what|which|who|how|they)'re\b", re.IGNORECASE), r"\1 are"),
+    (re.compile(r"(?<=\w)\((?:e?s|ies)\)"), ""),
+    (re.compile(r"^(?:whether|if) ", re.IGNORECASE), ""),
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question made ready: one space between words, no punctuation at their ends."""
+
+    text: str
+    quoted: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, question: str) -> Question:
+        text = " ".join(question.translate(_TYPOGRAPHIC).split())
+        quoted: list[str] = []
+
+        def take(match: re.Match[str]) -> str:
+            quoted.append(match[1].strip())
+            return f"\x02{len(quoted) - 1}\x02"
+
+        text = _QUOTED.sub(take, re.sub(r"[\x00-\x1f]", " ", text))
+        text = re.sub(r"[\s?.!]+$", "", text)
+        while text != (shorter := _THANKS.sub("", _POLITE.sub("", text))):
+            text = shorter
+        for pattern, plain in _SHORT_FORMS:
+            text = pattern.sub(plain, text)
+        return cls(" ".join(re.sub(r"[,;](?= |$)", " ", text).split()), tuple(quoted))
+
+    @cached_property
+    def words(self) -> list[str]:
+        return self.text.split()
+
+    @cached_property
+    def lower_words(self) -> frozenset[str]:
+        return frozenset(self.text.lower().split())
+
+    def restore(self, slot: str) -> tuple[str, bool]:
+        """The text of a slot as it was asked, and whether all of it stood in quotes."""
+        alone = _PLACE.fullmatch(slot.strip())
+        if alone:
+            return self.quoted[int(alone[1])], True
+        return _PLACE.sub(lambda match: self.quoted[int(match[1])], slot).strip(), False
+
+
+Slots = dict[str, str]
+Needs = tuple[frozenset[str], ...]
+"""Sets of words; whatever matches has a word of each."""
+
+
+@dataclass(frozen=True)
+class Word:
+    text: str
+
+    @property
+    def needs(self) -> Needs:
+        return (frozenset({self.text}),)
+
+    def match(self, words: Sequence[str], at: int, slots: Slots) -> Iterator[tuple[int, Slots]]:
+        if at < len(words) and words[at].lower() == self.text:
+            yield at + 1, slots
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A slot: the fewest words first."""
+
+    name: str
+    needs: Needs = ()
+
+    def match(self, words: Sequence[str], at: int, slots: Slots) -> Iterator[tuple[int, Slots]]:
+        for end in range(at + 1, len(words) + 1):
+            yield end, {**slots, self.name: " ".join(words[at:end])}
+
+
+@dataclass(frozen=True)
+class Sequel:
+    parts: tuple[Node, ...]
+
+    @cached_property
+    def needs(self) -> Needs:
+        return tuple(dict.fromkeys(need for part in self.parts for need in part.needs))
+
+    def match(self, words: Sequence[str], at: int, slots: Slots) -> Iterator[tuple[int, Slots]]:
+        if not self.parts:
+            yield at, slots
+            return
+        rest = Sequel(self.parts[1:])
+        for end, taken in self.parts[0].match(words, at, slots):
+            yield from rest.match(words, end, taken)
+
+
+@dataclass(frozen=True)
+class Choice:
+    choices: tuple[Node, ...]
+    is_optional: bool = False
+
+    @cached_property
+    def needs(self) -> Needs:
+        each = [choice.needs for choice in self.choices]
+        if self.is_optional or not all(each):
+            return ()
+        return (frozenset().union(*(min(needs, key=len) for needs in each)),)
+
+    def match(self, words: Sequence[str], at: int, slots: Slots) -> Iterator[tuple[int, Slots]]:
+        for choice in self.choices:
+            yield from choice.match(words, at, slots)
+        if self.is_optional:
+            yield at, slots
+
+
+Node = Word | Gap | Sequel | Choice
+
+
+class Pattern:
+    """One pattern, read with the macros that it may use."""
+
+    def __init__(self, source: str, macros: Macros) -> None:
+        self.source = source
+        self.node = _read(source, macros)
+
+    def match(self, question: Question) -> Slots | None:
+        """What each slot takes; None where the question is another."""
+        if any(need.isdisjoint(question.lower_words) for need in self.node.needs):
+            return None
+        words = question.words
+        ends = self.node.match(words, 0, {})
+        return next((slots for end, slots in ends if end == len(words)), None)
+
+
+class Macros:
+    """Macros by name, each read once. `base` has those that all patterns share."""
+
+    def __init__(self, sources: Mapping[str, str], base: Macros | None = None) -> None:
+        self._sources, self._base = sources, base
+        self._nodes: dict[str, Node] = {}
+
+    def node(self, name: str) -> Node:
+        if name not in self._sources and self._base is not None:
+            return self._base.node(name)
+        if name not in self._nodes:
+            self._nodes[name] = _read(self._sources[name], self)
+        return self._nodes[name]
+
+    @property
+    def texts(self) -> list[str]:
+        return list(self._sources.values())
+
+
+def _read(source: str, macros: Macros) -> Node:
+    """A pattern as a tree. The stack has, for every open bracket, the choices so far."""
+    stack: list[list[list[Node]]] = [[[]]]
+    for token in _TOKEN.findall(source):
+        if token in "[(":
+            stack.append([[]])
+        elif token in "])":
+            choices = stack.pop()
+            stack[-1][-1].append(_choose(choices, is_optional=token == "]"))
+        elif token == "|":
+            stack[-1].append([])
+        elif token[0] == "{":
+            stack[-1][-1].append(Gap(token[1:-1]))
+        elif token[0] == "<":
+            stack[-1][-1].append(macros.node(token[1:-1]))
+        else:
+            stack[-1][-1].append(Word(token.lower()))
+    return _choose(stack[0])
+
+
+def _choose(choices: list[list[Node]], *, is_optional: bool = False) -> Node:
+    nodes = [parts[0] if len(parts) == 1 else Sequel(tuple(parts)) for parts in choices]
+    return nodes[0] if len(nodes) == 1 and not is_optional else Choice(tuple(nodes), is_optional)

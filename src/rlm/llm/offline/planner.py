@@ -1,0 +1,311 @@
+"""`offline` over an ontology: the question is read by the forms, its names are linked, and one call
+answers it.
+
+Without a procedure for such a question it first looks at what the ontology holds, as anybody does who
+does not know the way; with one it goes straight to the call. What is not read to the last word is
+not answered, and what names nothing is said to be missing.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from rlm.llm.offline import repl
+from rlm.llm.offline.forms import (
+    Reading,
+    kind_of_slot,
+    nearest_forms,
+    own_namespace,
+    read_question,
+    unplaced_words,
+)
+from rlm.llm.offline.names import (
+    AMBIGUOUS,
+    MISSING,
+    Hit,
+    Link,
+    Lookup,
+    bare_name,
+    language_tag,
+    link,
+    spellings,
+)
+from rlm.llm.offline.prompt import Procedure, Prompt
+from rlm.llm.types import OFFLINE_UNANSWERED
+
+NEEDED = ("ontology_view", "search_entity", "describe_entity")
+INTRO = "offline is no language model. Its next step by rule: {}."
+LOOK, LINK, ANSWER = "look", "link", "answer"
+MOST_NAME_WORDS = 8
+_FUNCTION_WORDS = frozenset((
+    "of", "that", "which", "with", "and", "or", "not", "no", "have", "has", "than", "more", "most",
+    "least", "between", "by", "for", "if", "when", "where", "who", "whose", "all", "every", "any",
+    "only", "both", "each", "in", "on", "from", "to", "is", "are", "does", "do", "how", "what", "many",
+    "without", "classes", "properties", "terms", "individuals", "instances", "subclasses",
+    "superclasses", "labels",
+))  # fmt: skip
+"""Words that a name may have, but that rather belong to a question which was not understood."""
+_CALL = re.compile(r"\b([a-z_]+)\(")
+_OPTION = re.compile(r"(\w+)=(\"[^\"]*\"|'[^']*'|\w+)")
+_LITERAL = re.compile(r"[\"']([^\"']*)[\"']")
+_STATED = {
+    'fetch("related", $, relation="range_of")': "rdfs:range",
+    'fetch("related", $, relation="properties")': "rdfs:domain",
+    'fetch("related", $, relation="subclasses")': "rdfs:subClassOf",
+    'fetch("instances", $)': "a",
+}
+_CURIE = re.compile(r"(?:rdfs?|owl|xsd|skos):\w+")
+_NAMES = re.compile(r"\b[a-z]+:[A-Za-z]\w*")
+_QUOTES = "\"'"
+_PAGING = frozenset({"limit", "offset", "max_depth", "search_in"})
+_LOOK_PROGRAM = "print(sparql_schema())"
+
+Signature = tuple[str, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """One step of a run over an ontology; it holds nothing but the prompt."""
+
+    prompt: Prompt
+    readings: tuple[Reading, ...]
+
+    @classmethod
+    def of(cls, prompt: Prompt) -> Planner | None:
+        """None where the prompt has no ontology."""
+        if not prompt.tools.issuperset(NEEDED):
+            return None
+        return cls(prompt, read_question(prompt.question, prompt.card))
+
+    def reply(self) -> str:
+        """The next step, or the answer."""
+        last = self.prompt.last
+        if last is not None and last.error:
+            return final(f"{OFFLINE_UNANSWERED} {_plain(last.error)}")
+        if not self.readings:
+            return final(refusal(self.prompt.question))
+        if last is not None and last.step == ANSWER:
+            return 'FINAL_VAR("reply")'
+        if self.prompt.is_last:
+            return final(f"{OFFLINE_UNANSWERED} there were too few turns.")
+        if last is None and self._followed is None:
+            return self._block(LOOK, _LOOK_PROGRAM)
+        if self.readings[0].mentions and self.prompt.output_of(LINK) is None:
+            line = f"print(look_up({self._names()!r}))"
+            return self._block(LINK, f"import json\n\n{helpers_of(line)}\n\n{line}")
+        return self._answer()
+
+    @property
+    def _followed(self) -> Procedure | None:
+        """The procedure of the prompt that names the call which answers this question."""
+        calls = signatures(self.readings[0].form.program)
+        wanted = sorted(calls, key=lambda call: call[0] != "ontology_view")[:1]
+        for procedure in self.prompt.procedures:
+            known = signatures(procedure.text)
+            fits = wanted[0] in known if wanted else known == [("search_entity", frozenset())]
+            if fits and not procedure.is_warning:
+                return procedure
+        return None
+
+    def _names(self) -> list[list[list[str]]]:
+        """What has to be looked up: for each reading, the spellings of every name in it."""
+        return [
+            [
+                [name for name, _ in spellings(slot.words, quoted=slot.quoted)]
+                for slot in reading.mentions.values()
+            ]
+            for reading in self.readings
+        ]
+
+    def _block(self, step: str, code: str) -> str:
+        uses = ""
+        if self.prompt.procedures and not self.prompt.turns:
+            uses = f"Uses: {self._followed.number if self._followed else 'none'}\n\n"
+        return f"{uses}{INTRO.format(step)}\n\n```repl\n# offline: {step}\n{code}\n```"
+
+    def _answer(self) -> str:
+        found = read_lookups(self.prompt.output_of(LINK) or "")
+        own = own_namespace(self.prompt.card)
+        problems: list[tuple[Reading, Link]] = []
+        for reading in self.readings:
+            links = {
+                name: link(slot.words, kind_of_slot(name), found, quoted=slot.quoted, own=own)
+                for name, slot in reading.mentions.items()
+            }
+            broken = [each for each in links.values() if each.hit is None]
+            if not broken:
+                return self._program(reading, links)
+            problems.append((reading, broken[0]))
+            if broken[0].problem == AMBIGUOUS:
+                break
+        ambiguous = [each for each in problems if each[1].problem == AMBIGUOUS]
+        return final(self._explain(*(ambiguous or problems)[0]))
+
+    def _program(self, reading: Reading, links: dict[str, Link]) -> str:
+        if reading.form.name.startswith("exists_"):
+            return final(tell_existence(reading, links["term"].hit))
+        values = {f"${name}": found.hit.uri for name, found in links.items() if found.hit}
+        values |= {f"%{name}": found.hit.curie for name, found in links.items() if found.hit}
+        plain = {name: slot.words for name, slot in reading.slots.items()}
+        values["$text"] = plain.get("text", "")
+        values["$lang"] = language_tag(plain.get("lang", "")) or ""
+        values["$prefix"] = f"{plain.get('prefix', '').rstrip(':')}:"
+        program = _on_vocabulary(reading.form.program, links)
+        line = re.sub(r"[$%][a-z]+\d?", lambda gap: repr(values[gap[0]]), program)
+        code = f'import re\n\n{helpers_of(line)}\n\nreply = {line}\nFINAL_VAR("reply")'
+        return self._block(ANSWER, code)
+
+    def _explain(self, reading: Reading, found: Link) -> str:
+        """Why the best reading does not come to an answer."""
+        kind = next(
+            (kind_of_slot(name) for name, slot in reading.mentions.items()
+             if slot.words == found.mention), "term")  # fmt: skip
+        noun = {"range": "class or datatype", "individual": "term"}.get(kind, kind)
+        if found.problem == AMBIGUOUS:
+            names = ", ".join(found.candidates)
+            return f"{OFFLINE_UNANSWERED} “{found.mention}” may mean {names}: ask for one of them."
+        if found.problem != MISSING:
+            names = ", ".join(found.candidates)
+            return f"{OFFLINE_UNANSWERED} “{found.mention}” is no {noun} here: it is {names}."
+        called = bare_name(found.mention)
+        words = found.mention.lower().split()
+        if len(words) > MOST_NAME_WORDS or _FUNCTION_WORDS.intersection(words):
+            return refusal(self.prompt.question)
+        if reading.form.name.startswith("exists_"):
+            return tell_existence(reading, None)
+        if found.candidates:
+            names = ", ".join(found.candidates)
+            return (
+                f"{OFFLINE_UNANSWERED} there is no {noun} called “{called}” in this"
+                f" ontology. The nearest names are {names}."
+            )
+        return f"There is no {noun} called “{called}” in this ontology."
+
+
+def _on_vocabulary(program: str, links: dict[str, Link]) -> str:
+    """The program with a query in place of a view that knows no such term: a datatype, or a class
+    of rdfs or owl that the file uses and does not declare."""
+    for name, found in links.items():
+        if found.hit is None or "class" in found.hit.kind:
+            continue
+        for view, where in _STATED.items():
+            call = re.escape(view.replace("$", f"${name}"))
+            query = f"SELECT DISTINCT ?x WHERE {{ ?x {where} TERM FILTER(isIRI(?x)) }} ORDER BY ?x"
+            query = query.replace("TERM", _as_term(found.hit))
+            program = re.sub(
+                rf"keep_stated\(sparql_query\(.*?limit=1000\), {call}\)|{call}",
+                lambda _, query=query, curie=found.hit.curie: (  # type: ignore[misc]
+                    f"from_query(sparql_query({query!r}, limit=10000), {curie!r})"
+                ),
+                program,
+            )
+    return program
+
+
+def _as_term(hit: Hit) -> str:
+    return hit.uri if _CURIE.fullmatch(hit.uri) else f"<{hit.uri}>"
+
+
+def tell_existence(reading: Reading, hit: Hit | None) -> str:
+    """Whether there is a term of a name, and of the kind that was asked for."""
+    wanted = reading.form.name.removeprefix("exists_").replace("_", " ")
+    words = bare_name(reading.slots["term"].words)
+    if hit is None:
+        return f"No: there is no {wanted} called “{words}” in this ontology."
+    if wanted != "term" and wanted not in hit.kind:
+        return f"No: there is no {wanted} called “{words}”; {hit.curie} is: {hit.kind}."
+    return f"Yes: {hit.curie} is: {hit.kind}."
+
+
+def refusal(question: str) -> str:
+    """That a question was not understood, and what would be."""
+    strange = unplaced_words(question)
+    placed = f" No form has a place for: {' '.join(strange[:8])}." if strange else ""
+    near = " · ".join(nearest_forms(question))
+    return (
+        f"{OFFLINE_UNANSWERED} offline is no language model, and this is none of the forms of"
+        f" question that it knows.{placed} The nearest are: {near} `rlm ask --forms` lists all of"
+        " them."
+    )
+
+
+def read_lookups(output: str) -> dict[str, Lookup]:
+    """What the link step printed: a JSON list on each line."""
+    found = {}
+    for line in output.split("\n"):
+        try:
+            name, exact, near = json.loads(line)
+        except ValueError:
+            continue
+        found[name] = Lookup(tuple(Hit(*each) for each in exact), tuple(near))
+    return found
+
+
+@cache
+def signatures(text: str) -> list[Signature]:
+    """The calls that a text names: the tool, with the literals and options that choose what it
+    tells."""
+    found = []
+    for tool, args in _calls_in(text):
+        chosen = {f"{k}={v.strip(_QUOTES)}" for k, v in _OPTION.findall(args) if k not in _PAGING}
+        if tool in ("fetch", "ontology_view"):
+            tool = "ontology_view"
+            view = _LITERAL.match(args.strip())
+            chosen |= {view[1]} if view else set()
+        elif tool == "sparql_query":
+            looks = "CONTAINS" in args or "search_query" in args
+            chosen = {"CONTAINS"} if looks else set(_NAMES.findall(args))
+        elif tool not in ("describe_entity", "find_path", "graph_stats", "search_entity"):
+            continue
+        found.append((tool, frozenset(chosen)))
+    return found
+
+
+def _calls_in(text: str) -> Iterator[tuple[str, str]]:
+    """Every call with its arguments, those inside of others too."""
+    for call in _CALL.finditer(text):
+        depth, end = 1, call.end()
+        while depth and end < len(text):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        yield call[1], text[call.end() : end - 1]
+
+
+@cache
+def helpers_of(line: str) -> str:
+    """The source of the functions that a program calls, and of those that they call."""
+    known = {name: each for name, each in vars(repl).items() if inspect.isfunction(each)}
+    wanted, todo = list[str](), [line]
+    while todo:
+        text = todo.pop()
+        for name in known:
+            if re.search(rf"\b{name}\b", text) and name not in wanted:
+                wanted.append(name)
+                todo.append(_body(known[name]))
+    sources = [_source(known[name]) for name in known if name in wanted]
+    return "\n".join(sources)
+
+
+def _source(function: object) -> str:
+    """The source without its annotations' names that the REPL does not have."""
+    return inspect.getsource(function).rstrip().replace("View", "dict")  # type: ignore[arg-type]
+
+
+def _body(function: object) -> str:
+    return _source(function).partition(":\n")[2]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())[:300]
+
+
+def final(text: str) -> str:
+    """The text as a Python literal, so that no parenthesis or quote in it ends the call."""
+    text = "".join(c if c in "\n\t" or c.isprintable() else "\ufffd" for c in text)
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'FINAL("""{escaped}""")'

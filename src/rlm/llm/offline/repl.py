@@ -1,0 +1,462 @@
+"""What `offline` runs in the REPL: reading a view to its end, and putting what it says into words.
+
+These functions are sent as source text, those alone that a program calls, with the tools of the run
+as globals. Names and labels come from the ontology and are nobody's orders: they end up in the
+answer and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the REPL has these
+
+    def ontology_view(view: str, term: str = "", **options: Any) -> dict[str, Any]: ...
+    def search_entity(query: str, limit: int = 10) -> list[dict[str, Any]]: ...
+    def sparql_query(query: str, limit: int = 100) -> Any: ...
+
+
+View = dict[str, Any]
+
+# -- reading
+
+
+def fetch(view: str, term: str = "", **options: Any) -> dict[str, Any]:
+    """All rows of a listing, page by page; 500 at most, and `total` says how many there are."""
+    rows: list[Any] = []
+    page: dict[str, Any] = {"next_offset": 0}
+    while page["next_offset"] is not None and len(rows) < 500:
+        page = ontology_view(view, term, offset=page["next_offset"], limit=1000, **options)
+        rows += page["rows"]
+    return {**page, "rows": rows}
+
+
+def from_query(rows: Any, name: str = "") -> dict[str, Any]:
+    """The rows of a query, as a view has them; `name` is what they belong to."""
+    names = [{"name": str(row["x"])} | ({"count": row["n"]} if "n" in row else {}) for row in rows]
+    return {"rows": names, "total": len(names), "more": bool(rows.more), "name": name}
+
+
+def keep_stated(in_unions: Any, found: View) -> View:
+    """The rows without those that a query found to have the class only in a union; where all do,
+    they are the answer."""
+    names = {str(row["x"]) for row in in_unions}
+    rows = [row for row in found["rows"] if row["name"] not in names]
+    if not rows:
+        return found
+    cut = found["total"] > len(found["rows"])
+    return {**found, "rows": rows, "total": len(rows), "cut": cut}
+
+
+def keep_declared(found: View, undeclared: View) -> View:
+    """The rows that the file declares, not only uses."""
+    names = {row["name"] for row in undeclared["rows"]}
+    rows = [row for row in found["rows"] if row["name"] not in names]
+    total = found["total"] - len(found["rows"]) + len(rows)
+    return {**found, "rows": rows, "total": total}
+
+
+def count_rows(rows: Any) -> dict[str, Any]:
+    """The number that a query counts, as a view has it."""
+    return {"rows": [], "total": int(rows[0]["n"])}
+
+
+def keep_kind(found: View, kind: str) -> View:
+    """The rows of one kind."""
+    rows = [row for row in found["rows"] if kind in row.get("kind", "")]
+    return {**found, "rows": rows, "total": len(rows), "cut": found["total"] > len(found["rows"])}
+
+
+def keep_deprecated(found: View) -> View:
+    rows = [row for row in found["rows"] if row.get("deprecated")]
+    return {**found, "rows": rows, "total": len(rows), "cut": found["total"] > len(found["rows"])}
+
+
+def keep_both(found: View, other: View) -> View:
+    """The rows that both listings have."""
+    names = {row["name"] for row in other["rows"]}
+    rows = [row for row in found["rows"] if row["name"] in names]
+    cut = any(each["total"] > len(each["rows"]) for each in (found, other))
+    return {**found, "rows": rows, "total": len(rows), "cut": cut}
+
+
+def look_up(readings: list[list[list[str]]]) -> str:
+    """What the names of a question mean, a line each: the first reading whose names are all there
+    ends it. Of a name the spellings are tried until one is there."""
+    seen: dict[str, bool] = {}
+    lines = []
+    for names in readings:
+        for spelled in names:
+            for name in spelled:
+                if name not in seen:
+                    hits = search_entity(name, 25)
+                    exact = [hit for hit in hits if hit["match_type"] == "exact"]
+                    near = [hit["curie"] for hit in hits if hit["match_type"] != "exact"]
+                    told = [[hit[k] for k in ("uri", "curie", "kind", "match_in")] for hit in exact]
+                    lines.append(json.dumps([name, told[:8], near[:3]]))
+                    seen[name] = bool(exact)
+                if seen[name]:
+                    break
+        if all(any(seen.get(name) for name in spelled) for spelled in names):
+            break
+    return "\n".join(lines)
+
+
+# -- lists and numbers
+
+
+def tidy(text: Any) -> str:
+    """A text of the ontology on one line, without what steers a terminal."""
+    return " ".join(
+        "".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in str(text)).split()
+    )
+
+
+def plain_label(label: Any) -> str:
+    """A label that may stand beside a name; '' for one that looks like a name itself."""
+    text = tidy(label)
+    return "" if re.search(r"[<>\"`“”]|:\S", text) else text[:80]
+
+
+def show(row: View) -> str:
+    """A row: its name, its label where that says more, and what else is odd about it."""
+    name = str(row.get("name") or row.get("shape") or row.get("prefix", ""))
+    notes = [label] if (label := plain_label(row.get("label", ""))) else []
+    notes += ["by definition"] if row.get("by") == "definition" else []
+    notes += ["deprecated"] if row.get("deprecated") else []
+    if "namespace" in row:
+        return f"{row['prefix']}: <{row['namespace'].strip('<>')}>"
+    targets = "; ".join([*row.get("targets", []), *row.get("asks", [])])
+    return name + (f" ({', '.join(notes)})" if notes else "") + (f": {targets}" if targets else "")
+
+
+def tell_list(found: View, one: str, many: str) -> str:
+    total, rows = found["total"], found["rows"]
+    of = f" of {found['name']}" if found.get("name") else ""
+    if found.get("cut"):
+        return f"Not answered: there are too many to look through for {many}{of}."
+    if not total:
+        return f"None: there are no {many}{of}."
+    rest = total - len(rows)
+    more = f"\n… and {rest} more" if rest > 0 else ""
+    lines = "\n".join(f"- {show(row)}" for row in rows)
+    return f"{total} {one if total == 1 else many}{of}:\n{lines}{more}"
+
+
+def tell_count(found: View, one: str, many: str) -> str:
+    total = found["total"]
+    of = f" of {found['name']}" if found.get("name") else ""
+    if found.get("cut") or found.get("more"):
+        return f"Not answered: there are too many to look through for {many}{of}."
+    return f"{total} {one if total == 1 else many}{of}."
+
+
+def tell_any(found: View, one: str, many: str) -> str:
+    of = f" of {found['name']}" if found.get("name") else ""
+    if not found["total"]:
+        return f"No: there are no {many}{of}."
+    return f"Yes: {tell_list(found, one, many)}"
+
+
+def tell_instances(found: View, counts: bool = False) -> str:
+    """The instances of a class that was asked for by its name alone: where it has none, the word
+    may have meant its subclasses."""
+    if not found["total"]:
+        below = ontology_view("related", found["name"], relation="subclasses", all=True)["total"]
+        if below:
+            return (
+                f"Not answered: {found['name']} has no instances here, and {below} subclasses. Ask"
+                " for its instances or for its subclasses."
+            )
+    tell = tell_count if counts else tell_list
+    return tell(found, "instance", "instances")
+
+
+# -- yes or no
+
+
+def tell_member(name: str, found: View, noun: str) -> str:
+    """Whether a term is among the rows."""
+    is_there = any(row["name"] == name for row in found["rows"])
+    if not is_there and found["total"] > len(found["rows"]):
+        return f"Not answered: {found['name']} has too many to look through."
+    return f"{'Yes' if is_there else 'No'}: {name} is {'not ' * (not is_there)}{noun} of {found['name']}."
+
+
+def tell_below(compared: View) -> str:
+    x, y, relation = compared["x"], compared["y"], compared["relation"]
+    noun = "subproperty" if "property" in compared["kinds"][0] else "subclass"
+    if relation == "below":
+        return f"Yes: {x} is a {noun} of {y}."
+    if relation in ("same", "equivalent"):
+        return f"Yes: {x} and {y} are {relation}."
+    also = f"; {y} is a {noun} of {x}" if relation == "above" else ""
+    return f"No: {x} is not a {noun} of {y}{also}."
+
+
+def tell_is_a(compared: View, name: str, of_class: str) -> str:
+    """Whether a class is below another, or a thing an instance of it."""
+    if "class" in compared["kinds"][0]:
+        return tell_below(compared)
+    return tell_member(name, fetch("instances", of_class), "an instance")
+
+
+def tell_compared(compared: View, wanted: str) -> str:
+    x, y, relation = compared["x"], compared["y"], compared["relation"]
+    if relation == wanted or (wanted, relation) == ("equivalent", "same"):
+        return f"Yes: {x} and {y} are {relation}."
+    return f"No: {x} and {y} are not stated to be {wanted}."
+
+
+def tell_trait(about: View, trait: str) -> str:
+    name = about.get("curie") or about["uri"]
+    traits = [each.lower().replace("-", " ") for each in about.get("traits", [])]
+    is_so = trait in traits
+    return f"Yes: {name} is {trait}." if is_so else f"No: {name} is not declared {trait}."
+
+
+def tell_traits(about: View) -> str:
+    name, traits = about.get("curie") or about["uri"], about.get("traits", [])
+    return f"{name} is {', '.join(traits)}." if traits else f"None: {name} has no traits."
+
+
+def tell_property_kind(about: View) -> str:
+    return f"{about.get('curie') or about['uri']} is: {about.get('kind', '')}."
+
+
+def tell_deprecated(about: View) -> str:
+    name, use = about.get("curie") or about["uri"], about.get("use", [])
+    if not about.get("deprecated"):
+        return f"No: {name} is not deprecated."
+    instead = f"; use {', '.join(use)} instead" if use else ""
+    return f"Yes: {name} is deprecated{instead}."
+
+
+# -- properties and values
+
+
+def tell_sides(*found: View) -> str:
+    """The domain and the range of a property, each as the file combines them."""
+    said = []
+    for side in found:
+        names = [show(row) for row in side["rows"]]
+        text = side.get("text") or (" or " if side.get("union") else " and ").join(names)
+        side_name, name = side["relation"], side["name"]
+        none = f"None: {name} has no stated {side_name}."
+        said.append(f"The {side_name} of {name} is {text}." if text else none)
+    return "\n".join(said)
+
+
+def tell_values(found: View) -> str:
+    name, rows = found["name"], found["rows"]
+    if not rows:
+        return f"None: {name} has no such value."
+    rest = found["total"] - len(rows)
+    lines = [
+        f"- {row['property']}: {tidy(row['value'])}"
+        + (f" ({label})" if (label := plain_label(row.get("label", ""))) else "")
+        for row in rows
+    ]
+    noun = "value" if found["total"] == 1 else "values"
+    more = [f"… and {rest} more"] if rest > 0 else []
+    return "\n".join([f"{found['total']} {noun} of {name}:", *lines, *more])
+
+
+def tell_subjects(rows: Any) -> str:
+    return tell_list(from_query(rows), "thing that has it", "things that have it")
+
+
+def tell_restrictions(found: View, only: str = "") -> str:
+    name, rows = found["name"], found["rows"]
+    if only:
+        rows = [row for row in rows if row.get("property") == only]
+        found = {**found, "total": len(rows)}
+    if not rows:
+        return (
+            f"None: {name} has no such restrictions."
+            if only
+            else f"None: {name} has no restrictions."
+        )
+    lines = [
+        f"- {row.get('by', 'subclass of')}: {row['text']}"
+        + (f" (from {row['source']})" if row.get("source") else "")
+        for row in rows
+    ]
+    noun = "restriction" if found["total"] == 1 else "restrictions"
+    return "\n".join([f"{found['total']} {noun} of {name}:", *lines])
+
+
+# -- names and texts
+
+
+def tell_texts(found: View, kind: str, noun: str, lang: str = "", counts: bool = False) -> str:
+    """Labels, synonyms, definitions, comments or examples of a term."""
+    rows = [row for row in found["rows"] if row.get("kind") == kind]
+    if noun != kind and kind == "synonym":  # "exact synonym": hasExactSynonym and the like
+        sort = noun.split()[0]
+        rows = [row for row in rows if sort in row.get("property", "").lower()]
+    if kind == "definition" and not rows:  # a file without definitions explains in comments
+        rows = [row for row in found["rows"] if row.get("kind") == "comment"]
+    name, within = found["name"], f" in the language {lang}" if lang else ""
+    if counts:
+        return f"{len(rows)} {noun}{'s' * (len(rows) != 1)} of {name}."
+    if not rows:
+        return f"None: {name} has no {noun}{within}."
+    lines = [
+        f'- "{tidy(row["text"])}"' + (f"@{row['lang']}" if row.get("lang") else "") for row in rows
+    ]
+    return "\n".join([f"{noun.capitalize()}{'s' * (len(rows) != 1)} of {name}{within}:", *lines])
+
+
+def tell_definition(texts: View, restrictions: View) -> str:
+    """How a class is defined: in words, and by what it is equivalent to."""
+    said = [f"Definition of {texts['name']}:"]
+    said += [f'- "{tidy(row["text"])}"' for row in texts["rows"] if row.get("kind") == "definition"]
+    said += [
+        f"- {row['by']}: {row['text']}"
+        for row in restrictions["rows"]
+        if row.get("by", "subclass of") != "subclass of"
+    ]
+    return "\n".join(said) if said[1:] else f"None: {texts['name']} has no definition."
+
+
+def tell_replacement(found: View) -> str:
+    """What replaces a term; where the file says it in a way of its own, the values that do."""
+    if not found["total"]:
+        values = fetch("values", found["name"])
+        rows = [
+            {"name": row["value"]}
+            for row in values["rows"]
+            if re.search("replacedby|supersededby|consider", row["property"].lower())
+        ]
+        found = {**found, "rows": rows, "total": len(rows)}
+    return tell_list(found, "replacement", "replacements")
+
+
+def tell_languages(found: View) -> str:
+    tags = sorted(
+        {row["lang"] for row in found["rows"] if row.get("kind") == "label" and row.get("lang")}
+    )
+    if not tags:
+        return f"None: no label of {found['name']} has a language."
+    return f"{found['name']} has labels in {', '.join(tags)}."
+
+
+def tell_description(about: View) -> str:
+    """The parts of a description that have something to say, a line each."""
+    name, kind = about.get("curie") or about["uri"], str(about.get("kind", "term"))
+    label = plain_label(about.get("label") or "")
+    local = re.split("[/#:]", name.strip("<>"))[-1].lower()
+    called = f" ({label})" if label and re.sub(r"\W|_", "", label.lower()) != local else ""
+    said = [f"{name}{called} is {'an' if kind[:1] in 'aeiou' else 'a'} {kind}."]
+    said += [f"{tidy(about[key])}" for key in ("definition", "comment") if about.get(key)][:1]
+    for key in (
+        "types", "superclasses", "subclasses", "superproperties", "subproperties", "domain", "range",
+        "inverse_of", "traits", "equivalent_to", "disjoint_with", "restrictions", "alternatives",
+        "use",
+    ):  # fmt: skip
+        parts = about.get(key) or []
+        parts = parts if isinstance(parts, list) else [parts]
+        names = [tidy(each.get("name", each) if isinstance(each, dict) else each) for each in parts]
+        names = [each for each in names if not each.startswith("owl:") or key != "types"]
+        rest = about.get("left_out", {}).get(key, 0)
+        title = {"use": "replaced by", "alternatives": "also called"}.get(
+            key, key.replace("_", " ")
+        )
+        if names:
+            said.append(f"- {title}: {', '.join(names)}" + f" and {rest} more" * bool(rest))
+    return "\n".join(said + ["- deprecated"] * bool(about.get("deprecated")))
+
+
+def search_query(text: str) -> str:
+    """The query for terms with a piece of text in a label, an alternative label or the local name."""
+    wanted = '"' + text.lower().replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return (
+        "SELECT DISTINCT ?x ?t WHERE { { ?x a ?t } UNION { ?x rdfs:label ?n } FILTER(isIRI(?x))"
+        " OPTIONAL { ?x rdfs:label|skos:prefLabel|skos:altLabel ?l"
+        f" FILTER(CONTAINS(LCASE(STR(?l)), {wanted})) }}"
+        f' FILTER(BOUND(?l) || CONTAINS(LCASE(REPLACE(STR(?x), "^.*[/#]", "")), {wanted})) }}'
+        " ORDER BY ?x"
+    )
+
+
+def keep_types(rows: Any, kind: str) -> View:
+    """The terms of a search that are of a kind: class, property, individual, or any."""
+    types: dict[str, set[str]] = {}
+    for row in rows:
+        types.setdefault(str(row["x"]), set()).add(str(row.get("t", "")).partition(":")[2])
+    schema = {"Class", "Ontology", "Datatype", "Restriction"}
+    names = []
+    for name, found in types.items():
+        is_property = any(each.endswith("Property") for each in found)
+        fits = {
+            "class": "Class" in found,
+            "property": is_property,
+            "individual": bool(found - {""}) and not is_property and not found & schema,
+            "": not found & {"Ontology", "Datatype"},
+        }
+        if fits[kind]:
+            names.append({"name": name})
+    return {"rows": names, "total": len(names), "more": bool(rows.more)}
+
+
+# -- two terms, and the whole
+
+
+def tell_paths(found: View, source: str, target: str) -> str:
+    """The shortest paths, a line each."""
+    paths = found.get("paths", [])
+    if not paths:
+        return f"None: no path of up to 4 steps joins {source} and {target}."
+    shortest = min(len(path["edges"]) for path in paths)
+    lines = []
+    for path in paths:
+        if len(path["edges"]) == shortest:
+            lines.append("- " + path["text"])
+    return "\n".join([f"Connected in {shortest} step{'s' * (shortest != 1)}:", *lines])
+
+
+def tell_comparison(compared: View) -> str:
+    x, y = compared["x"], compared["y"]
+    said = [f"{x} and {y}: {compared['relation']}."]
+    for key, title in (("nearest_common", "nearest common superclasses"), ("shared", "both"),
+                       ("only_x", f"only {x}"), ("only_y", f"only {y}")):  # fmt: skip
+        if compared.get(key):
+            said.append(f"- {title}: {'; '.join(compared[key])}")
+    return "\n".join(said)
+
+
+def tell_common(compared: View) -> str:
+    x, y, names = compared["x"], compared["y"], compared.get("nearest_common", [])
+    if not names:
+        return f"None: {x} and {y} have no common superclass."
+    return f"The nearest common superclass of {x} and {y}: {', '.join(names)}."
+
+
+def tell_triples(stats: View) -> str:
+    return f"{stats['triples']} triples."
+
+
+def tell_prefix(found: View, prefix: str) -> str:
+    spaces = [
+        row["namespace"] for row in found["rows"] if row["prefix"].rstrip(":") == prefix.rstrip(":")
+    ]
+    if not spaces:
+        return f"None: the prefix {prefix} is not bound."
+    return f"{prefix} stands for <{spaces[0].strip('<>')}>."
+
+
+def tell_metadata(found: View, names: tuple[str, ...] = ()) -> str:
+    """What the ontology says of itself: all of it, or the statements with one of these names."""
+    rows = found["rows"]
+    if names:
+        rows = [
+            row
+            for row in rows
+            if re.split("[/#:]", row["property"].strip("<>"))[-1].lower() in names
+        ]
+    if not rows:
+        return "None: the ontology does not say so of itself."
+    return "\n".join(f"- {row['property']}: {tidy(row['value'])}" for row in rows)

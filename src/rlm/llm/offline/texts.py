@@ -1,0 +1,197 @@
+"""`offline` over texts: it finds, counts and quotes words, and nothing more.
+
+One program looks for the words of a question as they stand, else for lines that have all of them, and
+puts places and quotes into `reply`; the next turn gives it out. What a text means is for a language
+model.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rlm.llm.offline.pattern import Macros, Pattern, Question
+from rlm.llm.offline.planner import INTRO, final
+from rlm.llm.offline.prompt import Prompt
+from rlm.llm.types import OFFLINE_UNANSWERED
+
+if TYPE_CHECKING:  # the REPL has it
+    context: Any
+
+_MACROS = Macros(
+    {
+        "text": "[(in|of) (this|the|these|those|all) (text|texts|file|files|document|documents|context)"
+        "|here]",
+        "it": "(the text|the texts|the file|the document|this text|it|they|the context)",
+        "seen": "(mentioned|named|found|described|discussed|used|defined|written|located)",
+        "occur": "(occur|occurs|appear|appears|come up|stand|stands|be found)",
+        "wh": "(what|who|when|where|which)",
+    }
+)
+_SIZES = ("lines", "words", "characters", "texts")
+FORMS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "find": (
+        "Where is the sandbox mentioned?",
+        (
+            "where (is|are|was|were) {text} <seen> <text>",
+            "where (does|do|can i|can you) {text} (<occur>|find) <text>",
+            "where does <it> (mention|name|say|use) {text}",
+            "[on|in] (which|what) (line|lines|text|texts|file|files|document|documents) (mention|mentions"
+            "|contain|contains|have|has|name|names|is|are|does|do) {text} [<seen>|<occur>]",
+            "(find|search for|look for|locate) [all] [the] [mentions of|occurrences of|lines with|places"
+            " with] {text} <text>",
+            "(is|are) {text} <seen> <text>",
+            "does <it> (mention|contain|name|say) {text}",
+        ),
+    ),
+    "count": (
+        "How often is the sandbox mentioned?",
+        (
+            "how (many times|often) (is|are|does|do) {text} (<seen>|<occur>) <text>",
+            "how (many times|often) does <it> (mention|name|say|use|contain) {text}",
+            "how many (mentions|occurrences) (of {text} are there|are there of {text}) <text>",
+            "count [all] [the] (mentions|occurrences) of {text} <text>",
+        ),
+    ),
+    "count_lines": (
+        "How many lines mention the sandbox?",
+        ("how many lines (mention|contain|have|name) {text} <text>",),
+    ),
+    "size": (
+        "How many lines are there?",
+        (
+            "how many {size} (are there|are) <text>",
+            "how many {size} (does|do) <it> have",
+            "how many {size} <text>",
+            "count [all] [the] {size} <text>",
+            "what is the number of {size} <text>",
+        ),
+    ),
+    "quote": (
+        "What does it say about the sandbox?",
+        (
+            "what (does|do) <it> say (about|on|of) {text}",
+            "what is said (about|on|of) {text} <text>",
+            "(quote|show|give) [me] [the|every|all|all the] [sentence|sentences|line|lines|passage"
+            "|passages|what is said] (about|on|with|that mention|that mentions|mentioning|containing)"
+            " {text} <text>",
+            "quote {text}",
+            "<wh> (is|are|was|were) {text}",
+        ),
+    ),
+}
+_ARTICLE = re.compile(r"^(?:the|a|an|any) (?=.)", re.IGNORECASE)
+
+
+def text_reply(prompt: Prompt) -> str:
+    """The next step over a text."""
+    last = prompt.last
+    if last is not None:
+        if last.error:
+            return final(f"{OFFLINE_UNANSWERED} {' '.join(last.error.split())[:300]}")
+        return 'FINAL_VAR("reply")'
+    read = read_text_question(prompt.question)
+    if read is None:
+        examples = " · ".join(example for example, _ in FORMS.values())
+        return final(
+            f"{OFFLINE_UNANSWERED} offline is no language model. Over a text it finds, counts and"
+            f" quotes words, and this is none of its forms of question: {examples}"
+        )
+    form, words = read
+    uses = "Uses: none\n\n" if prompt.procedures else ""
+    code = (
+        f"import re\n{_sources()}\nreply = report({form!r}, {words!r}, context)\nprint(reply[:500])"
+    )
+    return f"{uses}{INTRO.format('find')}\n\n```repl\n# offline: find\n{code}\n```"
+
+
+def read_text_question(question: str) -> tuple[str, str] | None:
+    """The form, and the words to look for; None where it is none of the forms."""
+    asked = Question.of(question)
+    for name, patterns in _patterns().items():
+        for pattern in patterns:
+            slots = pattern.match(asked)
+            if slots is None:
+                continue
+            if "size" in slots:
+                size = slots["size"].lower()
+                return (name, size) if size in _SIZES else None
+            words, quoted = asked.restore(slots["text"])
+            return name, words if quoted else _ARTICLE.sub("", words)
+    return None
+
+
+def _patterns() -> Mapping[str, tuple[Pattern, ...]]:
+    return {
+        name: tuple(Pattern(source, _MACROS) for source in sources)
+        for name, (_, sources) in FORMS.items()
+    }
+
+
+def _sources() -> str:
+    return "\n".join(inspect.getsource(each) for each in (parts_of, places_of, report))
+
+
+# -- run in the REPL
+
+
+def parts_of(texts: Any) -> list[Any]:
+    """Every text with its name; one text has none."""
+    if isinstance(texts, dict):
+        return [(str(name), texts[name]) for name in texts]
+    if isinstance(texts, (list, tuple)):
+        return [(f"text {number}", texts[number]) for number in range(len(texts))]
+    return [("", texts)]
+
+
+def places_of(pattern: str, text: Any, most: int = 100_000) -> list[int]:
+    return [match.start() for match in re.finditer(pattern, text, re.IGNORECASE)][:most]
+
+
+def report(form: str, words: str, texts: Any) -> str:
+    """What was found, as an answer."""
+    parts = parts_of(texts)
+    if form == "size":
+        if words == "texts":
+            return f"{len(parts)} {words}."
+        pattern = {"lines": r"[^\n]*\n|[^\n]+$", "words": r"\S+"}.get(words)
+        sizes = [
+            len(places_of(pattern, text, 10**9)) if pattern else len(text) for _, text in parts
+        ]
+        return f"{sum(sizes)} {words}."
+    pieces = [re.escape(word) for word in words.split()]
+    phrase = r"(?<!\w)" + r"\s+".join(pieces) + r"(?!\w)"
+    found = [(name, text, places_of(phrase, text)) for name, text in parts]
+    told = f"“{words}”"
+    if not any(places for _, _, places in found) and form in ("find", "quote") and len(pieces) > 1:
+        every = "^" + "".join(rf"(?=.*(?<!\w){piece}(?!\w))" for piece in pieces) + ".+"
+        found = [(name, text, places_of(f"(?m){every}", text)) for name, text in parts]
+        told = f"all of the words {told}"
+    lines: dict[Any, str] = {}
+    for name, text, places in found:
+        for place in places if form == "count_lines" else places[:10]:
+            start = max(0, place - 300)
+            before, after = str(text[start:place]), str(text[place : place + 300])
+            line = before.rpartition("\n")[2] + after.partition("\n")[0]
+            number = text[:place].count("\n") + 1
+            where = f"{name}, line {number}" if name else f"line {number}"
+            lines.setdefault(where, f"{where}: “{' '.join(line.split())}”")
+    total = sum(len(places) for _, _, places in found)
+    times = f"{total} time{'s' * (total != 1)}"
+    if form == "count":
+        return f"{told} occurs {times}."
+    if form == "count_lines":
+        return f"{len(lines)} line{'s' * (len(lines) != 1)} with {told}."
+    if not total:
+        return f"None: the text has no line with {told}."
+    shown = list(lines.values())[:10]
+    head = f"{told} occurs {times}" + (
+        f"; the first {len(shown)} lines:" if total > len(shown) else ":"
+    )
+    return (
+        "\n".join([head, *shown])
+        if form == "find"
+        else "\n".join([*shown, f"({head.rstrip(':')})"])
+    )

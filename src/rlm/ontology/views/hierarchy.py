@@ -1,0 +1,353 @@
+"""Where terms stand: trees, what is related to a term, lists of terms, two terms side by side.
+
+All of it is read from GraphMeta, so that no view can disagree with another. `by: definition` marks
+an edge that no statement gives but a definition (`rlm.ontology.meta.graph_meta` says how).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from rlm.errors import OntologyError
+from rlm.ontology.labels import cut, squeeze
+from rlm.ontology.meta.graph_meta import NONE, GraphMeta, IRISet, Map
+from rlm.ontology.terms import is_machinery, local_name
+from rlm.ontology.views.listing import Window, one_of
+from rlm.ontology.vocabulary import TOPS
+
+DEEPEST = 100
+LABEL_CHARS = 80
+CLASS_RELATIONS = (
+    *("subclasses", "superclasses", "equivalents", "disjoint", "properties", "range_of"),
+)
+PROPERTY_RELATIONS = (
+    *("subproperties", "superproperties", "equivalents", "disjoint", "inverses", "domain", "range"),
+)
+OTHER_RELATIONS = ("types", "replaced_by", "replaces")
+RELATIONS = tuple(dict.fromkeys((*CLASS_RELATIONS, *PROPERTY_RELATIONS, *OTHER_RELATIONS)))
+PROPERTY_KINDS = ("object", "datatype", "annotation")
+TRAITS = (
+    *("functional", "inverse functional", "transitive", "symmetric", "asymmetric", "reflexive"),
+    "irreflexive",
+)
+TERM_KINDS = (
+    *("classes", "properties", *PROPERTY_KINDS, *TRAITS, "individuals", "roots", "leaves"),
+    *("deprecated", "defined", "undeclared", "imports", "ontologies"),
+)
+
+
+def name_row(meta: GraphMeta, iri: str, lang: str | None = None, **more: Any) -> dict[str, Any]:
+    """A term in a list: its name, its label where that says more, and what else is not empty."""
+    label = meta.label(iri, lang)
+    said = {"label": cut(label, LABEL_CHARS)} if squeeze(label) != squeeze(local_name(iri)) else {}
+    old = {"deprecated": True} if iri in meta.deprecated else {}
+    return {"name": meta.curie(iri), **said, **{k: v for k, v in more.items() if v}, **old}
+
+
+def by_label(meta: GraphMeta, iris: Iterable[str], lang: str | None = None) -> list[str]:
+    """In the order in which people look for them."""
+    return sorted(iris, key=lambda iri: (meta.label(iri, lang).casefold(), iri))
+
+
+# -- trees
+
+
+class TreeRow(NamedTuple):
+    iri: str
+    depth: int
+    parent: str | None
+    repeated: bool
+
+
+def tree(
+    meta: GraphMeta,
+    iri: str | None,
+    window: Window,
+    *,
+    depth: int,
+    direction: str,
+    lang: str | None = None,
+) -> dict[str, Any]:
+    """The classes or properties below (or above) a term, one row each, depth first. What stands
+    in several places is opened in the first and `repeated` in the others."""
+    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= DEEPEST:
+        raise OntologyError(f"depth is {depth!r}; it must be a whole number from 1 to {DEEPEST}")
+    down = one_of(direction, ("down", "up"), "direction") == "down"
+    edges = _edges_of(meta, iri, down)
+    tops = None if iri is not None else by_label(meta, meta.roots, lang)
+    rows = list(_walk(meta, iri, edges, depth, tops, lang))
+
+    def show(row: TreeRow) -> dict[str, Any]:
+        sub, top = (row.iri, row.parent) if down else (row.parent, row.iri)
+        defined = sub is not None and top is not None and meta.follows_by_definition(sub, top)
+        said = {"depth": row.depth, "by": "definition" if defined else ""}
+        said |= {"below": len(meta.below(row.iri)), "instances": meta.instances(row.iri)}
+        return name_row(meta, row.iri, lang, **said, repeated=row.repeated)
+
+    if iri is None:
+        head: dict[str, Any] = {"kind": "roots", "below": len(_reached(meta)) - len(meta.roots)}
+        head["instances"] = meta.individuals.count
+    else:
+        head = name_row(meta, iri, lang) | {"kind": meta.kind(iri)}
+        head |= {"below": len(meta.below(iri)), "instances": meta.instances(iri)}
+    return window.page(rows, show, **head)
+
+
+def _reached(meta: GraphMeta) -> set[str]:
+    """All classes that some root leads to, the roots too."""
+    found, todo = set(meta.roots), list(meta.roots)
+    while todo:
+        fresh = meta.subs.get(todo.pop(), NONE) - found
+        found |= fresh
+        todo += fresh
+    return found
+
+
+def _edges_of(meta: GraphMeta, iri: str | None, down: bool) -> Map:
+    if iri is None or iri in meta.classes:
+        return meta.subs if down else meta.supers
+    if iri in meta.properties:
+        return meta.sub_properties if down else meta.super_properties
+    raise OntologyError(f"{meta.curie(iri)} is no class and no property: it has no tree")
+
+
+def _walk(
+    meta: GraphMeta,
+    iri: str | None,
+    edges: Mapping[str, IRISet],
+    depth: int,
+    tops: list[str] | None,
+    lang: str | None,
+) -> Iterator[TreeRow]:
+    opened = set() if iri is None else {iri}
+    first = by_label(meta, edges.get(iri or "", NONE), lang) if tops is None else tops
+    todo = [(each, 1, iri) for each in reversed(first)]
+    while todo:
+        here, level, parent = todo.pop()
+        under = by_label(meta, edges.get(here, NONE), lang) if level < depth else []
+        repeated = here in opened and bool(edges.get(here))
+        yield TreeRow(here, level, parent, repeated)
+        if here not in opened:
+            opened.add(here)
+            todo += [(each, level + 1, here) for each in reversed(under)]
+
+
+# -- what is related to a term
+
+
+class Related(NamedTuple):
+    """What is asked of a term. `types`: what the graph says it is."""
+
+    relation: str
+    all: bool = False
+    types: tuple[str, ...] = ()
+    lang: str | None = None
+
+
+def related(meta: GraphMeta, iri: str, window: Window, asked: Related) -> dict[str, Any]:
+    """The terms that stand in one relation to this one."""
+    relation, lang = asked.relation, asked.lang
+    one_of(relation, RELATIONS, "relation")
+    _check_relation(meta, iri, relation)
+    direct = relations_of(meta, asked.types)[relation].get(iri, NONE)
+    found = _widen(meta, iri, relation, direct) if asked.all else by_label(meta, direct, lang)
+
+    def show(other: str) -> dict[str, Any]:
+        pair = (other, iri) if relation == "subclasses" else (iri, other)
+        defined = relation in ("subclasses", "superclasses") and meta.follows_by_definition(*pair)
+        kind = meta.kind(other) if relation in ("types", "replaced_by", "replaces") else ""
+        return name_row(meta, other, lang, by="definition" if defined else "", kind=kind)
+
+    head: dict[str, Any] = {"name": meta.curie(iri), "relation": relation}
+    if asked.all:
+        head["all"] = True
+    if relation in ("domain", "range"):
+        head |= {"union": True} if meta.is_union(iri, relation) else {}
+        groups = (meta.dom_groups if relation == "domain" else meta.rng_groups).get(iri)
+        head["text"] = group_text(meta, groups or [[each] for each in direct])
+    return window.page(found, show, **head)
+
+
+def relations_of(meta: GraphMeta, types: Iterable[str] = ()) -> dict[str, Mapping[str, IRISet]]:
+    """Relation → the terms that stand in it, by the term. `types`: of any one term."""
+    return {
+        "subclasses": meta.subs,
+        "superclasses": meta.supers,
+        "subproperties": meta.sub_properties,
+        "superproperties": meta.super_properties,
+        "equivalents": {**meta.equivalent_properties, **meta.equivalents},
+        "disjoint": _Lookup(meta.disjoint_with),
+        "inverses": meta.inverses,
+        "domain": meta.doms,
+        "range": meta.rngs,
+        "properties": meta.domain_of,
+        "range_of": meta.range_of,
+        "replaced_by": meta.replaced_by,
+        "replaces": meta.replaces,
+        "types": _Lookup(lambda _: IRISet(types)),
+    }
+
+
+class _Lookup(dict[str, IRISet]):
+    """A map whose values are found when they are asked for."""
+
+    def __init__(self, find: Callable[[str], IRISet]) -> None:
+        super().__init__()
+        self._find = find
+
+    def get(self, iri: str, default: Any = NONE) -> Any:
+        return self._find(iri)
+
+
+def _check_relation(meta: GraphMeta, iri: str, relation: str) -> None:
+    fitting: list[str] = []
+    if iri in meta.classes:
+        fitting += CLASS_RELATIONS
+    if iri in meta.properties:
+        fitting += PROPERTY_RELATIONS
+    fitting = list(dict.fromkeys((*fitting, *OTHER_RELATIONS)))
+    if relation not in fitting:
+        what = f"{meta.curie(iri)} is {meta.kind(iri)}, which has no {relation}"
+        raise OntologyError(f"{what}; it can be asked for {', '.join(fitting)}")
+
+
+def _widen(meta: GraphMeta, iri: str, relation: str, direct: IRISet) -> list[str]:
+    """At any depth, or what is inherited, nearest first."""
+    if relation in ("subclasses", "subproperties"):
+        return meta.below(iri)
+    if relation in ("superclasses", "superproperties"):
+        return meta.above(iri)
+    if relation not in ("properties", "range_of", "disjoint"):
+        return [*direct]
+    found = list(direct)
+    for top in (*meta.equivalents.get(iri, NONE), *meta.above(iri)):
+        found += relations_of(meta)[relation].get(top, NONE)
+    found = list(dict.fromkeys(found))
+    if relation == "disjoint":  # and all that is below what is disjoint
+        found += [sub for other in found for sub in meta.below(other)]
+    return [each for each in dict.fromkeys(found) if each != iri]
+
+
+def group_text(meta: GraphMeta, groups: list[list[str]]) -> str:
+    """`A`, `A or B`, `A and (B or C)`; '' for nothing."""
+    parts = [" or ".join(map(meta.curie, group)) for group in groups]
+    if len(parts) > 1:
+        parts = [f"({part})" if " or " in part else part for part in parts]
+    return " and ".join(parts)
+
+
+# -- lists of terms
+
+
+def terms(
+    meta: GraphMeta, window: Window, *, kind: str, prefix: str | None, lang: str | None = None
+) -> dict[str, Any]:
+    """The terms of one kind, all of them but for individuals, of which GraphMeta holds some."""
+    one_of(kind, TERM_KINDS, "kind")
+    found = list(_terms_of_kind(meta, kind))
+    if prefix:
+        start = prefix if ":" in prefix else f"{prefix}:"
+        whole = prefix.strip("<>") if ":" in prefix else "\0"
+        found = [i for i in found if meta.curie(i).startswith(start) or i.startswith(whole)]
+    found = by_label(meta, found, lang)
+
+    def show(iri: str) -> dict[str, Any]:
+        count = meta.classes.get(iri, 0) or meta.properties.get(iri, 0)
+        use = [meta.curie(each) for each in meta.replaced_by.get(iri, NONE)]
+        return name_row(meta, iri, lang, count=count, use=use if iri in meta.deprecated else [])
+
+    page = window.page(found, show, kind=kind)
+    if kind == "individuals" and not meta.individuals.complete:
+        page["total"] = meta.individuals.count
+        page["note"] = f"{len(meta.individuals.sample):,} are listed: ask for instances of a class"
+    return page
+
+
+def _terms_of_kind(meta: GraphMeta, kind: str) -> Iterable[str]:
+    if kind in PROPERTY_KINDS:
+        return (i for i in meta.declared_properties - meta.guessed if meta.kinds[i] == kind)
+    if kind in TRAITS:
+        return (iri for iri, traits in meta.traits.items() if kind in traits)
+    every = (*meta.classes, *meta.properties)
+    lists: dict[str, Callable[[], Iterable[str]]] = {
+        "classes": lambda: meta.classes,
+        "properties": lambda: meta.properties,
+        "individuals": lambda: meta.individuals.sample,
+        "roots": lambda: meta.roots,
+        "leaves": lambda: (i for i in meta.classes if i not in meta.subs and i not in TOPS),
+        "deprecated": lambda: meta.deprecated,
+        "defined": lambda: meta.definitions | meta.equivalents.keys(),
+        "undeclared": lambda: (
+            iri
+            for iri in dict.fromkeys(every)
+            if iri not in meta.declared | meta.declared_properties and not is_machinery(iri)
+        ),
+        "imports": lambda: meta.imports,
+        "ontologies": lambda: meta.ontology_iris,
+    }
+    return lists[kind]()
+
+
+# -- two terms
+
+
+def compare(meta: GraphMeta, one: str, two: str, facts: Mapping[str, set[str]]) -> dict[str, Any]:
+    """How two terms stand to each other, and what they have in common. `facts`: what the graph
+    says of each, as texts."""
+    above_one, above_two = ([iri, *meta.above(iri)] for iri in (one, two))
+    shared_above = [iri for iri in above_one if iri in set(above_two)]
+    nearest = [
+        iri
+        for iri in shared_above
+        if not any(other != iri and iri in meta.above(other) for other in shared_above[:50])
+    ]
+    own = [facts[iri] | schema_facts(meta, iri) for iri in (one, two)]
+    return {
+        "x": meta.curie(one),
+        "y": meta.curie(two),
+        "kinds": [meta.kind(one), meta.kind(two)],
+        "relation": _relation(meta, one, two, above_one, above_two, nearest),
+        "nearest_common": [meta.curie(iri) for iri in nearest],
+        "shared": sorted(own[0] & own[1]),
+        "only_x": sorted(own[0] - own[1]),
+        "only_y": sorted(own[1] - own[0]),
+    }
+
+
+def _relation(
+    meta: GraphMeta, one: str, two: str, above_one: list[str], above_two: list[str], nearest: object
+) -> str:
+    if one == two:
+        return "same"
+    if two in {**meta.equivalent_properties, **meta.equivalents}.get(one, NONE):
+        return "equivalent"
+    if two in above_one:
+        return "below"
+    if one in above_two:
+        return "above"
+    if two in meta.inverses.get(one, NONE):
+        return "inverse"
+    if any(meta.disjoint_with(top) & set(above_two) for top in above_one):
+        return "disjoint"
+    direct = {**meta.super_properties, **meta.supers}
+    return "siblings" if direct.get(one, NONE) & direct.get(two, NONE) else "unrelated"
+
+
+def schema_facts(meta: GraphMeta, iri: str) -> set[str]:
+    """What GraphMeta holds of a term, each as a short text."""
+    names = {
+        "rdfs:subClassOf": meta.supers,
+        "rdfs:subPropertyOf": meta.super_properties,
+        "rdfs:domain": meta.doms,
+        "rdfs:range": meta.rngs,
+        "owl:inverseOf": meta.inverses,
+        "owl:equivalentClass": meta.equivalents,
+        "owl:equivalentProperty": meta.equivalent_properties,
+        "has property": meta.domain_of,
+        "is range of": meta.range_of,
+    }
+    found = {
+        f"{name} {meta.curie(end)}" for name, edges in names.items() for end in edges.get(iri, NONE)
+    }
+    return found | {f"is {trait}" for trait in meta.traits.get(iri, ())}

@@ -1,0 +1,292 @@
+"""What is wrong or missing in an ontology: findings by rule, and as SARIF for CI.
+
+Only the file's own terms are judged: those of the namespaces that hold a tenth of what it declares.
+A term of another vocabulary has its label and its definition elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rlm._version import __version__
+from rlm.ontology import vocabulary as v
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.labels import cut
+from rlm.ontology.meta.cycles import find_cycles
+from rlm.ontology.meta.graph_meta import NONE, GraphMeta
+from rlm.ontology.terms import is_machinery, namespace
+from rlm.ontology.views.links import batch_iris
+from rlm.ontology.views.listing import Window, one_of
+from rlm.ontology.views.statements import types_of_each
+
+LEVELS = ("error", "warning", "note")
+OWN_SHARE = 0.1
+"""A namespace with so large a share of the declared terms is the file's own."""
+COMMON_SHARE = 0.5
+"""A language that so many of the labelled terms have is expected of all."""
+LABELS_HELD = 40
+"""GraphMeta holds so many labels of a term: where there are more, none can be called missing."""
+SHOWN = 5
+ROWS = 10_000
+_USES = (v.SUB_CLASS, v.SUB_PROPERTY, v.DOMAIN, v.RANGE, v.TYPE, v.RDF + "first")
+_OWL_USES = (
+    *("equivalentClass", "equivalentProperty", "disjointWith", "inverseOf", "onProperty"),
+    *("someValuesFrom", "allValuesFrom", "onClass", "complementOf"),
+)
+USES = (*_USES, *(v.OWL + name for name in _OWL_USES))
+
+
+class Rule(NamedTuple):
+    name: str
+    level: str
+    doc: str
+
+
+RULES = (
+    Rule("cycle", "error", "A class or property stands below itself."),
+    Rule("empty-domain", "error", "Nothing can be in the domain or range of a property."),
+    Rule("deprecated-used", "warning", "A deprecated term is still in use."),
+    Rule("undeclared", "warning", "A term is used as a class or property, but not declared."),
+    Rule("missing-label", "warning", "A term has no label."),
+    Rule("duplicate-label", "warning", "Two terms of one kind have the same label."),
+    Rule("missing-definition", "note", "A term has neither a definition nor a comment."),
+    Rule("language-gap", "note", "A term has no label in a language that most terms have."),
+)
+
+
+class Finding(NamedTuple):
+    rule: str
+    iri: str
+    message: str
+
+
+def lint(
+    engine: Engine, meta: GraphMeta, window: Window, *, rule: str | None = None
+) -> dict[str, Any]:
+    """Every finding, the gravest first, with numbers by rule and by level."""
+    if rule is not None:
+        one_of(rule, (each.name for each in RULES), "rule")
+    levels = {each.name: each.level for each in RULES}
+    found = [each for each in Linter(engine, meta).findings() if rule in (None, each.rule)]
+    by_rule = Counter(each.rule for each in found)
+    by_level = Counter(levels[each.rule] for each in found)
+
+    def show(finding: Finding) -> dict[str, Any]:
+        named = {"term": meta.curie(finding.iri), "message": finding.message}
+        return {"rule": finding.rule, "level": levels[finding.rule], **named}
+
+    head = {
+        "by_rule": {each.name: by_rule[each.name] for each in RULES if by_rule[each.name]},
+        "levels": {level: by_level[level] for level in LEVELS if by_level[level]},
+    }
+    return window.page(found, show, **head)
+
+
+class Linter:
+    """The rules over one graph."""
+
+    def __init__(self, engine: Engine, meta: GraphMeta) -> None:
+        self._engine, self._meta = engine, meta
+
+    def findings(self) -> list[Finding]:
+        """In the order of RULES, then by term."""
+        rules: dict[str, Callable[[], Iterator[Finding]]] = {
+            "cycle": self._cycles,
+            "empty-domain": self._empty_domains,
+            "deprecated-used": self._deprecated_used,
+            "undeclared": self._undeclared,
+            "missing-label": self._missing_labels,
+            "duplicate-label": self._duplicate_labels,
+            "missing-definition": self._missing_definitions,
+            "language-gap": self._language_gaps,
+        }
+        return [finding for rule in RULES for finding in sorted(rules[rule.name]())]
+
+    # -- which terms are judged
+
+    @cached_property
+    def _spaces(self) -> set[str]:
+        meta = self._meta
+        declared = [i for i in (*meta.declared, *meta.declared_properties) if not is_machinery(i)]
+        counted = Counter(namespace(iri) for iri in declared)
+        return {space for space, n in counted.items() if n >= OWN_SHARE * len(declared)}
+
+    @cached_property
+    def _own(self) -> list[str]:
+        """The declared terms that are the file's own and still in use."""
+        meta = self._meta
+        declared = sorted(meta.declared | meta.declared_properties)
+        return [i for i in declared if namespace(i) in self._spaces and i not in meta.deprecated]
+
+    # -- rules
+
+    def _cycles(self) -> Iterator[Finding]:
+        meta = self._meta
+        stated = {
+            iri: set(tops - meta.defined_supers.get(iri, NONE)) for iri, tops in meta.supers.items()
+        }
+        properties = {iri: set(tops) for iri, tops in meta.super_properties.items()}
+        for edges, what in ((stated, "subclass"), (properties, "subproperty")):
+            for ring in find_cycles(edges):
+                names = ", ".join(map(meta.curie, ring[:SHOWN])) + (
+                    ", …" if len(ring) > SHOWN else ""
+                )
+                message = f"a cycle of {len(ring)} by {what}: {names}"
+                yield Finding("cycle", ring[0], message)
+
+    def _empty_domains(self) -> Iterator[Finding]:
+        meta = self._meta
+        for side, ends, groups in (
+            ("domain", meta.doms, meta.dom_groups),
+            ("range", meta.rngs, meta.rng_groups),
+        ):
+            for prop, names in ends.items():
+                if v.OWL + "Nothing" in names:
+                    yield Finding("empty-domain", prop, f"its {side} is owl:Nothing")
+                    continue
+                needed = [group[0] for group in groups.get(prop, ()) if len(group) == 1]
+                if clash := self._clash(needed):
+                    both = " and ".join(map(meta.curie, clash))
+                    message = f"its {side} is {both}, which are disjoint"
+                    yield Finding("empty-domain", prop, message)
+
+    def _clash(self, iris: list[str]) -> tuple[str, str] | None:
+        for place, one in enumerate(iris):
+            above = {one, *self._meta.above(one)}
+            apart = {other for iri in above for other in self._meta.disjoint_with(iri)}
+            for two in iris[place + 1 :]:
+                if apart & {two, *self._meta.above(two)}:
+                    return one, two
+        return None
+
+    def _deprecated_used(self) -> Iterator[Finding]:
+        meta, uses = self._meta, dict[str, dict[str, str]]()
+        predicates = " ".join(f"<{iri}>" for iri in USES)
+        for batch in batch_iris(sorted(meta.deprecated)):
+            where = f"VALUES ?d {{ {batch} }} VALUES ?p {{ {predicates} }} ?s ?p ?d"
+            query = f"SELECT DISTINCT ?d ?p ?s WHERE {{ {where} }} ORDER BY ?d ?p ?s"
+            for row in self._engine.query(query, limit=ROWS).rows:
+                user = row["s"]["v"]
+                if row["s"]["t"] == "iri" and (user in meta.deprecated or user == row["d"]["v"]):
+                    continue
+                named = meta.curie(user) if row["s"]["t"] == "iri" else "an expression"
+                said = f"{meta.curie(row['p']['v'])} of {named}"
+                uses.setdefault(row["d"]["v"], {}).setdefault(f"{user} {row['p']['v']}", said)
+        for iri in meta.deprecated:
+            used = list(uses.get(iri, {}).values())
+            if count := meta.pred_freq.get(iri, 0):
+                used.append(f"predicate of {count:,} statements")
+            if used:
+                use = [meta.curie(each) for each in meta.replaced_by.get(iri, NONE)]
+                instead = f"; use {', '.join(use)}" if use else ""
+                yield Finding("deprecated-used", iri, f"deprecated, but {_some(used)}{instead}")
+
+    def _undeclared(self) -> Iterator[Finding]:
+        meta = self._meta
+        if not meta.declared and not meta.declared_properties:
+            return  # data alone: its vocabulary is elsewhere
+        declared = meta.declared | meta.declared_properties
+        classes = {iri for ends in meta.doms.values() for iri in ends} | meta.classes.keys()
+        left_out = declared | meta.deprecated
+        for what, used in (("class", classes), ("property", meta.properties.keys())):
+            own = [iri for iri in used if namespace(iri) in self._spaces and iri not in left_out]
+            types = types_of_each(self._engine, own)
+            for iri in own:
+                if not is_machinery(iri) and not any(map(self._declares, types.get(iri, ()))):
+                    yield Finding("undeclared", iri, f"used as a {what}, but declared nowhere")
+
+    def _declares(self, kind: str) -> bool:
+        """Whether what has this type may be a class or property: the type is below one of OWL's,
+        or of another vocabulary, which may say so."""
+        foreign = namespace(kind) not in self._spaces and kind not in self._meta.declared
+        return foreign or not v.META_TYPES.isdisjoint((kind, *self._meta.above(kind)))
+
+    def _missing_labels(self) -> Iterator[Finding]:
+        for iri in self._own:
+            if iri not in self._meta.labels:
+                yield Finding("missing-label", iri, f"this {self._kind(iri)} has no label")
+
+    def _missing_definitions(self) -> Iterator[Finding]:
+        for iri in self._own:
+            if iri not in self._meta.comments:
+                message = f"this {self._kind(iri)} has neither a definition nor a comment"
+                yield Finding("missing-definition", iri, message)
+
+    def _duplicate_labels(self) -> Iterator[Finding]:
+        meta, found = self._meta, dict[tuple[bool, str, str], set[str]]()
+        for iri in self._own:
+            for text, lang in meta.labels.get(iri, ()):
+                key = (iri in meta.classes, " ".join(text.casefold().split()), lang)
+                found.setdefault(key, set()).add(iri)
+        for (_, text, lang), iris in found.items():
+            if len(iris) > 1:
+                first, *others = sorted(iris)
+                tag = f"@{lang}" if lang else ""
+                message = f'"{cut(text, 80)}"{tag} is also the label of {_names(meta, others)}'
+                yield Finding("duplicate-label", first, message)
+
+    def _language_gaps(self) -> Iterator[Finding]:
+        labels = self._meta.labels
+        spoken = {
+            iri: {lang.split("-")[0] for _, lang in labels[iri] if lang}
+            for iri in self._own
+            if iri in labels
+        }
+        counted = Counter(lang for langs in spoken.values() for lang in langs)
+        common = sorted(i for i, n in counted.items() if n >= COMMON_SHARE * len(spoken) and n > 1)
+        for iri, langs in spoken.items():
+            missing = [lang for lang in common if lang not in langs]
+            if missing and len(labels[iri]) < LABELS_HELD:
+                yield Finding("language-gap", iri, f"no label in {', '.join(missing)}")
+
+    def _kind(self, iri: str) -> str:
+        return self._meta.kind(iri).partition(",")[0]
+
+
+def _some(said: list[str]) -> str:
+    more = f" and {len(said) - SHOWN} more" if len(said) > SHOWN else ""
+    return ", ".join(said[:SHOWN]) + more
+
+
+def _names(meta: GraphMeta, iris: list[str]) -> str:
+    return _some([meta.curie(iri) for iri in iris])
+
+
+# -- SARIF
+
+
+def to_sarif(found: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Findings as a SARIF 2.1.0 log; a finding is located in the file and by its term."""
+    rules = [
+        {
+            "id": rule.name,
+            "shortDescription": {"text": rule.doc},
+            "defaultConfiguration": {"level": rule.level},
+        }
+        for rule in RULES
+    ]
+    place = {"artifactLocation": {"uri": Path(source).name}}
+    results = [
+        {
+            "ruleId": row["rule"],
+            "level": row["level"],
+            "message": {"text": f"{row['term']}: {row['message']}"},
+            "locations": [
+                {
+                    "physicalLocation": place,
+                    "logicalLocations": [{"fullyQualifiedName": row["term"]}],
+                }
+            ],
+        }
+        for row in found["rows"]
+    ]
+    tool = {"driver": {"name": "rlm ontology lint", "version": __version__, "rules": rules}}
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": tool, "results": results}],
+    }

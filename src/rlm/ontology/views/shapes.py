@@ -1,0 +1,150 @@
+"""An index of SHACL shapes: which of them target what, and what they ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rlm.ontology import vocabulary as v
+from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.terms import Term, local_name
+from rlm.ontology.views.expressions import ExpressionText, node_key, term_shower
+from rlm.ontology.views.listing import Window
+
+SH = "http://www.w3.org/ns/shacl#"
+ROWS, MOST_STATEMENTS = 10_000, 200_000
+_TARGETS = {
+    "targetClass": "class",
+    "targetNode": "node",
+    "targetSubjectsOf": "subjects of",
+    "targetObjectsOf": "objects of",
+}
+_NUMBERS = {"minCount": "min", "maxCount": "max"}
+_LEFT_OUT = frozenset(
+    SH + name
+    for name in (
+        *("path", "property", "order", "group", "name", "description", "message", "severity"),
+        *("defaultValue", "deactivated", "rule", "target", *_TARGETS),
+    )
+)
+_PATHS = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
+_MARKS = (SH + "property", *(SH + name for name in _TARGETS))
+_SHAPES = f"""
+SELECT DISTINCT ?s ?p ?o WHERE {{
+  {{ SELECT DISTINCT ?shape WHERE {{
+    {{ ?shape a ?t VALUES ?t {{ <{SH}NodeShape> <{SH}PropertyShape> }} }}
+    UNION {{ ?shape ?q ?x VALUES ?q {{ {" ".join(f"<{iri}>" for iri in _MARKS)} }} }}
+  }} }}
+  ?shape (<{SH}property>|<{SH}path>|<{SH}in>|<{SH}or>|<{SH}and>|<{SH}xone>|<{SH}not>|<{SH}node>
+    |<{SH}inversePath>|<{SH}alternativePath>|<{SH}zeroOrMorePath>|<{SH}oneOrMorePath>
+    |<{SH}zeroOrOnePath>|<{SH}languageIn>|<{SH}qualifiedValueShape>
+    |<{v.RDF}first>|<{v.RDF}rest>)* ?s . ?s ?p ?o
+  FILTER(?s = ?shape || isBlank(?s))
+}}"""
+
+
+def shapes(engine: Engine, meta: GraphMeta, iri: str | None, window: Window) -> dict[str, Any]:
+    """Every shape with a name or a target; of one term: those that target it, ask about it, or are
+    it."""
+    index = _ShapeIndex(engine, meta)
+    rows = [row for key in index.shapes() if (row := index.row(key, iri))]
+    rows.sort(key=lambda row: (row["shape"].startswith("_:"), row["shape"]))
+    head = {} if iri is None else {"name": meta.curie(iri)}
+    page = window.page(rows, lambda row: row, **head)
+    return page | ({"note": index.note} if index.note else {})
+
+
+class _ShapeIndex:
+    def __init__(self, engine: Engine, meta: GraphMeta) -> None:
+        self._meta = meta
+        self._statements: dict[str, dict[str, list[Term]]] = {}
+        more = not meta.pred_freq.keys().isdisjoint(_MARKS)
+        for offset in range(0, MOST_STATEMENTS if more else 0, ROWS):
+            answer = engine.query(f"{_SHAPES} OFFSET {offset}", limit=ROWS)
+            for row in answer.rows:
+                said = self._statements.setdefault(node_key(row["s"]), {})
+                said.setdefault(row["p"]["v"], []).append(row["o"])
+            if not (more := answer.truncated):
+                break
+        self.note = f"only {MOST_STATEMENTS:,} statements were read" if more else ""
+        self._show = term_shower(meta)
+        self._text = ExpressionText(self._statements, self._show)
+
+    def shapes(self) -> list[str]:
+        """The shapes that stand for themselves: with a name, or with a target."""
+        return [
+            key
+            for key, said in self._statements.items()
+            if any(SH + name in said for name in _TARGETS)
+            or (not key.startswith("_:") and (self._is_shape(said) or SH + "property" in said))
+        ]
+
+    def _is_shape(self, said: Mapping[str, list[Term]]) -> bool:
+        kinds = {term["v"] for term in said.get(v.TYPE, ())}
+        return bool(kinds & {SH + "NodeShape", SH + "PropertyShape"})
+
+    def row(self, key: str, wanted: str | None) -> dict[str, Any] | None:
+        said = self._statements[key]
+        targets = [
+            (word, term) for name, word in _TARGETS.items() for term in said.get(SH + name, ())
+        ]
+        kinds = {term["v"] for term in said.get(v.TYPE, ())}
+        if not targets and kinds & v.CLASS_TYPES:  # a class that is a shape targets its instances
+            targets = [("class", {"t": "iri", "v": key})]
+        props = [self._statements.get(node_key(each), {}) for each in said.get(SH + "property", ())]
+        paths = {term["v"] for each in (said, *props) for term in each.get(SH + "path", ())}
+        if wanted is not None and wanted not in {key, *paths, *(term["v"] for _, term in targets)}:
+            return None
+        asks = [self._ask(each) for each in props]
+        if own := self._ask(said):
+            asks.insert(0, own)
+        if not asks and wanted is None and not any(SH + name in said for name in _TARGETS):
+            return None  # a class that is called a shape and asks nothing
+        shown = self._meta.curie(key) if not key.startswith("_:") else key
+        return {
+            "shape": shown,
+            "targets": [f"{word} {self._show(term)}" for word, term in targets],
+            "asks": sorted(filter(None, asks)),
+        }
+
+    def _ask(self, said: Mapping[str, list[Term]]) -> str:
+        """`ex:name: min 1, max 1, datatype xsd:string`."""
+        parts = [
+            f"{_NUMBERS.get(local_name(p), local_name(p))} {self._value(value)}"
+            for p, values in sorted(said.items(), key=lambda each: _place(each[0]))
+            if p.startswith(SH) and p not in _LEFT_OUT
+            for value in values
+        ]
+        path = "".join(self._path(term) for term in said.get(SH + "path", ())[:1])
+        asked = ", ".join(parts)
+        return f"{path}: {asked}" if path and asked else path or asked
+
+    def _value(self, term: Term) -> str:
+        members = self._text.members(term)
+        if members:
+            return f"({', '.join(map(self._value, members))})"
+        said = self._statements.get(node_key(term), {}) if term["t"] == "bnode" else {}
+        return f"({self._ask(said)})" if said else self._show(term)
+
+    def _path(self, term: Term, depth: int = 0) -> str:
+        if term["t"] != "bnode" or depth > 8:
+            return self._show(term)
+        if members := self._text.members(term):
+            return "/".join(self._path(each, depth + 1) for each in members)
+        for p, values in self._statements.get(node_key(term), {}).items():
+            name = local_name(p)
+            if name == "inversePath":
+                return f"^{self._path(values[0], depth + 1)}"
+            if name == "alternativePath":
+                parts = (self._path(each, depth + 1) for each in self._text.members(values[0]))
+                return f"({'|'.join(parts)})"
+            if name in _PATHS:
+                return f"{self._path(values[0], depth + 1)}{_PATHS[name]}"
+        return "…"
+
+
+def _place(predicate: str) -> tuple[int, str]:
+    name = local_name(predicate)
+    first = ("minCount", "maxCount", "datatype", "class", "nodeKind")
+    return (first.index(name) if name in first else len(first), name)

@@ -1,0 +1,127 @@
+"""The query behind an answer: printed, stored, and the same rows when it is pasted."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlm.agent import run
+from rlm.learning.calls import CallRecorder
+from rlm.llm import ScriptedClient
+from rlm.loop.trace import ToolCall
+from rlm.ontology.engine.local import LocalEngine
+from rlm.ontology.views.resolve import resolve
+
+QUESTIONS = (
+    "What are the subclasses of Vessel?",
+    "Is Ferry a kind of Vessel?",
+    "How many classes are there?",
+    "What is the Vessel class?",
+    "Which properties have the domain Vessel?",
+)
+LONG = (
+    "SELECT ?c ?l WHERE {\n  # "
+    + "all that have a name, " * 150
+    + "\n  ?c a owl:Class ; rdfs:label ?l\n} ORDER BY ?c"
+)
+
+
+@pytest.fixture
+def harbour(root: Path) -> str:
+    return str(root / "ontology" / "harbour.ttl")
+
+
+def decisive(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [call for call in document["calls"] if call["decisive"]]
+
+
+def printed(text: str) -> list[str]:
+    """The queries of a terminal, without their indentation."""
+    parts = re.findall(r"^Query[^\n]*:\n((?:  [^\n]*\n)+)", text, re.MULTILINE)
+    return [re.sub(r"(?m)^  ", "", part).strip() for part in parts]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_what_is_printed_can_be_pasted_and_gives_the_same_rows(rlm, db, harbour, question):
+    line = ("run", question, "--ontology", harbour, "--db", db, "--model", "offline", "--no-memory")
+    document = rlm(*line, "--json").json
+    (call,) = decisive(document)
+    assert call["query"] and call["tool"]
+    assert printed(rlm(*line).err) == [call["query"]]
+    found = rlm("ontology", "query", harbour, call["query"], "--json", "--limit", "1000").json
+    if "boolean" in found:
+        assert found["boolean"] == call["boolean"] == document["answer"].startswith("Yes")
+    elif call["rows"] is None:
+        ((number,),) = [row.values() for row in found["results"]["bindings"]]
+        assert re.search(rf"\b{number['value']}\b", document["answer"])
+    else:
+        assert len(found["results"]["bindings"]) == call["rows"]
+    bare = "\n".join(each for each in call["query"].splitlines() if not each.startswith("PREFIX"))
+    assert bare != call["query"], "it declares what it uses"
+
+
+def scripted(text: str) -> ScriptedClient:
+    code = f"r = sparql_query({text!r}, limit=3)\nnames = [row['c'] for row in r]\nprint(names)"
+    return ScriptedClient([f"```repl\n{code}\n```", "FINAL_VAR(names)"])
+
+
+def test_a_long_query_that_was_cut_is_whole_and_has_its_limit(harbour, tmp_path, rlm):
+    db, logs = str(tmp_path / "m.db"), tmp_path / "logs"
+    client = scripted(LONG)
+    result = run("Which have names?", harbour, db, client=client, log_dir=logs, recall=False)
+    (call,) = [call for call in result.calls if call["decisive"]]
+    assert len(call["query"]) > 3_000 and call["rows"] == 3 and call["tool"] == "sparql_query"
+    assert call["query"].endswith("LIMIT 3") and "query" not in call["arguments"]
+    found = rlm("ontology", "query", harbour, call["query"], "--db", db).out.splitlines()[1:]
+    assert [line.split("\t")[0] for line in found] == json.loads(result.answer.replace("'", '"')), (
+        "the rows that the answer was made of"
+    )
+    for shown in (result.trajectory_id, result.log_path):
+        document = rlm("logs", "show", shown, "--db", db, "--json").json
+        assert document["calls"] == result.calls
+        assert printed(rlm("logs", "show", shown, "--db", db).out + "\n") == [call["query"]]
+
+
+def test_a_long_question_of_yes_or_no_is_whole(harbour, tmp_path):
+    text = f"ASK {{ # {'is there one? ' * 200}\n harbour:Ferry a owl:Class }}"
+    code = f"r = sparql_query({text!r})\nprint(r)"
+    client = ScriptedClient([f"```repl\n{code}\n```", "FINAL(Yes, it is a class.)"])
+    result = run("Is Ferry a class?", harbour, str(tmp_path / "m.db"), client=client, recall=False)
+    (call,) = result.calls
+    assert call["query"].endswith(text) and call["boolean"] is True and call["decisive"]
+
+
+def test_a_query_that_finds_something_else_than_a_view_is_not_shown(harbour):
+    with LocalEngine(harbour) as engine:
+        meta = engine.meta()
+        recorder = CallRecorder(engine, meta.prefixes, partial(resolve, engine, meta))
+        given = {"view": "related", "relation": "subclasses", "term": "harbour:Vessel"}
+        shown = [
+            recorder.record(ToolCall("ontology_view", given, rows=rows), decisive=True)["query"]
+            for rows in (len(meta.subs[meta.prefixes.expand("harbour:Vessel")]), 99)
+        ]
+    assert "rdfs:subClassOf harbour:Vessel" in shown[0] and shown[1] == ""
+
+
+def test_the_store_keeps_it_without_a_log(rlm, db, harbour):
+    line = ("run", QUESTIONS[0], "--ontology", harbour, "--db", db, "--model", "offline")
+    document = rlm(*line, "--json").json
+    stored = rlm("logs", "show", document["trajectory_id"], "--db", db, "--json").json
+    assert stored["trajectory"]["artifact"]["calls"] == document["calls"] != []
+
+
+def test_what_was_not_answered_rests_on_nothing(rlm, db, harbour):
+    line = ("run", "Why is the sea salt?", "--ontology", harbour, "--db", db, "--model", "offline")
+    result = rlm(*line)
+    assert result.code == 1 and "Query" not in result.err
+
+
+def test_a_view_without_an_equal_query_is_shown_as_a_call(rlm, db, harbour):
+    ask = "How are Ferry and Berth connected?"
+    result = rlm("run", ask, "--ontology", harbour, "--db", db, "--model", "offline")
+    assert "Call: find_path(" in result.err and printed(result.err) == []

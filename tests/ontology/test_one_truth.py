@@ -1,0 +1,186 @@
+"""Whatever is said of an ontology agrees: stats, describe, trees, lists, and rdflib with the same
+reading, on real files and on generated ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rdflib import Graph
+from rdflib_reading import TOPS, Reading, languages, read
+from small_graphs import EX, HEADER
+
+import rlm.ontology
+from rlm.ontology.meta.builder import build_meta
+from rlm.ontology.meta.graph_meta import NONE, GraphMeta
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")
+PACKAGES = ("brickschema", "owlready2", "pyshacl", "buildingmotif", "ontopy", "oaklib")
+FORMATS = {".ttl": ox.RdfFormat.TURTLE, ".rdf": ox.RdfFormat.RDF_XML, ".owl": ox.RdfFormat.RDF_XML}
+MOST_BYTES = 2_500_000
+
+
+def agree(meta: GraphMeta, theirs: Reading, graph: Graph) -> None:
+    """GraphMeta against the second reading, term by term."""
+    supers = {iri: set(tops) for iri, tops in meta.supers.items()}
+    assert supers == {iri: tops for iri, tops in theirs.supers.items() if tops}
+    for iri, tops in meta.supers.items():
+        stated = {top for top in tops if not meta.follows_by_definition(iri, top)}
+        assert stated == theirs.stated.get(iri, set()), iri
+    assert {i: set(o) for i, o in meta.equivalents.items()} == dict(theirs.same)
+    for iri in meta.classes:
+        assert set(meta.below(iri)) == theirs.below(iri), iri
+        assert set(meta.above(iri)) == theirs.above(iri), iri
+        assert meta.classes[iri] == len(theirs.instances.get(iri, ())), iri
+        assert meta.instances(iri) == len(theirs.all_instances(iri)), iri
+    for iri in (*meta.classes, *meta.properties, *theirs.disjoint):
+        assert meta.disjoint_with(iri) == theirs.disjoint.get(iri, set()), iri
+    assert {i: set(o) for i, o in meta.inverses.items()} == dict(theirs.inverses)
+    assert {i: set(o) for i, o in meta.traits.items()} == dict(theirs.traits)
+    above = {i: set(o) for i, o in meta.super_properties.items()}
+    assert above == dict(theirs.super_properties)
+    assert meta.deprecated == theirs.deprecated
+    assert meta.languages == languages(graph, meta.text_roles.get("label", []))
+    for iri in meta.roots:
+        assert theirs.above(iri) <= theirs.below(iri), "only a circle stands above a root"
+    known = {*meta.supers, *meta.subs}.difference(TOPS)
+    roots = set(meta.roots).union(*(theirs.below(iri) for iri in meta.roots))
+    assert all(iri in roots or theirs.same.get(iri, set()) & roots for iri in known)
+
+
+def agree_views(onto: rlm.ontology.Ontology) -> None:
+    """What the views say is what GraphMeta holds, and what each other say."""
+    meta, stats = onto.meta, onto.graph_stats()
+    assert stats["classes"] == onto.terms(kind="classes")["total"] == len(meta.classes)
+    assert stats["properties"] == onto.terms(kind="properties")["total"]
+    assert stats["deprecated"] == onto.terms(kind="deprecated")["total"]
+    assert len(stats["roots"]) + stats["more_roots"] == onto.terms(kind="roots")["total"]
+    for kind, number in stats["property_kinds"].items():
+        if kind != "property":
+            assert onto.terms(kind=kind)["total"] == number
+    for trait, number in stats["traits"].items():
+        assert onto.terms(kind=trait)["total"] == number
+    for iri in list(meta.classes)[:: max(1, len(meta.classes) // 12)]:
+        name = f"<{iri}>"
+        said, tree = onto.describe_entity(name), onto.tree(name, depth=1)
+        assert said["all_subclass_count"] == tree["below"] == len(meta.below(iri))
+        assert said["subclass_count"] == tree["total"] == len(meta.subs.get(iri, NONE))
+        assert onto.related(name, relation="subclasses")["total"] == tree["total"]
+        assert onto.related(name, all=True)["total"] == tree["below"]
+        things = onto.instances(name, limit=10_000)
+        assert said["instances"] == things["direct"]
+        assert said["all_instances"] == things["all"] == things["total"] == tree["instances"]
+        assert len(things["rows"]) == min(things["total"], 10_000)
+        assert len(onto.instances(name, all=False)["rows"]) == min(100, things["direct"])
+
+
+def real_files() -> Iterator[Path]:
+    root = Path(__file__).parents[2]
+    yield from sorted((root / "ontology").glob("*.ttl"))
+    yield from sorted((root.parent / "shared" / "ontologies").glob("*.ttl"))
+    folders = [Path(folder) for folder in filter(None, [os.environ.get("RLM_TEST_ONTOLOGIES")])]
+    for package in PACKAGES:
+        spec = find_spec(package)
+        folders += (
+            [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
+        )
+    for folder in folders:
+        files = (file for file in sorted(folder.rglob("*")) if file.suffix in FORMATS)
+        yield from (file for file in files if 2_000 < file.stat().st_size < MOST_BYTES)
+
+
+@pytest.mark.parametrize("path", list(real_files()), ids=lambda path: "/".join(path.parts[-2:]))
+def test_a_real_ontology_is_read_as_rdflib_reads_it(path: Path, tmp_path: Path) -> None:
+    store, graph = ox.Store(), Graph()
+    try:
+        store.load(path=path, format=FORMATS[path.suffix], base_iri="urn:base/")
+        graph.parse(
+            data=store.dump(format=ox.RdfFormat.N_TRIPLES, from_graph=ox.DefaultGraph()),
+            format="nt",
+        )
+    except SyntaxError:
+        pytest.skip("not RDF in the format of its name")
+    agree(build_meta(store), read(graph), graph)
+    with rlm.ontology.open(path, cache_dir=tmp_path) as onto:
+        agree_views(onto)
+
+
+# -- generated
+
+NAMES = st.sampled_from([f"ex:{letter}" for letter in "ABCDEF"])
+PROPERTIES = st.sampled_from([f"ex:{letter}" for letter in "pqr"])
+THINGS = st.sampled_from([f"ex:{letter}" for letter in "xyz"])
+
+
+def _join(kind: str) -> st.SearchStrategy[str]:
+    parts = st.lists(EXPRESSIONS, min_size=1, max_size=3).map(" ".join)
+    return parts.map(lambda text: f"[ owl:{kind} ( {text} ) ]")
+
+
+SOME = st.builds("[ a owl:Restriction ; owl:onProperty {} ; owl:someValuesFrom {} ]".format,
+                 PROPERTIES, NAMES)  # fmt: skip
+EXPRESSIONS: st.SearchStrategy[str] = st.deferred(
+    lambda: NAMES | SOME | _join("intersectionOf") | _join("unionOf")
+)
+LISTS = st.lists(NAMES, max_size=3).map(lambda names: f"( {' '.join(names)} )")
+AXIOMS = st.one_of(
+    st.builds("{} rdfs:subClassOf {} .".format, NAMES, EXPRESSIONS),
+    st.builds("{} owl:equivalentClass {} .".format, NAMES, EXPRESSIONS),
+    st.builds("{} owl:{} {} .".format, NAMES,
+              st.sampled_from(["intersectionOf", "unionOf", "disjointUnionOf"]), LISTS),
+    st.builds("{} owl:disjointWith {} .".format, NAMES, NAMES),
+    st.builds("[] a owl:{} ; owl:members {} .".format,
+              st.sampled_from(["AllDisjointClasses", "AllDifferent"]), LISTS),
+    st.builds("{} a {} .".format, THINGS | NAMES | st.just("[]"), NAMES),
+    st.builds("{} a owl:{} .".format, PROPERTIES | NAMES,
+              st.sampled_from(["TransitiveProperty", "FunctionalProperty", "Class"])),
+    st.builds("{} {} {} .".format, PROPERTIES,
+              st.sampled_from(["owl:inverseOf", "schema:inverseOf", "rdfs:subPropertyOf"]), PROPERTIES),
+    st.builds("{} {} .".format, NAMES | PROPERTIES,
+              st.sampled_from(["owl:deprecated true", "schema:supersededBy ex:A", 'rdfs:label "a"@en-GB'])),
+)  # fmt: skip
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(AXIOMS, max_size=14))
+def test_a_generated_ontology_is_read_as_rdflib_reads_it(axioms: list[str]) -> None:
+    text = HEADER + "\n".join(axioms)
+    store, graph = ox.Store(), Graph()
+    store.load(text, format=ox.RdfFormat.TURTLE)
+    graph.parse(
+        data=store.dump(format=ox.RdfFormat.N_TRIPLES, from_graph=ox.DefaultGraph()), format="nt"
+    )
+    agree(build_meta(store), read(graph), graph)
+
+
+# -- what is told apart
+
+
+def test_a_defined_class_stands_below_its_parts_and_says_why(tmp_path: Path) -> None:
+    (tmp_path / "wine.ttl").write_text(HEADER + """
+        ex:Wine a owl:Class . ex:White a owl:Class ; owl:intersectionOf ( ex:Wine [
+          a owl:Restriction ; owl:onProperty ex:colour ; owl:hasValue ex:white ] ) .
+        ex:Dry a owl:Class ; rdfs:subClassOf ex:Wine .
+        ex:Any a owl:Class ; owl:equivalentClass [ owl:unionOf ( ex:Wine ex:Beer ) ] .
+        ex:Vino owl:equivalentClass ex:Wine . ex:Grape rdfs:subClassOf ex:Vino .
+        ex:one a ex:White . ex:two a ex:Dry , ex:White . ex:three a ex:Grape . ex:four a ex:Wine .
+    """)  # fmt: skip
+    with rlm.ontology.open(tmp_path / "wine.ttl", cache_dir=tmp_path) as onto:
+        rows = {row["name"]: row for row in onto.tree("Wine")["rows"]}
+        assert rows["ex:White"]["by"] == "definition" and "by" not in rows["ex:Dry"]
+        assert {row["name"] for row in onto.related("Wine", all=True)["rows"]} == {
+            "ex:White", "ex:Dry", "ex:Grape"}  # fmt: skip
+        assert onto.instances("Wine")["all"] == 4 and onto.instances("Wine")["direct"] == 1
+        said = onto.describe_entity("White")
+        assert said["superclasses"] == said["superclasses_by_definition"] == ["ex:Wine"]
+        assert said["restrictions"] == ["ex:Wine and (ex:colour value ex:white)"]
+        assert onto.terms(kind="roots")["rows"][0]["name"] == "ex:Any"
+        assert onto.meta.roots == [EX + "Any"]
+        assert onto.compare("White", "Wine")["relation"] == "below"
+        assert onto.compare("Vino", "Wine")["relation"] == "equivalent"
