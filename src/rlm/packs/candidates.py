@@ -30,7 +30,6 @@ from rlm.packs.format import (
     LINE_BYTES,
     PackReader,
     Refused,
-    dumps,
     item_of,
     open_regular,
     parse_line,
@@ -41,6 +40,7 @@ from rlm.packs.manifest import manifest_path
 from rlm.packs.select import EVERYTHING, THRESHOLD, candidates
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
+from rlm.store.identity import canonical_json
 from rlm.store.types import LEVELS, MemoryItem, Record
 
 EDITABLE = ("title", "description", "content", "tags", "scope", "task_query", "outcome")
@@ -83,7 +83,7 @@ def write_candidates(
         record["_ready"] = not candidate.bars
         record["_score"] = candidate.score
         record["_why"] = [candidate.because, *candidate.bars]
-        lines.append(f"{dumps(record)}\n")
+        lines.append(f"{canonical_json(record)}\n")
     target = Path(path).expanduser()
     write_file(target, "".join(lines).encode())
     return CandidatesReport(str(target), len(found), sum(not candidate.bars for candidate in found))

@@ -29,6 +29,7 @@ from typing import Any, NoReturn
 
 from rlm.errors import PackError, ValidationError
 from rlm.files import write_whole
+from rlm.store.identity import canonical_json
 from rlm.store.types import SOURCE_TYPES, MemoryItem, Scope
 
 LINE_BYTES = 1 << 20
@@ -309,21 +310,14 @@ def stamp(item: MemoryItem, pack: str) -> None:
 # -- writing --------------------------------------------------------------------------------------
 
 
-def dumps(value: Any) -> str:
-    """Canonical JSON; a number that JSON cannot say raises ValueError."""
-    return json.dumps(
-        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
-    )
-
-
 def hash_of(record: Mapping[str, Any]) -> str:
     """The `sha256` of a line that holds this record."""
-    return sha256(dumps(record).encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(canonical_json(record).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def encode_line(record: Mapping[str, Any]) -> bytes:
     """The line of a record, hash and newline included. ValueError when no reader would take it."""
-    line = f"{dumps({**record, 'sha256': hash_of(record)})}\n".encode()
+    line = f"{canonical_json({**record, 'sha256': hash_of(record)})}\n".encode()
     if len(line) > LINE_BYTES or deeper_than(record, DEPTH):
         raise ValueError("too long or too deeply nested for a pack line")
     return line

@@ -16,7 +16,8 @@ from typing import Any
 
 from rlm._version import __version__
 from rlm.errors import PackError
-from rlm.packs.format import Refused, dumps, open_regular, parse_object, write_file
+from rlm.packs.format import Refused, open_regular, parse_object, write_file
+from rlm.store.identity import canonical_json
 from rlm.store.secrets import scrub
 
 FORMAT = 1
@@ -49,12 +50,12 @@ class Manifest:
 
     def signed_bytes(self) -> bytes:
         """What a signature is over."""
-        return dumps(self.unsigned_fields()).encode()
+        return canonical_json(self.unsigned_fields()).encode()
 
     def encode(self) -> bytes:
         """The bytes of the file."""
         signature = {} if self.signature is None else {"signature": dict(self.signature)}
-        return f"{dumps({**self.unsigned_fields(), **signature})}\n".encode()
+        return f"{canonical_json({**self.unsigned_fields(), **signature})}\n".encode()
 
 
 _FIELDS = tuple(spec.name for spec in fields(Manifest))

@@ -21,7 +21,7 @@ from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.types import LEVELS, LOCAL, MemoryItem, NewPack, PackRow, Record, Tenant
-from rlm.store.values import admit_text
+from rlm.store.values import admit_text, choice
 
 CHUNK = 1_024
 """So many lines at a time are read, embedded and written."""
@@ -37,77 +37,42 @@ class Intake:
         self.tenant = tenant
         self.trust = trust
         self.level = level
+        self._now = clock.now_iso()
         self._seen: set[str] = set()
 
     def chunks(self) -> Iterator[list[MemoryItem]]:
         """The memories, some hundred at a time; the hash is checked after the last."""
-        lines = self.reader.lines()
-        while chunk := list(islice(lines, CHUNK)):
-            first = chunk[0][0]
-            admitted, keys = self.admit_lines(first, [line for _, line in chunk])
-            self.claim(keys, first)
-            yield admitted
+        memories = self._memories()
+        while chunk := list(islice(memories, CHUNK)):
+            yield chunk
         self.source.check_read(self.reader)
 
-    def claim(self, keys: list[str], first: int) -> None:
-        """Refuse an id that an earlier line had; `first` is the number of the first line."""
-        fresh = set(keys)
-        if len(fresh) == len(keys) and self._seen.isdisjoint(fresh):
-            self._seen |= fresh
-            return
-        for number, key in enumerate(keys, first):
-            if key in self._seen:
-                why = f"memory_id {key} is there twice: delete one of the two lines"
-                raise PackError(why, path=str(self.source.path), line=number)
-            self._seen.add(key)
-
-    def _check_scrubbed(self, item: MemoryItem, claimed: str, number: int) -> None:
-        """The gate changed the words: the id must be that of the words in the line."""
-        if claimed != stable_id(item.title, item.content, item.scope.to_dict()):
-            why = f"memory_id {claimed[:40]!r} is not that of its title, content and scope"
-            raise PackError(f"{why}: leave it out", path=str(self.source.path), line=number)
-        self.scrubbed += 1
-
-    def admit_lines(self, first: int, lines: list[bytes]) -> tuple[list[MemoryItem], list[str]]:
-        """The memories of some raw lines, and the ids claimed. The first wrong line raises."""
-        items: list[MemoryItem] = []
-        claims: list[str | None] = []
-        wrong: Exception | None = None
-        now = clock.now_iso()
-        for line in lines:
+    def _memories(self) -> Iterator[MemoryItem]:
+        for number, line in self.reader.lines():
             try:
-                record = parse_line(line)
-                item = item_of(record, now)
+                item = self._admit(line)
             except (Refused, ValidationError) as exc:
-                wrong = exc
-                break
-            item.trust, item.level = self.trust, self.level
-            items.append(item)
-            claims.append(record.get("memory_id"))
-        admitted, keys = self._admit(first, items, claims)
-        if wrong is not None:
-            path, number = str(self.source.path), first + len(items)
-            raise PackError(str(wrong), path=path, line=number) from wrong.__cause__
-        return admitted, keys
+                raise PackError(str(exc), path=str(self.source.path), line=number) from exc
+            yield item
 
-    def _admit(
-        self, first: int, items: list[MemoryItem], claims: list[str | None]
-    ) -> tuple[list[MemoryItem], list[str]]:
-        """The memories as the gate lets them in, and the ids that no other line may have."""
-        admitted: list[MemoryItem] = []
-        keys: list[str] = []
-        try:
-            for item in gate.admit_items(items, self.tenant, origin=f"pack:{self.source.name}"):
-                claimed = claims[len(admitted)]
-                if claimed != item.memory_id and claimed is not None:
-                    self._check_scrubbed(items[len(admitted)], claimed, first + len(admitted))
-                stamp(item, self.source.name)
-                keys.append(claimed or item.memory_id)
-                admitted.append(item)
-        except ValidationError as exc:
-            number = first + len(admitted)
-            raise PackError(str(exc), path=str(self.source.path), line=number) from exc
-        return admitted, keys
+    def _admit(self, line: bytes) -> MemoryItem:
+        """The memory of a line, as the gate lets it in. Refused or ValidationError."""
+        record = parse_line(line)
+        stated = item_of(record, self._now)
+        stated.trust, stated.level = self.trust, self.level
+        item = gate.admit_item(stated, self.tenant, origin=f"pack:{self.source.name}")
+        claimed = record.get("memory_id")
+        claimed = item.memory_id if claimed is None else claimed
+        if claimed != item.memory_id:  # the gate changed the words: it must be that of the line's
+            if claimed != stable_id(stated.title, stated.content, stated.scope.to_dict()):
+                why = f"memory_id {claimed[:40]!r} is not that of its title, content and scope"
+                raise Refused(f"{why}: leave it out")
+            self.scrubbed += 1
+        if claimed in self._seen:
+            raise Refused(f"memory_id {claimed} is there twice: delete one of the two lines")
+        self._seen.add(claimed)
+        stamp(item, self.source.name)
+        return item
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +135,7 @@ def import_pack(
     What anybody else wrote, changed or archived stays as it is. `on_progress` gets the number of
     lines done.
     """
-    if level not in LEVELS:
-        why = f"unknown level {level!r}; use one of: {', '.join(LEVELS)}"
-        raise ValidationError(why, field="level")
+    choice(level, LEVELS, "level")
     source = open_pack(pack_path)
     trusts = {"trust": trust, "trust_shipped": trust_shipped}
     given, signer = standing(source, **trusts, keys_file=trusted_keys)
