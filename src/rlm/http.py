@@ -191,7 +191,7 @@ class Response:
         return "html" in said or start.startswith((b"<!doctype html", b"<html"))
 
 
-class Connection:
+class ServerConnection:
     """A connection that one call at a time holds, and that another thread can break off.
 
     A blocked read ends only when its socket is shut down, so each has an httpx.Client of its own.
@@ -334,8 +334,8 @@ class Connections:
         self._max_bytes, self._redirects = max_bytes, redirects
         self._addresses, self._tls = addresses, tls
         self._lock = threading.Lock()
-        self._idle: list[tuple[_Key, Connection]] = []
-        self._busy: set[Connection] = set()
+        self._idle: list[tuple[_Key, ServerConnection]] = []
+        self._busy: set[ServerConnection] = set()
         weakref.finalize(self, _close_all, self._idle)
         self._closed = False
 
@@ -403,7 +403,7 @@ class Connections:
             finally:
                 self._give_back(key, connection, whole=whole)
 
-    def _take(self, key: _Key) -> Connection:
+    def _take(self, key: _Key) -> ServerConnection:
         """A connection for one exchange. From here on it can be broken off."""
         with self._lock:
             if self._closed:
@@ -412,7 +412,9 @@ class Connections:
             if place is not None:
                 connection = self._idle.pop(place)[1]
             else:
-                connection = Connection(self._trusted(key[0]), trust_env=self._addresses is None)
+                connection = ServerConnection(
+                    self._trusted(key[0]), trust_env=self._addresses is None
+                )
             connection.armed = True
             self._busy.add(connection)
             return connection
@@ -429,7 +431,7 @@ class Connections:
             self._tls = httpx.create_ssl_context(trust_env=self._addresses is None)
         return self._tls
 
-    def _give_back(self, key: _Key, connection: Connection, *, whole: bool) -> None:
+    def _give_back(self, key: _Key, connection: ServerConnection, *, whole: bool) -> None:
         """Keep the connection for the next call if nothing is left in it."""
         with self._lock:
             self._busy.discard(connection)
@@ -440,7 +442,7 @@ class Connections:
             connection.close()
 
 
-def _close_all(connections: list[tuple[_Key, Connection]]) -> None:
+def _close_all(connections: list[tuple[_Key, ServerConnection]]) -> None:
     while connections:
         connections.pop()[1].close()
 
