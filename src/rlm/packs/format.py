@@ -100,16 +100,7 @@ class PackReader:
         self.sha256 = ""
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        name = str(self.path)
-        for number, line in self.lines():
-            try:
-                record = parse_line(line)
-            except Refused as exc:
-                raise PackError(str(exc), path=name, line=number) from exc.__cause__
-            yield number, record
-
-    def lines(self) -> Iterator[tuple[int, bytes]]:
-        """The same pass, without looking into the lines; they come without their newline."""
+        """Each line's number and object."""
         digest, size, number = sha256(), 0, 0
         with open_regular(self.path) as file:
             while line := file.readline(LINE_BYTES + 1):
@@ -119,10 +110,13 @@ class PackReader:
                 if size > PACK_BYTES:  # it grew while we read it
                     why = f"has more than {PACK_BYTES:,} bytes: split it"
                     raise PackError(why, path=str(self.path))
-                if not line.endswith(b"\n"):
-                    why = _TOO_LONG if len(line) > LINE_BYTES else _NO_NEWLINE
-                    raise PackError(why, path=str(self.path), line=number)
-                yield number, line[:-1]
+                try:
+                    if not line.endswith(b"\n"):
+                        raise Refused(_TOO_LONG if len(line) > LINE_BYTES else _NO_NEWLINE)
+                    record = parse_line(line[:-1])
+                except Refused as exc:
+                    raise PackError(str(exc), path=str(self.path), line=number) from exc.__cause__
+                yield number, record
         self.count, self.sha256 = number, digest.hexdigest()
 
 

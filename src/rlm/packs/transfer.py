@@ -8,14 +8,15 @@ secrets are scrubbed and bounds are kept; its id is checked against the text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from rlm import clock
 from rlm.errors import NotFound, PackError, ValidationError
-from rlm.packs.format import PackReader, Refused, item_of, parse_line, stamp
+from rlm.packs.format import PackReader, item_of, stamp
 from rlm.packs.source import PackSource, open_pack, standing
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
@@ -48,16 +49,15 @@ class Intake:
         self.source.check_read(self.reader)
 
     def _memories(self) -> Iterator[MemoryItem]:
-        for number, line in self.reader.lines():
+        for number, record in self.reader:
             try:
-                item = self._admit(line)
-            except (Refused, ValidationError) as exc:
+                item = self._admit(record)
+            except ValidationError as exc:
                 raise PackError(str(exc), path=str(self.source.path), line=number) from exc
             yield item
 
-    def _admit(self, line: bytes) -> MemoryItem:
-        """The memory of a line, as the gate lets it in. Refused or ValidationError."""
-        record = parse_line(line)
+    def _admit(self, record: Mapping[str, Any]) -> MemoryItem:
+        """The memory of a line, as the gate lets it in. ValidationError."""
         stated = item_of(record, self._now)
         stated.trust, stated.level = self.trust, self.level
         item = gate.admit_item(stated, self.tenant, origin=f"pack:{self.source.name}")
@@ -66,10 +66,12 @@ class Intake:
         if claimed != item.memory_id:  # the gate changed the words: it must be that of the line's
             if claimed != stable_id(stated.title, stated.content, stated.scope.to_dict()):
                 why = f"memory_id {claimed[:40]!r} is not that of its title, content and scope"
-                raise Refused(f"{why}: leave it out")
+                raise ValidationError(f"{why}: leave it out")
             self.scrubbed += 1
         if claimed in self._seen:
-            raise Refused(f"memory_id {claimed} is there twice: delete one of the two lines")
+            raise ValidationError(
+                f"memory_id {claimed} is there twice: delete one of the two lines"
+            )
         self._seen.add(claimed)
         stamp(item, self.source.name)
         return item
