@@ -1,8 +1,7 @@
 """What every hypergraph can do, whatever keeps its rows (seed 004).
 
 `GraphStore` is the contract; `rlm.store.sql.graph.HyperGraph` keeps it. A store without one
-raises `NotSupported` from its `graph` attribute. Tiers evolve by `rlm.store.evolution`, the same
-for every backend.
+raises `NotSupported` from its `graph` attribute.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from rlm.store.types import ROLES, Record
 if TYPE_CHECKING:
     from rlm.retrieval.excerpt import Snippet
     from rlm.retrieval.explain import Explanation
-    from rlm.store.evolution import EvolutionReport
 
 DIRECTIONS = {"out": ("subject", "cause"), "in": ("object", "effect"), "both": ROLES}
 """The roles in which an edge leads out of a node or into it; others have no direction."""
@@ -129,6 +127,41 @@ class GraphDump:
     def counts(self) -> dict[str, int]:
         """How many of each."""
         return {spec.name: len(getattr(self, spec.name)) for spec in fields(self)}
+
+
+@dataclass(slots=True)
+class EvolutionReport:
+    """What an operation did or would do; `log_id` is what `undo` takes, None if unwritten."""
+
+    operation: str
+    dry_run: bool
+    log_id: int | None = None
+    moved: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Node → its tier before and after."""
+    merged: dict[str, str] = field(default_factory=dict)
+    """Node → the equal one that stands for it now."""
+    confidence: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Node → its confidence before and after."""
+    skipped: list[str] = field(default_factory=list)
+    """Nodes that `undo` left alone: somebody changed them since, or they are gone."""
+
+    @property
+    def node_ids(self) -> list[str]:
+        """Every node that was touched."""
+        return list(dict.fromkeys((*self.moved, *self.confidence)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        believed = self.confidence.items()
+        return {
+            "operation": self.operation,
+            "dry_run": self.dry_run,
+            "log_id": self.log_id,
+            "moved": [{"id": each, "from": a, "to": b} for each, (a, b) in self.moved.items()],
+            "merged": [{"id": each, "into": kept} for each, kept in self.merged.items()],
+            "confidence": [{"id": each, "before": a, "after": b} for each, (a, b) in believed],
+            "skipped": list(self.skipped),
+        }
 
 
 class GraphStore(Protocol):
