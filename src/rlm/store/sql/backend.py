@@ -24,9 +24,10 @@ from rlm.errors import RLMError
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.recall import Document, recall
 from rlm.store import gate
-from rlm.store.sql import items, listing, outbox, reembed, rows
+from rlm.store.sql import items, outbox, reembed, rows
 from rlm.store.sql.database import COUNT_PATIENCE_S, Database
 from rlm.store.sql.dialect import Connection
+from rlm.store.sql.listing import Listing
 from rlm.store.sql.packs import Packs
 from rlm.store.sql.runs import Runs, save_signal
 from rlm.store.sql.sessions import Sessions
@@ -40,7 +41,7 @@ from rlm.store.types import (
     Scope,
     Tenant,
 )
-from rlm.store.values import admit_id, choice, natural
+from rlm.store.values import admit_id, choice
 
 if TYPE_CHECKING:
     from rlm.store.qdrant.index import QdrantIndex
@@ -52,7 +53,7 @@ CHUNK = 1_024
 """So many memories at a time are embedded and written."""
 
 
-class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
+class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
     """One tenant's view of one database, for threads and forked processes."""
 
     kind: str
@@ -221,23 +222,6 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
             found = items.fetch(connection, self.spaces.visible(levels), memory_id)
         return None if found is None else found[2]
 
-    def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
-        with self.db.read() as connection:
-            return listing.ids_starting(connection, self.spaces.visible(), kind, prefix, limit)
-
-    def changed_since(self, mark: int) -> tuple[list[str], int]:
-        """A row gets a new number with every change; numbers in memory do not last."""
-        natural(mark, "mark")
-        with self.db.read() as connection:
-            mark = 0 if self.db.in_memory else mark
-            found = listing.changed_since(connection, self.spaces.visible(), mark)
-        return found if not self.db.in_memory else (found[0], 0)
-
-    def list_items(self, **filters: Any) -> list[MemoryItem]:
-        """Memories by what they are, newest first. See `listing.select` for the filters."""
-        with self.db.read() as connection:
-            return listing.select(connection, self.spaces.visible(), **filters)
-
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
         with self.db.write() as connection:
             self._flush_accesses(connection)
@@ -368,15 +352,6 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
 
     # -- projects ----------------------------------------------------------------------------------
 
-    def other_projects(self, what: str = "memories") -> dict[str, int]:
-        with self.db.read() as connection, self.db.across_projects():
-            return listing.other_projects(connection, self.tenant, what)
-
-    def held_elsewhere(self, memory_ids: Sequence[str]) -> dict[str, int]:
-        with self.db.read() as connection, self.db.across_projects():
-            own = self.spaces.find("project")
-            return listing.held_elsewhere(connection, self.tenant, own, memory_ids)
-
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
         """Take over what was kept under a former name, while the new one holds nothing.
 
@@ -403,10 +378,8 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
     # -- the whole store ---------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
-        with self.db.read() as connection:
-            counts = listing.counts(connection, self.spaces.visible())
         return {
-            **counts,
+            **self._counts(),
             "path": self.db.name,
             "tenant": asdict(self.tenant),
             "engine": {
