@@ -20,7 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from rlm import clock
-from rlm.errors import RLMError
+from rlm.errors import RLMError, ValidationError
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.recall import Document, recall
 from rlm.store import gate
@@ -36,12 +36,13 @@ from rlm.store.sql.spaces import Spaces
 from rlm.store.sql.tokens import Tokens
 from rlm.store.types import (
     LEVELS,
+    QUARANTINE_KEYS,
     Hit,
     MemoryItem,
     Scope,
     Tenant,
 )
-from rlm.store.values import admit_id, choice
+from rlm.store.values import admit_id, admit_text, choice, finite
 
 if TYPE_CHECKING:
     from rlm.store.qdrant.index import QdrantIndex
@@ -245,7 +246,8 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
     def _rename(self, connection: Connection, space: int, old: MemoryItem, new: MemoryItem) -> None:
         """New words, new id: what was known of the old id follows."""
         if items.existing(connection, space, [new.memory_id]):
-            raise gate.same_words(new)
+            why = f"with these words the memory would be the same as {new.memory_id}"
+            raise ValidationError(f"{why}: change that one, or archive one")
         ids = (new.memory_id, old.memory_id)
         sql = "UPDATE confidence_signals SET memory_id = ? WHERE memory_id = ? AND space_id = ?"
         connection.execute(sql, (*ids, space))
@@ -276,7 +278,10 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
     ) -> float:
         with self.db.write() as connection:
             number, space, item = self._existing(connection, memory_id)
-            before, after, kind, why = gate.move_confidence(item, delta, kind, reason)
+            before = item.confidence or 0.0
+            after = min(1.0, max(0.0, before + finite(delta, "delta")))
+            kind = admit_text(kind, "kind", 64)
+            why = None if reason is None else admit_text(reason, "reason", 2_000)
             sql = "UPDATE memory_items SET confidence = ? WHERE item_no = ? AND space_id = ?"
             connection.execute(sql, (after, number, space))
             save_signal(connection, space, item.memory_id, kind, before, after, why)
@@ -315,7 +320,8 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
                 return old
             target = self.spaces.ensure(level)
             if items.existing(connection, target, [old.memory_id]):
-                raise gate.level_has(old.memory_id, level)
+                why = f"the level {level} has the memory {old.memory_id} already"
+                raise ValidationError(f"{why}: change or archive one of the two", field="level")
             _, org, team, project = self.spaces.key(level)
             new = replace(old, level=level, org=org, team=team, project=project)
             self._rewrite(connection, number, target, new)
@@ -330,7 +336,10 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
             number, space, old = self._existing(connection, memory_id)
             if old.trust == "trusted":
                 return old
-            new = gate.approve_item(old, by)
+            stated = {k: v for k, v in old.provenance.items() if k not in QUARANTINE_KEYS}
+            if by:
+                stated["approved_by"] = admit_text(by, "approved_by", 200)
+            new = replace(old, trust="trusted", provenance=stated)
             fresh = self._rewrite(connection, number, space, new)
             sql = (
                 "UPDATE pack_items SET item_no = ? WHERE item_no = ? AND pack_no IN (SELECT pack_no"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rlm.store.records import ID_KINDS, LISTED_BY, check_listing
+from rlm.store.records import LISTED_BY, check_listing
 from rlm.store.sql.dialect import last_number
 from rlm.store.sql.rows import COLUMNS, from_row
 from rlm.store.sql.spaces import Part, in_spaces
@@ -18,7 +18,11 @@ _COUNTED = {
     "jobs": ("distill_queue", "AND state IN ('ready', 'leased')"),
     "notes": ("index_outbox", ""),
 }
-_IDS = (("memory_items", "memory_id"), ("nodes", "id"), ("hyperedges", "id"))
+_IDS = {
+    "memory": ("memory_items", "memory_id"),
+    "node": ("nodes", "id"),
+    "edge": ("hyperedges", "id"),
+}
 
 
 class Listing(Part):
@@ -26,7 +30,7 @@ class Listing(Part):
 
     def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
         """A range of the index rather than LIKE, so that `%` and `_` are plain characters."""
-        table, column = _IDS[ID_KINDS.index(choice(kind, ID_KINDS, "kind"))]
+        table, column = _IDS[choice(kind, tuple(_IDS), "kind")]
         rows = self.db.rows(
             f"SELECT DISTINCT {column} FROM {table} WHERE space_id"
             f" {in_spaces(self.spaces.visible())} AND {column} >= ? AND {column} < ?"
