@@ -143,20 +143,18 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     names = {name.lower(): value for name, value in headers.items()}
     header = names.get("retry-after", "").strip()
     try:
-        seconds = float(names["retry-after-ms"]) / 1000 if "retry-after-ms" in names else None
-        seconds = float(header) if seconds is None else seconds
+        if "retry-after-ms" in names:
+            seconds = float(names["retry-after-ms"]) / 1000
+        else:
+            seconds = float(header)
     except ValueError:
-        seconds = _seconds_until(header)
-    return None if seconds is None or seconds != seconds else max(0.0, seconds)
+        from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
 
-
-def _seconds_until(date: str) -> float | None:
-    from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
-
-    try:
-        return (parsedate_to_datetime(date) - clock.now()).total_seconds()
-    except (TypeError, ValueError, OverflowError):  # a date without a zone is naive: TypeError
-        return None
+        try:
+            seconds = (parsedate_to_datetime(header) - clock.now()).total_seconds()
+        except (TypeError, ValueError, OverflowError):  # a date without a zone: TypeError
+            return None
+    return None if seconds != seconds else max(0.0, seconds)
 
 
 # -- one exchange ----------------------------------------------------------------------------------
@@ -412,9 +410,8 @@ class Connections:
             if place is not None:
                 connection = self._idle.pop(place)[1]
             else:
-                connection = ServerConnection(
-                    self._trusted(key[0]), trust_env=self._addresses is None
-                )
+                may_proxy = self._addresses is None
+                connection = ServerConnection(self._trusted(key[0]), trust_env=may_proxy)
             connection.armed = True
             self._busy.add(connection)
             return connection

@@ -20,7 +20,7 @@ from rlm.store.sqlite.jsondb import JSONDatabase
 from rlm.store.types import LOCAL, Check, Hit, MemoryItem, Tenant
 
 if TYPE_CHECKING:
-    from rlm.store.sql.graph import HyperGraph
+    from rlm.store.sql.graph import GraphStore
 
 
 class MemoryStore(SQLiteMemoryBackend):
@@ -108,7 +108,7 @@ class MemoryStore(SQLiteMemoryBackend):
         return super().retrieve(task, k, **options)
 
     @property
-    def graph(self) -> HyperGraph:
+    def graph(self) -> GraphStore:
         """The hypergraph of this tenant."""
         self.embed_rows()
         return super().graph

@@ -46,7 +46,7 @@ from rlm.store.values import admit_id, admit_text, choice, finite
 
 if TYPE_CHECKING:
     from rlm.store.qdrant.index import QdrantIndex
-    from rlm.store.sql.graph import HyperGraph
+    from rlm.store.sql.graph import GraphStore
 
 PENDING_ACCESSES = 256
 PENDING_S = 30.0
@@ -97,12 +97,12 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
         return self._index(NODE)
 
     @cached_property
-    def graph(self) -> HyperGraph:
+    def graph(self) -> GraphStore:
         """The hypergraph of this tenant."""
         # Here, because a search of memories has 300 ms in all and needs none of it.
-        from rlm.store.sql.graph import HyperGraph
+        from rlm.store.sql.graph import GraphStore
 
-        return HyperGraph(self.db, self.spaces, self.node_index, self.embedder)
+        return GraphStore(self.db, self.spaces, self.node_index, self.embedder)
 
     def _index(self, source: Source) -> SearchIndex:
         """The engine's indexes over one kind of row."""
