@@ -411,12 +411,12 @@ class Connections:
                 connection = self._idle.pop(place)[1]
             else:
                 may_proxy = self._addresses is None
-                connection = ServerConnection(self._trusted(key[0]), trust_env=may_proxy)
+                connection = ServerConnection(self._tls_context(key[0]), trust_env=may_proxy)
             connection.armed = True
             self._busy.add(connection)
             return connection
 
-    def _trusted(self, scheme: str) -> ssl.SSLContext:
+    def _tls_context(self, scheme: str) -> ssl.SSLContext:
         """Whom to trust. Reading the certificates is slow, and a plain connection needs none."""
         import ssl
 

@@ -112,9 +112,9 @@ class PackReader:
                     raise PackError(why, path=str(self.path))
                 try:
                     if not line.endswith(b"\n"):
-                        raise Refused(_TOO_LONG if len(line) > LINE_BYTES else _NO_NEWLINE)
+                        raise LineRefused(_TOO_LONG if len(line) > LINE_BYTES else _NO_NEWLINE)
                     record = parse_line(line[:-1])
-                except Refused as exc:
+                except LineRefused as exc:
                     raise PackError(str(exc), path=str(self.path), line=number) from exc.__cause__
                 yield number, record
         self.count, self.sha256 = number, digest.hexdigest()
@@ -127,14 +127,14 @@ _TOO_LONG = f"is longer than {LINE_BYTES:,} bytes: shorten it; each line is one 
 _TOO_DEEP = f"is nested deeper than {DEPTH}: make the lists and objects in it flatter"
 
 
-class Refused(Exception):
+class LineRefused(Exception):
     """What is wrong with a line; the reader adds where it is."""
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
     """The object of one line, its `sha256` checked and taken out; `PackReader` maps errors."""
     if len(line) > LINE_BYTES:
-        raise Refused(_TOO_LONG)
+        raise LineRefused(_TOO_LONG)
     record = parse_object(line)
     claimed = record.get("sha256")
     if claimed is not None:
@@ -149,30 +149,30 @@ def _check_types(record: Mapping[str, Any]) -> None:
         kind = _TYPES.get(key)
         if kind is None:
             if key not in KEYS and not key.startswith("_"):
-                raise Refused(f"unknown key {key[:80]!r}; known: {', '.join(sorted(KEYS))}")
+                raise LineRefused(f"unknown key {key[:80]!r}; known: {', '.join(sorted(KEYS))}")
         elif value is not None and type(value) is not kind:
-            raise Refused(f"{key} is {type(value).__name__}, expected {_JSON_NAMES[kind]}")
+            raise LineRefused(f"{key} is {type(value).__name__}, expected {_JSON_NAMES[kind]}")
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
     """Strict JSON: UTF-8 without a BOM, one object, no key twice, finite, `DEPTH` at most."""
     if data.startswith(b"\xef\xbb\xbf"):
-        raise Refused("begins with a byte order mark: save it as plain UTF-8")
+        raise LineRefused("begins with a byte order mark: save it as plain UTF-8")
     if not data.strip():
-        raise Refused("is not a JSON object but blank: delete it")
+        raise LineRefused("is not a JSON object but blank: delete it")
     try:
         text = data.decode("utf-8")
         value = _DECODER.decode(text)
     except UnicodeDecodeError as exc:
-        raise Refused(f"is not UTF-8 (byte {exc.start + 1}): save it as UTF-8") from exc
+        raise LineRefused(f"is not UTF-8 (byte {exc.start + 1}): save it as UTF-8") from exc
     except RecursionError as exc:
-        raise Refused(_TOO_DEEP) from exc
+        raise LineRefused(_TOO_DEEP) from exc
     except ValueError as exc:
-        raise Refused(f"is not a JSON object: {exc}") from exc
+        raise LineRefused(f"is not a JSON object: {exc}") from exc
     if type(value) is not dict:
-        raise Refused(f"is {type(value).__name__}, expected an object in braces")
+        raise LineRefused(f"is {type(value).__name__}, expected an object in braces")
     if data.count(b"{") + data.count(b"[") > DEPTH and deeper_than(value, DEPTH):
-        raise Refused(_TOO_DEEP)
+        raise LineRefused(_TOO_DEEP)
     return value
 
 
@@ -215,7 +215,7 @@ def _check_hash(record: Mapping[str, Any], claimed: Any) -> None:
     if hash_of({key: value for key, value in record.items() if key != "sha256"}) != claimed:
         hint = "get the pack again, or if you changed it, take sha256 and memory_id out of the line"
         why = f"sha256 does not match the line, which was changed after it was written: {hint}"
-        raise Refused(why)
+        raise LineRefused(why)
 
 
 # -- a record and a memory ------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import Any
 from rlm import clock
 from rlm.errors import NotFound, PackError, ValidationError
 from rlm.packs.format import PackReader, item_of, stamp
-from rlm.packs.source import PackSource, open_pack, standing
+from rlm.packs.source import PackSource, decide_trust, open_pack
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import memory_id as stable_id
@@ -140,7 +140,7 @@ def import_pack(
     choice(level, LEVELS, "level")
     source = open_pack(pack_path)
     trusts = {"trust": trust, "trust_shipped": trust_shipped}
-    given, signer = standing(source, **trusts, keys_file=trusted_keys)
+    given, signer = decide_trust(source, **trusts, keys_file=trusted_keys)
     intake = Intake(source, db.tenant, trust=given, level=level)
     label = admit_text(source.label, "source")
     pack = NewPack(source.name, source.sha256, label, signer, given)
@@ -163,7 +163,9 @@ def verify_pack(pack_path: str | Path, *, trusted_keys: str | Path | None = None
     """Read a pack as an import would, without a store. What is wrong is reported, not raised."""
     try:
         source = open_pack(pack_path)
-        trust, signer = standing(source, trust=False, trust_shipped=True, keys_file=trusted_keys)
+        trust, signer = decide_trust(
+            source, trust=False, trust_shipped=True, keys_file=trusted_keys
+        )
         intake = Intake(source, LOCAL, trust=trust, level="project")
         for _ in intake.chunks():
             pass

@@ -127,7 +127,7 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
         for level in dict.fromkeys(item.level for item in admitted):
             space = self.spaces.ensure(level)
             batch = [item for item in admitted if item.level == level]
-            there = items.existing(connection, space, [item.memory_id for item in batch])
+            there = items.existing_ids(connection, space, [item.memory_id for item in batch])
             for item in batch if there else ():
                 if item.memory_id in there:
                     self._meet_again(connection, space, item)
@@ -226,7 +226,7 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
         with self.db.write() as connection:
             self._flush_accesses(connection)
-            number, space, old = self._existing(connection, memory_id)
+            number, space, old = self._require_item(connection, memory_id)
             new = gate.amend_item(old, changes, self.tenant)
             if new.memory_id != old.memory_id:
                 self._rename(connection, space, old, new)
@@ -237,7 +237,7 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
             self._flush_accesses(connection)
         return new
 
-    def _existing(self, connection: Connection, memory_id: str) -> tuple[int, int, MemoryItem]:
+    def _require_item(self, connection: Connection, memory_id: str) -> tuple[int, int, MemoryItem]:
         found = items.fetch(connection, self.spaces.visible(), memory_id)
         if found is None:
             raise gate.no_memory(memory_id)
@@ -245,7 +245,7 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
 
     def _rename(self, connection: Connection, space: int, old: MemoryItem, new: MemoryItem) -> None:
         """New words, new id: what was known of the old id follows."""
-        if items.existing(connection, space, [new.memory_id]):
+        if items.existing_ids(connection, space, [new.memory_id]):
             why = f"with these words the memory would be the same as {new.memory_id}"
             raise ValidationError(f"{why}: change that one, or archive one")
         ids = (new.memory_id, old.memory_id)
@@ -277,7 +277,7 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
     ) -> float:
         with self.db.write() as connection:
-            number, space, item = self._existing(connection, memory_id)
+            number, space, item = self._require_item(connection, memory_id)
             before = item.confidence or 0.0
             after = min(1.0, max(0.0, before + finite(delta, "delta")))
             kind = admit_text(kind, "kind", 64)
@@ -315,11 +315,11 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
         choice(level, LEVELS, "level")
         with self.db.write() as connection:
             self._flush_accesses(connection)
-            number, space, old = self._existing(connection, memory_id)
+            number, space, old = self._require_item(connection, memory_id)
             if old.level == level:
                 return old
             target = self.spaces.ensure(level)
-            if items.existing(connection, target, [old.memory_id]):
+            if items.existing_ids(connection, target, [old.memory_id]):
                 why = f"the level {level} has the memory {old.memory_id} already"
                 raise ValidationError(f"{why}: change or archive one of the two", field="level")
             _, org, team, project = self.spaces.key(level)
@@ -333,7 +333,7 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
         """Take a memory out of quarantine. To its pack it is still as it was brought, so a rollback
         takes it back."""
         with self.db.write() as connection:
-            number, space, old = self._existing(connection, memory_id)
+            number, space, old = self._require_item(connection, memory_id)
             if old.trust == "trusted":
                 return old
             stated = {k: v for k, v in old.provenance.items() if k not in QUARANTINE_KEYS}

@@ -84,7 +84,7 @@ class Packs(Part):
         """What of a chunk the space lacks; what is replaced keeps its counters."""
         connection = self.db.connection
         arriving = list({item.memory_id: item for item in reversed(chunk)}.values())[::-1]
-        there = items.existing(connection, space, [item.memory_id for item in arriving])
+        there = items.existing_ids(connection, space, [item.memory_id for item in arriving])
         if not there:
             return arriving
         again = self._replaceable(space, list(there), lift=lift)
