@@ -3,11 +3,12 @@ holds."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import numpy as np
 
-from rlm.retrieval.bpe import SPACE, _read_vocab
+from rlm.retrieval.bpe import SPACE
 from rlm.retrieval.static import _TOKENIZER, _find_folder
 from rlm.store.types import MemoryItem
 
@@ -16,7 +17,7 @@ WORDS_PER_MEMORY = 45
 
 def vocabulary() -> list[str]:
     """Some 30,000 lower-case words, commonest first, and pairs of them to fill the tail."""
-    raw = _read_vocab(_find_folder() / _TOKENIZER)
+    raw = json.loads((_find_folder() / _TOKENIZER).read_text("utf-8"))["model"]["vocab"]
     words = [
         t[1:].lower()
         for t in raw

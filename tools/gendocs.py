@@ -570,8 +570,7 @@ def errors_page() -> str:
 def api_page() -> str:
     """The public names, with signatures and the first line of each docstring."""
     import rlm
-    from rlm.store.graph import GraphStore
-    from rlm.store.sql.graph import HyperGraph
+    from rlm.store.sql.graph import GraphStore
 
     lines = [
         "# The Python API",
@@ -597,9 +596,11 @@ def api_page() -> str:
     lines += ["", "## Constants", "", "| name | value |", "|---|---|"]
     lines += [f"| `{name}` | `{values[name]!r}` |" for name in constants]
     lines += ["", "## The hypergraph", "", "What `store.graph` of a SQLite store gives."]
-    contract = {name: getattr(HyperGraph, name) for name in vars(GraphStore) if name[0] != "_"}
-    shown = type("HyperGraph", (), {"__doc__": HyperGraph.__doc__, **contract})
-    lines += _class("HyperGraph", shown, constructor=False)
+    own = ("atomic", "flush", "read_nodes")  # what its parts need of each other
+    parts = [vars(part) for part in reversed(GraphStore.__mro__)]
+    found = {name: value for part in parts for name, value in part.items() if name not in own}
+    shown = type("GraphStore", (), {**found, "__doc__": GraphStore.__doc__})
+    lines += _class("GraphStore", shown, constructor=False)
     return "\n".join(lines)
 
 

@@ -143,20 +143,18 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     names = {name.lower(): value for name, value in headers.items()}
     header = names.get("retry-after", "").strip()
     try:
-        seconds = float(names["retry-after-ms"]) / 1000 if "retry-after-ms" in names else None
-        seconds = float(header) if seconds is None else seconds
+        if "retry-after-ms" in names:
+            seconds = float(names["retry-after-ms"]) / 1000
+        else:
+            seconds = float(header)
     except ValueError:
-        seconds = _seconds_until(header)
-    return None if seconds is None or seconds != seconds else max(0.0, seconds)
+        from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
 
-
-def _seconds_until(date: str) -> float | None:
-    from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
-
-    try:
-        return (parsedate_to_datetime(date) - clock.now()).total_seconds()
-    except (TypeError, ValueError, OverflowError):  # a date without a zone is naive: TypeError
-        return None
+        try:
+            seconds = (parsedate_to_datetime(header) - clock.now()).total_seconds()
+        except (TypeError, ValueError, OverflowError):  # a date without a zone: TypeError
+            return None
+    return None if seconds != seconds else max(0.0, seconds)
 
 
 # -- one exchange ----------------------------------------------------------------------------------
@@ -191,7 +189,7 @@ class Response:
         return "html" in said or start.startswith((b"<!doctype html", b"<html"))
 
 
-class Connection:
+class ServerConnection:
     """A connection that one call at a time holds, and that another thread can break off.
 
     A blocked read ends only when its socket is shut down, so each has an httpx.Client of its own.
@@ -334,8 +332,8 @@ class Connections:
         self._max_bytes, self._redirects = max_bytes, redirects
         self._addresses, self._tls = addresses, tls
         self._lock = threading.Lock()
-        self._idle: list[tuple[_Key, Connection]] = []
-        self._busy: set[Connection] = set()
+        self._idle: list[tuple[_Key, ServerConnection]] = []
+        self._busy: set[ServerConnection] = set()
         weakref.finalize(self, _close_all, self._idle)
         self._closed = False
 
@@ -403,7 +401,7 @@ class Connections:
             finally:
                 self._give_back(key, connection, whole=whole)
 
-    def _take(self, key: _Key) -> Connection:
+    def _take(self, key: _Key) -> ServerConnection:
         """A connection for one exchange. From here on it can be broken off."""
         with self._lock:
             if self._closed:
@@ -412,12 +410,13 @@ class Connections:
             if place is not None:
                 connection = self._idle.pop(place)[1]
             else:
-                connection = Connection(self._trusted(key[0]), trust_env=self._addresses is None)
+                may_proxy = self._addresses is None
+                connection = ServerConnection(self._tls_context(key[0]), trust_env=may_proxy)
             connection.armed = True
             self._busy.add(connection)
             return connection
 
-    def _trusted(self, scheme: str) -> ssl.SSLContext:
+    def _tls_context(self, scheme: str) -> ssl.SSLContext:
         """Whom to trust. Reading the certificates is slow, and a plain connection needs none."""
         import ssl
 
@@ -429,7 +428,7 @@ class Connections:
             self._tls = httpx.create_ssl_context(trust_env=self._addresses is None)
         return self._tls
 
-    def _give_back(self, key: _Key, connection: Connection, *, whole: bool) -> None:
+    def _give_back(self, key: _Key, connection: ServerConnection, *, whole: bool) -> None:
         """Keep the connection for the next call if nothing is left in it."""
         with self._lock:
             self._busy.discard(connection)
@@ -440,7 +439,7 @@ class Connections:
             connection.close()
 
 
-def _close_all(connections: list[tuple[_Key, Connection]]) -> None:
+def _close_all(connections: list[tuple[_Key, ServerConnection]]) -> None:
     while connections:
         connections.pop()[1].close()
 

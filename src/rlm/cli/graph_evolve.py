@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from rlm.cli.command import count, unit
 from rlm.cli.output import number_of, print_json, print_table
 from rlm.cli.session import Session
-from rlm.store.graph import copy_graph
-
-if TYPE_CHECKING:
-    from rlm.store.evolution import EvolutionReport
+from rlm.store.graph import EvolutionReport, copy_graph
 
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Show what would be done, without doing it."

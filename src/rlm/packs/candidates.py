@@ -28,9 +28,8 @@ from typing import Any
 from rlm.errors import PackError, ValidationError
 from rlm.packs.format import (
     LINE_BYTES,
+    LineRefused,
     PackReader,
-    Refused,
-    dumps,
     item_of,
     open_regular,
     parse_line,
@@ -41,6 +40,7 @@ from rlm.packs.manifest import manifest_path
 from rlm.packs.select import EVERYTHING, THRESHOLD, candidates
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
+from rlm.store.identity import canonical_json
 from rlm.store.types import LEVELS, MemoryItem, Record
 
 EDITABLE = ("title", "description", "content", "tags", "scope", "task_query", "outcome")
@@ -83,7 +83,7 @@ def write_candidates(
         record["_ready"] = not candidate.bars
         record["_score"] = candidate.score
         record["_why"] = [candidate.because, *candidate.bars]
-        lines.append(f"{dumps(record)}\n")
+        lines.append(f"{canonical_json(record)}\n")
     target = Path(path).expanduser()
     write_file(target, "".join(lines).encode())
     return CandidatesReport(str(target), len(found), sum(not candidate.bars for candidate in found))
@@ -125,7 +125,7 @@ def is_review_of(path: Path, db: MemoryBackend) -> bool:
         return False
     named = set(_commented_ids(path))
     known = any(db.get(one) is not None for one in named)
-    return bool(named) and (known or not named.isdisjoint(_edited(db)))
+    return bool(named) and (known or not named.isdisjoint(_find_edits(db)))
 
 
 _MARK = b'"_memory_id"'
@@ -137,7 +137,7 @@ def _commented_ids(path: Path) -> Iterator[str]:
         for line in iter(lambda: file.readline(LINE_BYTES), b""):
             if _MARK not in line:
                 continue
-            with suppress(Refused):
+            with suppress(LineRefused):
                 named = parse_line(line).get("_memory_id")
                 if isinstance(named, str):
                     yield named
@@ -192,7 +192,7 @@ class _LineTargets:
             return found
         found = self._db.get(line.item.memory_id)
         if found is None and line.named is not None:
-            return self._free(self._edited.get(line.named))
+            return self._free(self._new_ids.get(line.named))
         if (
             found is not None
             and found.memory_id != line.named
@@ -210,12 +210,12 @@ class _LineTargets:
         return self._db.get(memory_id)
 
     @cached_property
-    def _edited(self) -> dict[str, str]:
+    def _new_ids(self) -> dict[str, str]:
         """The id that an edit gave, by the one before, where only one did."""
-        return {former: min(ids) for former, ids in _edited(self._db).items() if len(ids) == 1}
+        return {former: min(ids) for former, ids in _find_edits(self._db).items() if len(ids) == 1}
 
 
-def _edited(db: MemoryBackend) -> dict[str, set[str]]:
+def _find_edits(db: MemoryBackend) -> dict[str, set[str]]:
     """The ids that edits gave, by the one before."""
     found: dict[str, set[str]] = {}
     for item in db.list_items(limit=EVERYTHING):

@@ -17,36 +17,22 @@ from rlm.ontology.query.shape import names_of
 from rlm.ontology.terms import Prefixes
 from rlm.ontology.views.resolve import occurs
 from rlm.ontology.views.search import nearest
-from rlm.ontology.vocabulary import ALTERNATIVES, COMMENTS, DEFINITIONS, LABELS, OWL, RDF, RDFS, XSD
+from rlm.ontology.vocabulary import (
+    ALTERNATIVES,
+    COMMENTS,
+    DEFINITIONS,
+    LABELS,
+    OWL,
+    RDF,
+    RDFS,
+    VOCABULARY,
+    XSD,
+)
 from rlm.packs.curriculum import KINDS, Curriculum, Task
 
 _LEAST_ALIKE = 0.75
-_OF_RDF = """
-type Property Statement subject predicate object value first rest nil List Seq Bag Alt langString
-HTML
-"""
-_OF_RDFS = """
-Resource Class Literal Datatype Container ContainerMembershipProperty label comment seeAlso
-isDefinedBy subClassOf subPropertyOf domain range member
-"""
-_OF_OWL = """
-AllDifferent AllDisjointClasses AllDisjointProperties Annotation AnnotationProperty
-AsymmetricProperty Axiom Class DataRange DatatypeProperty DeprecatedClass DeprecatedProperty
-FunctionalProperty InverseFunctionalProperty IrreflexiveProperty NamedIndividual
-NegativePropertyAssertion Nothing ObjectProperty Ontology OntologyProperty ReflexiveProperty
-Restriction SymmetricProperty Thing TransitiveProperty allValuesFrom annotatedProperty
-annotatedSource annotatedTarget assertionProperty backwardCompatibleWith bottomDataProperty
-bottomObjectProperty cardinality complementOf datatypeComplementOf deprecated differentFrom
-disjointUnionOf disjointWith distinctMembers equivalentClass equivalentProperty hasKey hasSelf
-hasValue imports incompatibleWith intersectionOf inverseOf maxCardinality maxQualifiedCardinality
-members minCardinality minQualifiedCardinality onClass onDataRange onDatatype onProperties
-onProperty oneOf priorVersion propertyChainAxiom propertyDisjointWith qualifiedCardinality sameAs
-someValuesFrom sourceIndividual targetIndividual targetValue topDataProperty topObjectProperty
-unionOf versionIRI versionInfo withRestrictions
-"""
-_MACHINERY = ((RDF, _OF_RDF), (RDFS, _OF_RDFS), (OWL, _OF_OWL))
-_TERMS = frozenset(space + name for space, names in _MACHINERY for name in names.split())
-_ALWAYS = _TERMS.union(LABELS, ALTERNATIVES, DEFINITIONS, COMMENTS)
+_TERMS = (iri for iri in VOCABULARY if iri.startswith((RDF, RDFS, OWL)))
+_ALWAYS = frozenset((*_TERMS, *LABELS, *ALTERNATIVES, *DEFINITIONS, *COMMENTS))
 """What a query may name whether or not the ontology has it: RDF, RDFS, OWL, label properties."""
 
 

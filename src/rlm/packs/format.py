@@ -29,6 +29,7 @@ from typing import Any, NoReturn
 
 from rlm.errors import PackError, ValidationError
 from rlm.files import write_whole
+from rlm.store.identity import canonical_json
 from rlm.store.types import SOURCE_TYPES, MemoryItem, Scope
 
 LINE_BYTES = 1 << 20
@@ -99,16 +100,7 @@ class PackReader:
         self.sha256 = ""
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        name = str(self.path)
-        for number, line in self.lines():
-            try:
-                record = parse_line(line)
-            except Refused as exc:
-                raise PackError(str(exc), path=name, line=number) from exc.__cause__
-            yield number, record
-
-    def lines(self) -> Iterator[tuple[int, bytes]]:
-        """The same pass, without looking into the lines; they come without their newline."""
+        """Each line's number and object."""
         digest, size, number = sha256(), 0, 0
         with open_regular(self.path) as file:
             while line := file.readline(LINE_BYTES + 1):
@@ -118,10 +110,13 @@ class PackReader:
                 if size > PACK_BYTES:  # it grew while we read it
                     why = f"has more than {PACK_BYTES:,} bytes: split it"
                     raise PackError(why, path=str(self.path))
-                if not line.endswith(b"\n"):
-                    why = _TOO_LONG if len(line) > LINE_BYTES else _NO_NEWLINE
-                    raise PackError(why, path=str(self.path), line=number)
-                yield number, line[:-1]
+                try:
+                    if not line.endswith(b"\n"):
+                        raise LineRefused(_TOO_LONG if len(line) > LINE_BYTES else _NO_NEWLINE)
+                    record = parse_line(line[:-1])
+                except LineRefused as exc:
+                    raise PackError(str(exc), path=str(self.path), line=number) from exc.__cause__
+                yield number, record
         self.count, self.sha256 = number, digest.hexdigest()
 
 
@@ -132,14 +127,14 @@ _TOO_LONG = f"is longer than {LINE_BYTES:,} bytes: shorten it; each line is one 
 _TOO_DEEP = f"is nested deeper than {DEPTH}: make the lists and objects in it flatter"
 
 
-class Refused(Exception):
+class LineRefused(Exception):
     """What is wrong with a line; the reader adds where it is."""
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
     """The object of one line, its `sha256` checked and taken out; `PackReader` maps errors."""
     if len(line) > LINE_BYTES:
-        raise Refused(_TOO_LONG)
+        raise LineRefused(_TOO_LONG)
     record = parse_object(line)
     claimed = record.get("sha256")
     if claimed is not None:
@@ -154,30 +149,30 @@ def _check_types(record: Mapping[str, Any]) -> None:
         kind = _TYPES.get(key)
         if kind is None:
             if key not in KEYS and not key.startswith("_"):
-                raise Refused(f"unknown key {key[:80]!r}; known: {', '.join(sorted(KEYS))}")
+                raise LineRefused(f"unknown key {key[:80]!r}; known: {', '.join(sorted(KEYS))}")
         elif value is not None and type(value) is not kind:
-            raise Refused(f"{key} is {type(value).__name__}, expected {_JSON_NAMES[kind]}")
+            raise LineRefused(f"{key} is {type(value).__name__}, expected {_JSON_NAMES[kind]}")
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
     """Strict JSON: UTF-8 without a BOM, one object, no key twice, finite, `DEPTH` at most."""
     if data.startswith(b"\xef\xbb\xbf"):
-        raise Refused("begins with a byte order mark: save it as plain UTF-8")
+        raise LineRefused("begins with a byte order mark: save it as plain UTF-8")
     if not data.strip():
-        raise Refused("is not a JSON object but blank: delete it")
+        raise LineRefused("is not a JSON object but blank: delete it")
     try:
         text = data.decode("utf-8")
         value = _DECODER.decode(text)
     except UnicodeDecodeError as exc:
-        raise Refused(f"is not UTF-8 (byte {exc.start + 1}): save it as UTF-8") from exc
+        raise LineRefused(f"is not UTF-8 (byte {exc.start + 1}): save it as UTF-8") from exc
     except RecursionError as exc:
-        raise Refused(_TOO_DEEP) from exc
+        raise LineRefused(_TOO_DEEP) from exc
     except ValueError as exc:
-        raise Refused(f"is not a JSON object: {exc}") from exc
+        raise LineRefused(f"is not a JSON object: {exc}") from exc
     if type(value) is not dict:
-        raise Refused(f"is {type(value).__name__}, expected an object in braces")
+        raise LineRefused(f"is {type(value).__name__}, expected an object in braces")
     if data.count(b"{") + data.count(b"[") > DEPTH and deeper_than(value, DEPTH):
-        raise Refused(_TOO_DEEP)
+        raise LineRefused(_TOO_DEEP)
     return value
 
 
@@ -220,7 +215,7 @@ def _check_hash(record: Mapping[str, Any], claimed: Any) -> None:
     if hash_of({key: value for key, value in record.items() if key != "sha256"}) != claimed:
         hint = "get the pack again, or if you changed it, take sha256 and memory_id out of the line"
         why = f"sha256 does not match the line, which was changed after it was written: {hint}"
-        raise Refused(why)
+        raise LineRefused(why)
 
 
 # -- a record and a memory ------------------------------------------------------------------------
@@ -309,21 +304,14 @@ def stamp(item: MemoryItem, pack: str) -> None:
 # -- writing --------------------------------------------------------------------------------------
 
 
-def dumps(value: Any) -> str:
-    """Canonical JSON; a number that JSON cannot say raises ValueError."""
-    return json.dumps(
-        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
-    )
-
-
 def hash_of(record: Mapping[str, Any]) -> str:
     """The `sha256` of a line that holds this record."""
-    return sha256(dumps(record).encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(canonical_json(record).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def encode_line(record: Mapping[str, Any]) -> bytes:
     """The line of a record, hash and newline included. ValueError when no reader would take it."""
-    line = f"{dumps({**record, 'sha256': hash_of(record)})}\n".encode()
+    line = f"{canonical_json({**record, 'sha256': hash_of(record)})}\n".encode()
     if len(line) > LINE_BYTES or deeper_than(record, DEPTH):
         raise ValueError("too long or too deeply nested for a pack line")
     return line

@@ -16,7 +16,8 @@ from typing import Any
 
 from rlm._version import __version__
 from rlm.errors import PackError
-from rlm.packs.format import Refused, dumps, open_regular, parse_object, write_file
+from rlm.packs.format import LineRefused, open_regular, parse_object, write_file
+from rlm.store.identity import canonical_json
 from rlm.store.secrets import scrub
 
 FORMAT = 1
@@ -49,12 +50,12 @@ class Manifest:
 
     def signed_bytes(self) -> bytes:
         """What a signature is over."""
-        return dumps(self.unsigned_fields()).encode()
+        return canonical_json(self.unsigned_fields()).encode()
 
     def encode(self) -> bytes:
         """The bytes of the file."""
         signature = {} if self.signature is None else {"signature": dict(self.signature)}
-        return f"{dumps({**self.unsigned_fields(), **signature})}\n".encode()
+        return f"{canonical_json({**self.unsigned_fields(), **signature})}\n".encode()
 
 
 _FIELDS = tuple(spec.name for spec in fields(Manifest))
@@ -89,7 +90,7 @@ def read_manifest(path: Path) -> Manifest:
         values = parse_object(data)
         _check(values)
         return Manifest(**values)
-    except Refused as exc:
+    except LineRefused as exc:
         raise PackError(str(exc), path=str(path)) from exc.__cause__
 
 
@@ -104,17 +105,17 @@ def _check(values: Mapping[str, Any]) -> None:
     missing = sorted(set(_FIELDS) - {"signature"} - values.keys())
     if unknown or missing:
         missing_key = f"the key {missing[0]!r} is missing" if missing else ""
-        raise Refused(f"unknown key {unknown[0][:80]!r}" if unknown else missing_key)
+        raise LineRefused(f"unknown key {unknown[0][:80]!r}" if unknown else missing_key)
     if type(values["format"]) is not int or values["format"] != FORMAT:
         why = f"has format {values['format']!r}; this rlm reads {FORMAT}: is a newer rlm needed?"
-        raise Refused(why)
+        raise LineRefused(why)
     for name in ("name", "file", "sha256", "kind", "created_by"):
         if not isinstance(values[name], str) or not 0 < len(values[name]) <= 200:
-            raise Refused(f"{name} is {str(values[name])[:80]!r}, expected text")
+            raise LineRefused(f"{name} is {str(values[name])[:80]!r}, expected text")
     if type(values["count"]) is not int or values["count"] < 0:
-        raise Refused(f"count is {str(values['count'])[:80]!r}, expected a number from 0 up")
+        raise LineRefused(f"count is {str(values['count'])[:80]!r}, expected a number from 0 up")
     if not _HEX.fullmatch(values["sha256"]):
-        raise Refused("sha256 is not 64 hexadecimal digits")
+        raise LineRefused("sha256 is not 64 hexadecimal digits")
     _check_names(values)
     if "signature" in values:
         _check_signature(values["signature"])
@@ -122,14 +123,14 @@ def _check(values: Mapping[str, Any]) -> None:
 
 def _check_names(values: Mapping[str, Any]) -> None:
     if any(scrub(values[name])[1] for name in ("name", "file", "kind", "created_by")):
-        raise Refused(f"a name in it {A_SECRET}")
+        raise LineRefused(f"a name in it {A_SECRET}")
     for name in (values["name"], values["file"]):
         if not NAME.fullmatch(name.removesuffix(PACK_SUFFIX)) or ".." in name:
             why = f"{name[:80]!r} is not a plain name: a manifest describes its own folder only"
-            raise Refused(why)
+            raise LineRefused(why)
     if not values["file"].endswith(PACK_SUFFIX):
         why = f"file is {values['file'][:80]!r}, expected a name that ends in {PACK_SUFFIX}"
-        raise Refused(why)
+        raise LineRefused(why)
 
 
 def _check_signature(signature: Any) -> None:
@@ -138,4 +139,4 @@ def _check_signature(signature: Any) -> None:
         or set(signature) != _SIGNATURE_KEYS
         or not all(isinstance(value, str) and len(value) <= 200 for value in signature.values())
     ):
-        raise Refused(f"signature needs exactly the texts {', '.join(sorted(_SIGNATURE_KEYS))}")
+        raise LineRefused(f"signature needs exactly the texts {', '.join(sorted(_SIGNATURE_KEYS))}")

@@ -128,7 +128,7 @@ def _locate(pack: str | Path) -> tuple[Path, Manifest | None]:
     return path, read_manifest(beside) if os.path.lexists(beside) else None
 
 
-def standing(
+def decide_trust(
     source: PackSource, *, trust: bool, trust_shipped: bool, keys_file: str | Path | None
 ) -> tuple[str, str | None]:
     """(trust, signer) that the memories of this pack get. `trust` is a person's word."""

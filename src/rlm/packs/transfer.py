@@ -8,20 +8,21 @@ secrets are scrubbed and bounds are kept; its id is checked against the text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from rlm import clock
 from rlm.errors import NotFound, PackError, ValidationError
-from rlm.packs.format import PackReader, Refused, item_of, parse_line, stamp
-from rlm.packs.source import PackSource, open_pack, standing
+from rlm.packs.format import PackReader, item_of, stamp
+from rlm.packs.source import PackSource, decide_trust, open_pack
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
 from rlm.store.identity import memory_id as stable_id
 from rlm.store.types import LEVELS, LOCAL, MemoryItem, NewPack, PackRow, Record, Tenant
-from rlm.store.values import admit_text
+from rlm.store.values import admit_text, choice
 
 CHUNK = 1_024
 """So many lines at a time are read, embedded and written."""
@@ -37,77 +38,43 @@ class Intake:
         self.tenant = tenant
         self.trust = trust
         self.level = level
+        self._now = clock.now_iso()
         self._seen: set[str] = set()
 
     def chunks(self) -> Iterator[list[MemoryItem]]:
         """The memories, some hundred at a time; the hash is checked after the last."""
-        lines = self.reader.lines()
-        while chunk := list(islice(lines, CHUNK)):
-            first = chunk[0][0]
-            admitted, keys = self.admit_lines(first, [line for _, line in chunk])
-            self.claim(keys, first)
-            yield admitted
+        memories = self._memories()
+        while chunk := list(islice(memories, CHUNK)):
+            yield chunk
         self.source.check_read(self.reader)
 
-    def claim(self, keys: list[str], first: int) -> None:
-        """Refuse an id that an earlier line had; `first` is the number of the first line."""
-        fresh = set(keys)
-        if len(fresh) == len(keys) and self._seen.isdisjoint(fresh):
-            self._seen |= fresh
-            return
-        for number, key in enumerate(keys, first):
-            if key in self._seen:
-                why = f"memory_id {key} is there twice: delete one of the two lines"
-                raise PackError(why, path=str(self.source.path), line=number)
-            self._seen.add(key)
-
-    def _check_scrubbed(self, item: MemoryItem, claimed: str, number: int) -> None:
-        """The gate changed the words: the id must be that of the words in the line."""
-        if claimed != stable_id(item.title, item.content, item.scope.to_dict()):
-            why = f"memory_id {claimed[:40]!r} is not that of its title, content and scope"
-            raise PackError(f"{why}: leave it out", path=str(self.source.path), line=number)
-        self.scrubbed += 1
-
-    def admit_lines(self, first: int, lines: list[bytes]) -> tuple[list[MemoryItem], list[str]]:
-        """The memories of some raw lines, and the ids claimed. The first wrong line raises."""
-        items: list[MemoryItem] = []
-        claims: list[str | None] = []
-        wrong: Exception | None = None
-        now = clock.now_iso()
-        for line in lines:
+    def _memories(self) -> Iterator[MemoryItem]:
+        for number, record in self.reader:
             try:
-                record = parse_line(line)
-                item = item_of(record, now)
-            except (Refused, ValidationError) as exc:
-                wrong = exc
-                break
-            item.trust, item.level = self.trust, self.level
-            items.append(item)
-            claims.append(record.get("memory_id"))
-        admitted, keys = self._admit(first, items, claims)
-        if wrong is not None:
-            path, number = str(self.source.path), first + len(items)
-            raise PackError(str(wrong), path=path, line=number) from wrong.__cause__
-        return admitted, keys
+                item = self._admit(record)
+            except ValidationError as exc:
+                raise PackError(str(exc), path=str(self.source.path), line=number) from exc
+            yield item
 
-    def _admit(
-        self, first: int, items: list[MemoryItem], claims: list[str | None]
-    ) -> tuple[list[MemoryItem], list[str]]:
-        """The memories as the gate lets them in, and the ids that no other line may have."""
-        admitted: list[MemoryItem] = []
-        keys: list[str] = []
-        try:
-            for item in gate.admit_items(items, self.tenant, origin=f"pack:{self.source.name}"):
-                claimed = claims[len(admitted)]
-                if claimed != item.memory_id and claimed is not None:
-                    self._check_scrubbed(items[len(admitted)], claimed, first + len(admitted))
-                stamp(item, self.source.name)
-                keys.append(claimed or item.memory_id)
-                admitted.append(item)
-        except ValidationError as exc:
-            number = first + len(admitted)
-            raise PackError(str(exc), path=str(self.source.path), line=number) from exc
-        return admitted, keys
+    def _admit(self, record: Mapping[str, Any]) -> MemoryItem:
+        """The memory of a line, as the gate lets it in. ValidationError."""
+        stated = item_of(record, self._now)
+        stated.trust, stated.level = self.trust, self.level
+        item = gate.admit_item(stated, self.tenant, origin=f"pack:{self.source.name}")
+        claimed = record.get("memory_id")
+        claimed = item.memory_id if claimed is None else claimed
+        if claimed != item.memory_id:  # the gate changed the words: it must be that of the line's
+            if claimed != stable_id(stated.title, stated.content, stated.scope.to_dict()):
+                why = f"memory_id {claimed[:40]!r} is not that of its title, content and scope"
+                raise ValidationError(f"{why}: leave it out")
+            self.scrubbed += 1
+        if claimed in self._seen:
+            raise ValidationError(
+                f"memory_id {claimed} is there twice: delete one of the two lines"
+            )
+        self._seen.add(claimed)
+        stamp(item, self.source.name)
+        return item
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +137,10 @@ def import_pack(
     What anybody else wrote, changed or archived stays as it is. `on_progress` gets the number of
     lines done.
     """
-    if level not in LEVELS:
-        why = f"unknown level {level!r}; use one of: {', '.join(LEVELS)}"
-        raise ValidationError(why, field="level")
+    choice(level, LEVELS, "level")
     source = open_pack(pack_path)
     trusts = {"trust": trust, "trust_shipped": trust_shipped}
-    given, signer = standing(source, **trusts, keys_file=trusted_keys)
+    given, signer = decide_trust(source, **trusts, keys_file=trusted_keys)
     intake = Intake(source, db.tenant, trust=given, level=level)
     label = admit_text(source.label, "source")
     pack = NewPack(source.name, source.sha256, label, signer, given)
@@ -198,7 +163,9 @@ def verify_pack(pack_path: str | Path, *, trusted_keys: str | Path | None = None
     """Read a pack as an import would, without a store. What is wrong is reported, not raised."""
     try:
         source = open_pack(pack_path)
-        trust, signer = standing(source, trust=False, trust_shipped=True, keys_file=trusted_keys)
+        trust, signer = decide_trust(
+            source, trust=False, trust_shipped=True, keys_file=trusted_keys
+        )
         intake = Intake(source, LOCAL, trust=trust, level="project")
         for _ in intake.chunks():
             pass

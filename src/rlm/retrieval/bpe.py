@@ -21,9 +21,8 @@ U+2581 in a text counts as a space, which is what it means to the tokenizer. `<s
 
 from __future__ import annotations
 
-import json
-import mmap
 import re
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -36,13 +35,6 @@ WORD_CHARS = 64
 CACHED_WORDS = 50_000
 _NEVER = 1 << 62
 _PARTS = re.compile(f"{SPACE}?[A-Za-z]+|[0-9]+|[^A-Za-z0-9]+").findall
-_NO_TEXT = ("<unk>", "<s>", "</s>")
-_KINDS = bytes(
-    ord(" " if code > 127 else "d" if chr(code).isdigit() else "l" if chr(code).isalpha() else "m")
-    for code in range(256)
-)
-"""The bytes of a text as digits, letters and marks of ASCII; all else is a space."""
-_MIXED = (b"lm", b"ml", b"d")
 
 
 def split_words(text: str) -> list[str]:
@@ -53,30 +45,26 @@ def split_words(text: str) -> list[str]:
 class Vocabulary:
     """The tokens and their ids. `encode_word` may be called from several threads."""
 
-    def __init__(self, ids: dict[str, int], *, cached_words: int = CACHED_WORDS) -> None:
-        """ValueError unless U+2581 and all 256 byte tokens are there and ids run from 0."""
+    def __init__(self, ids: dict[str, int]) -> None:
+        """ValueError unless U+2581, all digits and 256 byte tokens are there and ids run from 0."""
         self._bytes = [f"<0x{byte:02X}>" for byte in range(256)]
-        if SPACE not in ids or any(token not in ids for token in self._bytes):
-            raise ValueError("the vocabulary lacks U+2581 or a byte token")
+        if not ids.keys() >= {SPACE, *"0123456789", *self._bytes}:
+            raise ValueError("the vocabulary lacks U+2581, a digit or a byte token")
         if max(ids.values()) != len(ids) - 1 or min(ids.values()) != 0:
             raise ValueError(f"the ids of the vocabulary do not run from 0 to {len(ids) - 1}")
         self._ids = ids
         self._chars = frozenset([token for token in ids if len(token) == 1])
-        self._has_parts = self._chars.issuperset("0123456789") and not self._has_mixed_tokens()
-        self._cached_words = cached_words
-        self._cache: dict[str, tuple[int, ...]] = {}
-
-    def _has_mixed_tokens(self) -> bool:
-        """Whether a longer token holds a digit, or a letter beside a mark."""
-        apart = frozenset((*self._bytes, *_NO_TEXT))
-        longer = [token for token in self._ids if len(token) > 1 and token not in apart]
-        kinds = SPACE.join(longer).encode("utf-8", "surrogatepass").translate(_KINDS)
-        return any(mix in kinds for mix in _MIXED)
+        self._encode_part = lru_cache(CACHED_WORDS)(self._encode)
 
     @classmethod
     def load(cls, path: Path) -> Vocabulary:
         """Read `model.vocab` from a tokenizer file. Raises OSError or ValueError."""
-        return cls(_read_vocab(path))
+        whole = orjson.loads(path.read_bytes())
+        model = whole.get("model") if isinstance(whole, dict) else None
+        vocab = model.get("vocab") if isinstance(model, dict) else None
+        if not isinstance(vocab, dict) or not vocab or set(map(type, vocab.values())) != {int}:
+            raise ValueError(f"{path.name} holds no vocabulary")
+        return cls(vocab)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -102,8 +90,8 @@ class Vocabulary:
             return ()
         if (whole := ids.get(SPACE + word)) is not None:
             return (whole,)
-        if len(word) >= WORD_CHARS or not (self._has_parts and word.isascii()):
-            return self._encode_cached(SPACE + word)
+        if len(word) >= WORD_CHARS or not word.isascii():
+            return self._encode_part(SPACE + word)
         if word.isdigit():
             return tuple(map(ids.__getitem__, SPACE + word))
         found: list[int] = []
@@ -113,16 +101,8 @@ class Vocabulary:
             elif part.isdigit():
                 found += map(ids.__getitem__, part)
             else:
-                found += self._encode_cached(part)
+                found += self._encode_part(part)
         return tuple(found)
-
-    def _encode_cached(self, part: str) -> tuple[int, ...]:
-        ids = self._cache.get(part)
-        if ids is None:
-            if len(self._cache) >= self._cached_words:
-                self._cache.clear()
-            ids = self._cache[part] = self._encode(part)
-        return ids
 
     def _encode(self, part: str) -> tuple[int, ...]:
         if len(part) <= WORD_CHARS + 1:  # the space before it counts besides
@@ -152,37 +132,10 @@ class Vocabulary:
             best = min(ranks)
             if best == _NEVER:
                 return
-            at = ranks.index(
-                best
-            )  # the library asks the ids of the parts: no word found where it matters
+            at = ranks.index(best)  # the library asks the ids of the parts: it matters to no word
             symbols[at] = made = symbols[at] + symbols.pop(at + 1)
             del ranks[at]
             if at < len(ranks):
                 ranks[at] = get(made + symbols[at + 1], _NEVER)
             if at > 0:
                 ranks[at - 1] = get(symbols[at - 1] + made, _NEVER)
-
-
-def _read_vocab(path: Path) -> dict[str, int]:
-    """The object under "vocab". Parsing the whole file would take three times as long."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
-        vocab = _slice_vocab(raw)
-        if vocab is None:
-            whole = json.loads(raw[:])
-            model = whole.get("model") if isinstance(whole, dict) else None
-            vocab = model.get("vocab") if isinstance(model, dict) else None
-    if not isinstance(vocab, dict) or not vocab or set(map(type, vocab.values())) != {int}:
-        raise ValueError(f"{path.name} holds no vocabulary")
-    return vocab
-
-
-def _slice_vocab(raw: mmap.mmap) -> object:
-    """The object between the keys "vocab" and "merges", or None in another layout."""
-    start = raw.find(b"{", raw.find(b'"vocab": {'))
-    end = raw.find(b'"merges": [', start)
-    if not 0 < start < end:
-        return None
-    try:
-        return orjson.loads(raw[start : raw.rfind(b"}", start, end) + 1])
-    except ValueError:
-        return None

@@ -67,30 +67,7 @@ def hamming(columns: Sequence[Words], code: Words) -> Distances:
 
 def nearest(distances: Distances, count: int) -> NDArray[np.intp]:
     """The positions of the `count` smallest distances, smallest first, equal ones by position."""
-    if count <= 0 or len(distances) == 0:
-        return np.empty(0, np.intp)
-    if count >= len(distances):
-        return np.argsort(distances, kind="stable")
-    limit = _limit(distances, count)
-    below = np.flatnonzero(distances < limit)
-    below = below[np.argsort(distances[below], kind="stable")]
-    at = np.flatnonzero(distances == limit)[: count - len(below)]
-    return np.concatenate([below, at])
-
-
-def _limit(distances: Distances, count: int) -> int:
-    """The smallest distance that at least `count` entries do not exceed, by halving the range.
-
-    Eight passes that count small integers take a third of the time of one histogram of a million.
-    """
-    low, high = int(distances.min()), int(distances.max())
-    while low < high:
-        middle = (low + high) // 2
-        if np.count_nonzero(distances <= middle) >= count:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return np.argsort(distances, kind="stable")[: max(0, count)]
 
 
 def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:

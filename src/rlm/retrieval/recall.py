@@ -131,38 +131,16 @@ class ScoredDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecallResult:
     """The hits of one question, best first, and what is needed to explain them."""
 
     hits: Sequence[ScoredDocument] = ()
-    query: Query | None = None
-    plan: fusion.QueryWeights | None = None
-    mean_chars: float = 1.0
-    now: datetime | None = None
-    confidence_share: float = 1.0
-    documents: int = 0
+    _search: _Search | None = None
 
     def explain(self, hit: ScoredDocument) -> Explanation:
         """Every factor of one hit's score, and the words that it shares with the question."""
-        assert self.query is not None and self.plan is not None and self.now is not None
-        document = hit.document
-        parts = bm25.contributions(hit.counts, hit.chars / self.mean_chars, self.plan.weights)
-        total = sum(parts.values()) or 1.0
-        ordered = sorted(parts.items(), key=lambda part: (-part[1], part[0]))
-        return Explanation(
-            score=hit.score,
-            similarity=hit.similarity,
-            lexical=hit.lexical,
-            cosine=hit.cosine,
-            confidence=document.confidence,
-            confidence_share=self.confidence_share,
-            recency=rank.recency_boost(document.last_used, self.now),
-            level=document.level,
-            level_weight=rank.LEVEL_WEIGHT[document.level],
-            matched={self.query.spelled.get(term, term): part / total for term, part in ordered},
-            context=dict(hit.lent),
-            documents=self.documents,
-        )
+        assert self._search is not None
+        return self._search.explain(hit)
 
 
 def recall(
@@ -174,111 +152,103 @@ def recall(
     now: datetime,
     admits: Callable[[Document], bool] = lambda document: True,
     confidence_share: float = 1.0,
-) -> Recalled:
+) -> RecallResult:
     """The best `k` documents for any text, best first; fewer when fewer fit."""
     query = parse_query(text)
-    vector = _embed(embedder, query.text)
+    vector = None if embedder is None else embedder.embed([query.text])[0]
+    if vector is not None and not vector.any():  # the model says nothing of it
+        vector = None
     askable = k > 0 and (query.terms or vector is not None)
     corpus = source.corpus(query) if askable else None
     if corpus is None or not corpus.rows:
-        return Recalled()
-    k = min(k, corpus.rows)
-    model = "" if embedder is None else embedder.model
-    plan = fusion.plan(query, corpus.holding, corpus.rows, model)
-    judge = _Scorer(source, query, plan, corpus.mean_chars or 1.0, vector, admits)
-    lift = rank.trust(source.most_confident(), confidence_share) * (1.0 + rank.RECENCY_GAIN)
-    count, read = max(CANDIDATES, 8 * k), max(READ, 4 * k)
-    if corpus.rows <= ALL_ROWS and corpus.rows * corpus.mean_chars <= ALL_CHARS:
-        count = read = ALL_ROWS + 1
-    while True:
-        numbers, rest, estimates = _candidates(source, query, plan, vector, count, read)
-        found = judge.score(numbers)
-        passed = _rank(found, now, admits, confidence_share)
-        hits, crowded = passed[:k], len(passed) < len(found) and read <= FAR
-        if not len(estimates) or (
-            len(hits) == k and not (crowded and hits[-1].similarity < estimates[0])
-        ):
-            break
-        count, read = count * WIDEN, read * WIDEN
-    if len(estimates):
+        return RecallResult()
+    plan = fusion.plan(query, corpus.holding, corpus.rows, embedder.model if embedder else "")
+    search = _Search(source, query, corpus, plan, vector, now, admits, confidence_share)
+    return RecallResult(search.find(min(k, corpus.rows)), search)
+
+
+@dataclass(slots=True)
+class _Search:
+    """One question on its way to its hits."""
+
+    source: Candidates
+    query: Query
+    corpus: Corpus
+    plan: fusion.QueryWeights
+    vector: Floats | None
+    now: datetime
+    admits: Callable[[Document], bool]
+    confidence_share: float
+    known: dict[int, ScoredDocument | None] = field(default_factory=dict)
+    """What was read: None for what is no hit."""
+
+    @property
+    def mean_chars(self) -> float:
+        return self.corpus.mean_chars or 1.0
+
+    def find(self, k: int) -> list[ScoredDocument]:
+        """The best `k`. More is read while too few pass, or others look better."""
+        corpus = self.corpus
+        count, read = max(CANDIDATES, 8 * k), max(READ, 4 * k)
+        if corpus.rows <= ALL_ROWS and corpus.rows * corpus.mean_chars <= ALL_CHARS:
+            count = read = ALL_ROWS + 1
+        while True:
+            numbers, rest, estimates = self._candidates(count, read)
+            found = self._score(numbers)
+            passed = self._rank(found)
+            hits, crowded = passed[:k], len(passed) < len(found) and read <= FAR
+            if not len(estimates):
+                return hits
+            if len(hits) == k and not (crowded and hits[-1].similarity < estimates[0]):
+                break
+            count, read = count * WIDEN, read * WIDEN
         wins_from = hits[-1].score / hits[-1].similarity * (1.0 + 2.0 * rank.RECENCY_GAIN)
-        may_win = _count_challengers(hits[-1], found, estimates, lift) if lift > wins_from else 0
-        if may_win:
-            above = rank.confidence_for(wins_from / (1.0 + rank.RECENCY_GAIN), confidence_share)
-            found = judge.score([*numbers, *rest[:may_win]], above)
-            hits = _rank(found, now, admits, confidence_share)[:k]
-    return Recalled(hits, query, plan, judge.mean_chars, now, confidence_share, corpus.rows)
+        may_win = self._count_challengers(hits[-1], found, estimates, wins_from)
+        if not may_win:
+            return hits
+        trusted = wins_from / (1.0 + rank.RECENCY_GAIN)
+        above = rank.confidence_for(trusted, self.confidence_share)
+        return self._rank(self._score([*numbers, *rest[:may_win]], above))[:k]
 
+    def _count_challengers(
+        self, last: ScoredDocument, found: list[ScoredDocument], estimates: Floats, least: float
+    ) -> int:
+        """How many of the rest may win by their confidence: only those are read that have it. Among
+        equals the estimates decide: they are too rough to tell recency apart."""
+        most = rank.trust(self.source.most_confident(), self.confidence_share)
+        lift = most * (1.0 + rank.RECENCY_GAIN)
+        if lift <= least:
+            return 0
+        too_low = max(1.0, min(hit.similarity for hit in found) / max(1e-9, float(estimates[0])))
+        return int(np.count_nonzero(estimates * too_low * lift > last.score))
 
-def _embed(embedder: Embedder | None, text: str) -> Floats | None:
-    """The vector of a text; None where no model says anything of it."""
-    vector = None if embedder is None else embedder.embed([text])[0]
-    return vector if vector is not None and vector.any() else None
+    def _candidates(self, count: int, read: int) -> tuple[list[int], list[int], Floats]:
+        """Those that look best; the others and their estimates, none where there is nobody else."""
+        source, query, plan, vector = self.source, self.query, self.plan, self.vector
+        by_words = source.by_words(query, plan.weights, count) if query.terms else {}
+        near = {} if vector is None else source.by_meaning(vector, count, list(by_words))
+        numbers = list(near.keys() | by_words.keys())
+        few = len(numbers) <= max(read, ALL_ROWS)
+        if few and max(len(by_words), len(near.keys() - by_words)) < count:
+            return numbers, [], np.empty(0, np.float32)
+        lexical = np.array([by_words.get(number, 0.0) for number in numbers], np.float32)
+        cosine = np.array([near.get(number, 0.0) for number in numbers], np.float32)
+        estimate = fusion.fuse(lexical / plan.ceiling, cosine, plan)
+        order = np.argsort(-estimate, kind="stable")
+        ordered = [numbers[place] for place in order.tolist()]
+        best = ordered[:read]
+        if plan.common:  # FTS5 takes such a word for nothing, so its estimates say too little
+            best = list(dict.fromkeys([*best, *list(by_words)[: read // 2]]))
+        rest = min(read, len(order) - 1)
+        return best, ordered[rest:], estimate[order[rest:]]
 
-
-def _count_challengers(
-    last: ScoredDocument, found: list[ScoredDocument], estimates: Floats, lift: float
-) -> int:
-    """How many of the rest may win by their confidence: only those are read that have it. Among
-    equals the estimates decide: they are too rough to tell recency apart."""
-    too_low = max(1.0, min(hit.similarity for hit in found) / max(1e-9, float(estimates[0])))
-    return int(np.count_nonzero(estimates * too_low * lift > last.score))
-
-
-def _candidates(
-    source: Candidates,
-    query: Query,
-    plan: fusion.QueryWeights,
-    vector: Floats | None,
-    count: int,
-    read: int,
-) -> tuple[list[int], list[int], Floats]:
-    """Those that look best; the others, and their estimates, none where there is nobody else."""
-    by_words = source.by_words(query, plan.weights, count) if query.terms else {}
-    near = {} if vector is None else source.by_meaning(vector, count, list(by_words))
-    numbers = list(near.keys() | by_words.keys())
-    if (
-        len(numbers) <= max(read, ALL_ROWS)
-        and max(len(by_words), len(near.keys() - by_words)) < count
-    ):
-        return numbers, [], np.empty(0, np.float32)
-    lexical = np.array([by_words.get(number, 0.0) for number in numbers], np.float32)
-    cosine = np.array([near.get(number, 0.0) for number in numbers], np.float32)
-    estimate = fusion.fuse(lexical / plan.ceiling, cosine, plan)
-    order = np.argsort(-estimate, kind="stable")
-    ordered = [numbers[place] for place in order.tolist()]
-    best = ordered[:read]
-    if plan.common:  # FTS5 takes such a word for nothing, so its estimates say too little
-        best = list(dict.fromkeys([*best, *list(by_words)[: read // 2]]))
-    rest = min(read, len(order) - 1)
-    return best, ordered[rest:], estimate[order[rest:]]
-
-
-class _Scorer:
-    """Scores documents for one query."""
-
-    def __init__(
-        self,
-        source: Candidates,
-        query: Query,
-        plan: fusion.QueryWeights,
-        mean_chars: float,
-        vector: Floats | None,
-        admits: Callable[[Document], bool],
-    ) -> None:
-        self._source, self._plan, self._vector = source, plan, vector
-        self._admits = admits
-        self._terms = frozenset((*query.terms, *query.stops))
-        self.mean_chars = mean_chars
-        self._known: dict[int, ScoredDocument | None] = {}
-
-    def score(self, numbers: Sequence[int], above: float = -1.0) -> list[ScoredDocument]:
+    def _score(self, numbers: Sequence[int], above: float = -1.0) -> list[ScoredDocument]:
         """Those of these documents that are hits, and the neighbours that they lend to. What was
         not read yet is read only where its confidence is above this."""
         self._read(numbers, above)
-        found = {number: hit for number in numbers if (hit := self._known.get(number)) is not None}
+        found = {number: hit for number in numbers if (hit := self.known.get(number)) is not None}
         lenders = sorted(found.values(), key=_by_similarity)[:LENDERS]
-        loans = list(self._source.neighbours([hit.document.number for hit in lenders]))
+        loans = list(self.source.neighbours([hit.document.number for hit in lenders]))
         if not loans:
             return list(found.values())
         own = {hit.document.number: hit.similarity for hit in lenders}
@@ -286,7 +256,7 @@ class _Scorer:
         # Copies: the next look begins with what is each one's own.
         hits = {number: replace(hit, lent={}) for number, hit in found.items()}
         for loan in loans:
-            borrower = self._known.get(loan.borrower)
+            borrower = self.known.get(loan.borrower)
             if borrower is None:
                 continue
             hit = hits.setdefault(loan.borrower, replace(borrower, lent={}))
@@ -303,43 +273,42 @@ class _Scorer:
         fresh = [
             number
             for number in dict.fromkeys(numbers)
-            if number not in self._known or (keep and self._known[number] is None)
+            if number not in self.known or (keep and self.known[number] is None)
         ]
         if not fresh:
             return
-        self._known.update(dict.fromkeys(fresh))
-        documents = list(self._source.rows(fresh, above))
-        if not self._source.lends:  # else what does not pass may still lend its words
-            documents = [each for each in documents if self._admits(each)]
+        self.known.update(dict.fromkeys(fresh))
+        terms = frozenset((*self.query.terms, *self.query.stops))
+        documents = list(self.source.rows(fresh, above))
+        if not self.source.lends:  # else what does not pass may still lend its words
+            documents = [each for each in documents if self.admits(each)]
         cosines = self._cosines(documents)
-        weighed = [
-            bm25.weigh(each.columns, self._source.weights, self._terms) for each in documents
-        ]
+        weighed = [bm25.weigh(each.columns, self.source.weights, terms) for each in documents]
         lexical = np.array(
             [
-                fusion.lexical(counts, chars / self.mean_chars, self._plan)
+                fusion.lexical(counts, chars / self.mean_chars, self.plan)
                 for counts, chars in weighed
             ],
             np.float32,
         )
-        fused = fusion.fuse(lexical, cosines, self._plan)
+        fused = fusion.fuse(lexical, cosines, self.plan)
         rows = zip(
             documents, weighed, lexical.tolist(), cosines.tolist(), fused.tolist(), strict=True
         )
         for document, (counts, chars), words, cosine, similarity in rows:
-            is_hit = self._plan.keeps(similarity, words, counts)
+            is_hit = self.plan.keeps(similarity, words, counts)
             if is_hit or keep:
                 own = (words, similarity) if is_hit else (0.0, 0.0)
-                meaning = None if self._vector is None else cosine
+                meaning = None if self.vector is None else cosine
                 hit = ScoredDocument(document, own[0], meaning, own[1], counts=counts, chars=chars)
-                self._known[document.number] = hit
+                self.known[document.number] = hit
 
     def _cosines(self, documents: Sequence[Document]) -> Floats:
         """The exact cosine of each document; 0 where it has no vector of the present model."""
         out = np.zeros(len(documents), np.float32)
-        if self._vector is None:
+        if self.vector is None:
             return out
-        size = 2 * len(self._vector)
+        size = 2 * len(self.vector)
         places = [
             place
             for place, document in enumerate(documents)
@@ -349,37 +318,52 @@ class _Scorer:
             data = b"".join(documents[place].vector or b"" for place in places)
             matrix = np.frombuffer(data, np.float16).reshape(len(places), -1)
             # Not `@`: there the last digits depend on which other rows are read.
-            out[places] = (matrix * self._vector).sum(axis=1)
+            out[places] = (matrix * self.vector).sum(axis=1)
         return out
+
+    def _rank(self, found: Sequence[ScoredDocument]) -> list[ScoredDocument]:
+        """Those that pass the filter, best first; of one key only the nearest level.
+
+        Equal scores are ordered by key: numbers differ from store to store.
+        """
+        nearest: dict[str, ScoredDocument] = {}
+        share = self.confidence_share
+        for hit in found:
+            document = hit.document
+            if hit.similarity <= 0.0 or not self.admits(document):
+                continue
+            used, level = document.last_used, document.level
+            factor = rank.factor(document.confidence, used, level, self.now, share)
+            hit.score = hit.similarity * factor
+            other = nearest.get(document.key)
+            if other is None or _level(hit) > _level(other):
+                nearest[document.key] = hit
+        return sorted(nearest.values(), key=lambda hit: (-hit.score, hit.document.key))
+
+    def explain(self, hit: ScoredDocument) -> Explanation:
+        """Every factor of one hit's score, and the words that it shares with the question."""
+        document = hit.document
+        parts = bm25.contributions(hit.counts, hit.chars / self.mean_chars, self.plan.weights)
+        total = sum(parts.values()) or 1.0
+        ordered = sorted(parts.items(), key=lambda part: (-part[1], part[0]))
+        return Explanation(
+            score=hit.score,
+            similarity=hit.similarity,
+            lexical=hit.lexical,
+            cosine=hit.cosine,
+            confidence=document.confidence,
+            confidence_share=self.confidence_share,
+            recency=rank.recency_boost(document.last_used, self.now),
+            level=document.level,
+            level_weight=rank.LEVEL_WEIGHT[document.level],
+            matched={self.query.spelled.get(term, term): part / total for term, part in ordered},
+            context=dict(hit.lent),
+            documents=self.corpus.rows,
+        )
 
 
 def _by_similarity(hit: ScoredDocument) -> tuple[float, int]:
     return -hit.similarity, hit.document.number
-
-
-def _rank(
-    found: Sequence[ScoredDocument],
-    now: datetime,
-    admits: Callable[[Document], bool],
-    confidence_share: float,
-) -> list[ScoredDocument]:
-    """Those that pass the filter, best first; of one key only the nearest level.
-
-    Equal scores are ordered by key: numbers differ from store to store.
-    """
-    nearest: dict[str, ScoredDocument] = {}
-    for hit in found:
-        document = hit.document
-        if hit.similarity <= 0.0 or not admits(document):
-            continue
-        factor = rank.factor(
-            document.confidence, document.last_used, document.level, now, confidence_share
-        )
-        hit.score = hit.similarity * factor
-        other = nearest.get(document.key)
-        if other is None or _level(hit) > _level(other):
-            nearest[document.key] = hit
-    return sorted(nearest.values(), key=lambda hit: (-hit.score, hit.document.key))
 
 
 def _level(hit: ScoredDocument) -> float:

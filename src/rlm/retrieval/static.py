@@ -23,6 +23,7 @@ import json
 import re
 import threading
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -97,21 +98,6 @@ class StaticEmbedder:
             return self._tokens
 
 
-class _Words(dict[str, tuple[int, ...]]):
-    """The tokens of each word that was met."""
-
-    def __init__(self, vocab: Vocabulary) -> None:
-        self._vocab = vocab
-
-    def __missing__(self, word: str) -> tuple[int, ...]:
-        found = self._vocab.encode_word(word)
-        if len(word) <= WORD_CHARS:
-            if len(self) >= CACHED_WORDS:
-                self.clear()
-            self[word] = found
-        return found
-
-
 class _Tokens:
     """The vocabulary and its weighted vectors."""
 
@@ -120,7 +106,7 @@ class _Tokens:
         self._vectors = vectors
         self._continues = vocab.continuations()
         self._table: Floats | None = None
-        self._words = _Words(vocab)
+        self._encode_word = lru_cache(CACHED_WORDS)(vocab.encode_word)
 
     def load_table(self) -> None:
         """Weigh every vector of the vocabulary once (32 MB): pays off in a bulk load."""
@@ -154,7 +140,7 @@ class _Tokens:
             words = [
                 part for word in _words_of(text) for part in _SEAM.sub(" ", word).lower().split()
             ]
-        return chain.from_iterable(map(self._words.__getitem__, words))
+        return chain.from_iterable(map(self._encode_word, words))
 
     def _weigh(self, ids: list[int] | Ints) -> Floats:
         rows = self._vectors[ids].astype(np.float32)

@@ -11,13 +11,13 @@ TYPE_CHECKING = False  # importing typing costs every hook 3 ms
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend as MemoryBackend
     from rlm.store.graph import Edge as Edge
-    from rlm.store.graph import GraphStore as GraphStore
     from rlm.store.graph import Member as Member
     from rlm.store.graph import Node as Node
     from rlm.store.graph import copy_graph as copy_graph
     from rlm.store.identity import memory_id as memory_id
     from rlm.store.jsonfile import MemoryStore as MemoryStore
     from rlm.store.open import open_store as open_store
+    from rlm.store.sql.graph import GraphStore as GraphStore
     from rlm.store.sqlite.backend import SQLiteMemoryBackend as SQLiteMemoryBackend
     from rlm.store.types import LOCAL as LOCAL
     from rlm.store.types import Hit as Hit
@@ -37,10 +37,11 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "backend": ("MemoryBackend",),
-        "graph": ("Edge", "GraphStore", "Member", "Node", "copy_graph"),
+        "graph": ("Edge", "Member", "Node", "copy_graph"),
         "identity": ("memory_id",),
         "jsonfile": ("MemoryStore",),
         "open": ("open_store",),
+        "sql.graph": ("GraphStore",),
         "sqlite.backend": ("SQLiteMemoryBackend",),
         "types": _TYPES,
     },

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from rlm.retrieval.embed import Embedder
-from rlm.store.graph import GraphStore
 from rlm.store.learning import LearningRow
 from rlm.store.types import (
     LEVELS,
@@ -38,6 +37,7 @@ from rlm.store.types import (
 
 if TYPE_CHECKING:
     from rlm.store.qdrant.index import QdrantIndex
+    from rlm.store.sql.graph import GraphStore
 
 PARTS = ("graph", "queue", "branches", "tokens", "projects")
 """The parts that a backend may lack."""

@@ -31,7 +31,6 @@ from rlm.store.types import (
     LEVELS,
     NODE_TYPES,
     OUTCOMES,
-    QUARANTINE_KEYS,
     QUARANTINE_REASON,
     ROLES,
     SOURCE_TYPES,
@@ -52,7 +51,6 @@ from rlm.store.values import (
     check_many,
     check_text,
     choice,
-    finite,
     is_clean,
     natural,
     show,
@@ -189,42 +187,9 @@ def amend_item(old: MemoryItem, changes: Mapping[str, Any], tenant: Tenant) -> M
     return replace(new, archived_at=old.archived_at)
 
 
-def approve_item(old: MemoryItem, by: str | None) -> MemoryItem:
-    """A copy of a stored memory that a person trusts, with who said so."""
-    stated = old.provenance.items()
-    provenance = {key: value for key, value in stated if key not in QUARANTINE_KEYS}
-    if by:
-        provenance["approved_by"] = admit_text(by, "approved_by", 200)
-    return replace(old, trust="trusted", provenance=provenance)
-
-
-def move_confidence(
-    item: MemoryItem, delta: Any, kind: Any, reason: Any
-) -> tuple[float, float, str, str | None]:
-    """Confidence before and after, clamped to [0, 1], with kind and reason as they are logged."""
-    before = item.confidence or 0.0
-    after = min(1.0, max(0.0, before + finite(delta, "delta")))
-    text = None if reason is None else admit_text(reason, "reason", 2_000)
-    return before, after, admit_text(kind, "kind", 64), text
-
-
 def no_memory(memory_id: str) -> NotFound:
     """The error for an id that this tenant does not have."""
     return NotFound(f"no memory {memory_id!r} here: `rlm memory list` shows what there is")
-
-
-def level_has(memory_id: str, level: str) -> ValidationError:
-    """The error for a memory that the level has already to which it is to be moved."""
-    why = f"the level {level} has the memory {memory_id} already: change or archive one of the two"
-    return ValidationError(why, field="level")
-
-
-def same_words(new: MemoryItem) -> ValidationError:
-    """The error for an edit that would make one memory the same as another."""
-    return ValidationError(
-        f"with these words the memory would be the same as {new.memory_id}: change that one, or"
-        " archive one"
-    )
 
 
 def check_tenant(tenant: Any) -> Tenant:

@@ -1,22 +1,20 @@
-"""What every hypergraph can do, whatever keeps its rows (seed 004).
+"""The data of a hypergraph (seed 004): nodes, edges, what became of them, and reports of changes.
 
-`GraphStore` is the contract; `rlm.store.sql.graph.HyperGraph` keeps it. A store without one
-raises `NotSupported` from its `graph` attribute. Tiers evolve by `rlm.store.evolution`, the same
-for every backend.
+`rlm.store.sql.graph.GraphStore` keeps them; get it as `store.graph`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rlm.store.types import ROLES, Record
 
 if TYPE_CHECKING:
     from rlm.retrieval.excerpt import Snippet
     from rlm.retrieval.explain import Explanation
-    from rlm.store.evolution import EvolutionReport
+    from rlm.store.sql.graph import GraphStore
 
 DIRECTIONS = {"out": ("subject", "cause"), "in": ("object", "effect"), "both": ROLES}
 """The roles in which an edge leads out of a node or into it; others have no direction."""
@@ -131,91 +129,39 @@ class GraphDump:
         return {spec.name: len(getattr(self, spec.name)) for spec in fields(self)}
 
 
-class GraphStore(Protocol):
-    """One tenant's nodes, the hyperedges that join them, and the log of what became of them."""
+@dataclass(slots=True)
+class EvolutionReport:
+    """What an operation did or would do; `log_id` is what `undo` takes, None if unwritten."""
 
-    def create_node(self, type: str, content: str, **kwargs: Any) -> str: ...
-    def create_nodes(self, nodes: Iterable[Mapping[str, Any]]) -> list[str]: ...
-    def get_node(self, node_id: str) -> Node | None: ...
-    def update_node(self, node_id: str, *, reasoning: str | None = None, **kwargs: Any) -> bool: ...
-    def delete_node(self, node_id: str, *, reasoning: str | None = None) -> bool: ...
-    def purge_node(self, node_id: str, *, reasoning: str | None = None) -> bool: ...
-    def query_nodes(
-        self,
-        type: str | None = None,
-        tier: str | None = None,
-        min_confidence: float | None = None,
-        limit: int = 100,
-    ) -> list[Node]: ...
-    def search(
-        self,
-        query: str,
-        limit: int = 10,
-        *,
-        type: str | None = None,
-        subtype: str | None = None,
-        tier: str | None = None,
-        min_confidence: float | None = None,
-        explain: bool = False,
-    ) -> list[NodeHit]: ...
+    operation: str
+    dry_run: bool
+    log_id: int | None = None
+    moved: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Node → its tier before and after."""
+    merged: dict[str, str] = field(default_factory=dict)
+    """Node → the equal one that stands for it now."""
+    confidence: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Node → its confidence before and after."""
+    skipped: list[str] = field(default_factory=list)
+    """Nodes that `undo` left alone: somebody changed them since, or they are gone."""
 
-    def create_edge(
-        self,
-        type: str,
-        label: str | None,
-        members: Sequence[Mapping[str, Any] | Member],
-        *,
-        weight: float = 1.0,
-    ) -> str: ...
-    def get_edge(self, edge_id: str) -> Edge | None: ...
-    def update_edge(self, edge_id: str, *, reasoning: str | None = None, **kwargs: Any) -> bool: ...
-    def delete_edge(self, edge_id: str, *, reasoning: str | None = None) -> bool: ...
-    def unlink(
-        self, first: str, second: str | None = None, *, reasoning: str | None = None
-    ) -> list[str]: ...
-    def list_edges(
-        self,
-        type: str | None = None,
-        label: str | None = None,
-        min_weight: float | None = None,
-        limit: int = 100,
-    ) -> list[Edge]: ...
-    def get_links(
-        self,
-        node_id: str,
-        direction: str = "both",
-        *,
-        type: str | None = None,
-        label: str | None = None,
-        role: str | None = None,
-    ) -> list[Edge]: ...
-    def get_members(self, edge_id: str, role: str | None = None) -> list[Node]: ...
-    def get_related_nodes(self, node_id: str, edge_type: str | None = None) -> list[Node]: ...
+    @property
+    def node_ids(self) -> list[str]:
+        """Every node that was touched."""
+        return list(dict.fromkeys((*self.moved, *self.confidence)))
 
-    def evolution(
-        self, node_id: str | None = None, limit: int = 100, *, operation: str = ""
-    ) -> list[Evolution]: ...
-    def read_events(self, log_id: int) -> list[Evolution]: ...
-    def log_event(
-        self,
-        operation: str,
-        node_ids: Sequence[str],
-        from_tier: str | None = None,
-        to_tier: str | None = None,
-        reasoning: str | None = None,
-    ) -> int: ...
-    def confidence_history(self, node_id: str | None = None) -> list[ConfidenceChange]: ...
-    def consolidate(self, *, dry_run: bool = False) -> EvolutionReport: ...
-    def promote(
-        self, *, min_confidence: float = 0.8, min_accesses: int = 2, dry_run: bool = False
-    ) -> EvolutionReport: ...
-    def decay(
-        self, *, per_month: float = 0.05, archive_below: float = 0.1, dry_run: bool = False
-    ) -> EvolutionReport: ...
-    def undo(self, log_id: int, *, dry_run: bool = False) -> EvolutionReport: ...
-
-    def dump(self) -> GraphDump: ...
-    def load(self, dump: GraphDump) -> dict[str, int]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types."""
+        believed = self.confidence.items()
+        return {
+            "operation": self.operation,
+            "dry_run": self.dry_run,
+            "log_id": self.log_id,
+            "moved": [{"id": each, "from": a, "to": b} for each, (a, b) in self.moved.items()],
+            "merged": [{"id": each, "into": kept} for each, kept in self.merged.items()],
+            "confidence": [{"id": each, "before": a, "after": b} for each, (a, b) in believed],
+            "skipped": list(self.skipped),
+        }
 
 
 def copy_graph(source: GraphStore, target: GraphStore) -> dict[str, int]:

@@ -20,7 +20,7 @@ from rlm.store.sqlite.jsondb import JSONDatabase
 from rlm.store.types import LOCAL, Check, Hit, MemoryItem, Tenant
 
 if TYPE_CHECKING:
-    from rlm.store.sql.graph import HyperGraph
+    from rlm.store.sql.graph import GraphStore
 
 
 class MemoryStore(SQLiteMemoryBackend):
@@ -99,7 +99,8 @@ class MemoryStore(SQLiteMemoryBackend):
     def embed_rows(self) -> None:
         """Give rows that were read from the file a vector, when they are first searched."""
         if self.db.lacks_vectors and self.embedder is not None:
-            with suppress(RLMError), self.db.unsaved():  # the model cannot be loaded: another time
+            # Where the model cannot be loaded, another time.
+            with suppress(RLMError), self.db.without_saving():
                 self.reembed()
                 self.db.lacks_vectors = False
 
@@ -108,18 +109,18 @@ class MemoryStore(SQLiteMemoryBackend):
         return super().retrieve(task, k, **options)
 
     @property
-    def graph(self) -> HyperGraph:
+    def graph(self) -> GraphStore:
         """The hypergraph of this tenant."""
         self.embed_rows()
         return super().graph
 
     def check(self) -> list[Check]:
         self.embed_rows()
-        with self.db.unsaved():
+        with self.db.without_saving():
             return super().check()
 
     def repair(self) -> list[str]:
-        with self.db.unsaved():
+        with self.db.without_saving():
             return super().repair()
 
     def stats(self) -> dict[str, Any]:

@@ -70,45 +70,32 @@ def open_store(
     """
     named = embedder if isinstance(embedder, str) else None
     settings = config.load(embedder=named, lock_timeout_s=lock_timeout_s)
-    model = embedder_of(settings) if embedder is None or isinstance(embedder, str) else embedder
     name = str(path_or_url if path_or_url is not None else settings.memory_db)
     beside = _index_client(settings) if settings.index else None
     kind, path = locate_store(name)
+    model_is_given = embedder is not None and not isinstance(embedder, str)
+    options: dict[str, Any] = {
+        "tenant": tenant,
+        "embedder": embedder if model_is_given else embedder_of(settings),
+        "origin": origin,
+        "lock_timeout_s": settings.lock_timeout_s,
+        "read_only": read_only,
+    }
+    # Only the kind that is opened is imported: a command-line search has 300 ms in all.
     if path is None:
         server: PostgresMemoryBackend = import_postgres("backend").PostgresMemoryBackend(
-            name,
-            tenant=tenant,
-            embedder=model,
-            origin=origin,
-            lock_timeout_s=settings.lock_timeout_s,
-            read_only=read_only,
+            name, **options
         )
         return _put_beside(beside, server, settings)
-    # Only the kind that is opened is imported: a command-line search has 300 ms in all.
     if kind == "json":
         if beside is not None:
             raise ConfigError("the index (RLM_INDEX) needs a store of SQLite or PostgreSQL")
         from rlm.store.jsonfile import MemoryStore
 
-        return MemoryStore.open(
-            path,
-            tenant=tenant,
-            embedder=model,
-            origin=origin,
-            read_only=read_only,
-            lock_timeout_s=settings.lock_timeout_s,
-        )
+        return MemoryStore.open(path, **options)
     from rlm.store.sqlite.backend import SQLiteMemoryBackend
 
-    store = SQLiteMemoryBackend(
-        path,
-        tenant=tenant,
-        embedder=model,
-        origin=origin,
-        lock_timeout_s=settings.lock_timeout_s,
-        read_only=read_only,
-        cache_dir=settings.cache_dir,
-    )
+    store = SQLiteMemoryBackend(path, cache_dir=settings.cache_dir, **options)
     return _put_beside(beside, store, settings)
 
 

@@ -40,7 +40,6 @@ PROVENANCE_KEYS = (
     "source", "curriculum_id", "task_id", "trajectory_id", "run_id", "exported_in_pack", "pack",
     "kind",
 )  # fmt: skip
-ID_KINDS = ("memory", "node", "edge")
 LISTED_BY = {"source_type": SOURCE_TYPES, "outcome": OUTCOMES, "trust": TRUSTS, "level": LEVELS}
 
 
@@ -115,12 +114,6 @@ def verdict(value: Any, name: str = "judgment confidence") -> str:
     return value
 
 
-def already_saved(trajectory_id: str) -> ValidationError:
-    """The error for a trajectory whose id the store has."""
-    message = f"trajectory {trajectory_id!r} is saved already: leave its id empty"
-    return ValidationError(message, field="trajectory_id")
-
-
 def admit_usage(trajectory_id: Any, retrieved: Any) -> tuple[str, list[Use]]:
     """The id of a trajectory, and the memories that it was given, in order."""
     given_to = admit_id(trajectory_id, "trajectory_id")
@@ -135,27 +128,6 @@ def admit_usage(trajectory_id: Any, retrieved: Any) -> tuple[str, list[Use]]:
             raise ValidationError(why, field="retrieved")
         uses.append(Use(admit_id(pair[0].memory_id, "memory_id"), rank, finite(pair[1], "score")))
     return given_to, uses
-
-
-def admit_session(
-    agent: Any, session_id: Any, payload: Any, outcome: Any
-) -> tuple[str, str, str, dict[str, Any]]:
-    """What `queue_session` takes, checked and cleaned."""
-    return (
-        admit_id(agent, "agent"),
-        admit_id(session_id, "session_id"),
-        choice(outcome, OUTCOMES, "outcome"),
-        admit_object(payload, "payload", ANSWER_CHARS),
-    )
-
-
-def admit_branch(session_id: Any, description: Any, budget_tokens: Any) -> tuple[str, str, int]:
-    """What `open_branch` takes, checked and cleaned."""
-    natural(budget_tokens, "budget_tokens")
-    if budget_tokens == 0:
-        raise ValidationError("budget_tokens is 0: give at least 1", field="budget_tokens")
-    session = admit_id(session_id, "session_id")
-    return session, admit_text(description, "description", 2_000), budget_tokens
 
 
 def check_listing(

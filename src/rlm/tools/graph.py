@@ -10,15 +10,18 @@ to another tenant.
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlm.errors import LimitExceeded, ValidationError
 from rlm.handles import Meter
 from rlm.learning.suspicion import ForeignText, suspicious
 from rlm.store.backend import MemoryBackend
-from rlm.store.graph import GraphStore, Node
+from rlm.store.graph import Node
 from rlm.tools.memory import RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip
+
+if TYPE_CHECKING:
+    from rlm.store.sql.graph import GraphStore
 
 NODE_HITS = 20
 NODE_CHARS = 200

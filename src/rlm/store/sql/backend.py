@@ -20,13 +20,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 from rlm import clock
-from rlm.errors import RLMError
+from rlm.errors import RLMError, ValidationError
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.recall import Document, recall
 from rlm.store import gate
-from rlm.store.sql import items, listing, outbox, reembed, rows
+from rlm.store.sql import items, outbox, reembed, rows
 from rlm.store.sql.database import COUNT_PATIENCE_S, Database
 from rlm.store.sql.dialect import Connection
+from rlm.store.sql.listing import Listing
 from rlm.store.sql.packs import Packs
 from rlm.store.sql.runs import Runs, save_signal
 from rlm.store.sql.sessions import Sessions
@@ -35,16 +36,17 @@ from rlm.store.sql.spaces import Spaces
 from rlm.store.sql.tokens import Tokens
 from rlm.store.types import (
     LEVELS,
+    QUARANTINE_KEYS,
     Hit,
     MemoryItem,
     Scope,
     Tenant,
 )
-from rlm.store.values import admit_id, choice, natural
+from rlm.store.values import admit_id, admit_text, choice, finite
 
 if TYPE_CHECKING:
     from rlm.store.qdrant.index import QdrantIndex
-    from rlm.store.sql.graph import HyperGraph
+    from rlm.store.sql.graph import GraphStore
 
 PENDING_ACCESSES = 256
 PENDING_S = 30.0
@@ -52,7 +54,7 @@ CHUNK = 1_024
 """So many memories at a time are embedded and written."""
 
 
-class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
+class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
     """One tenant's view of one database, for threads and forked processes."""
 
     kind: str
@@ -95,12 +97,12 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
         return self._index(NODE)
 
     @cached_property
-    def graph(self) -> HyperGraph:
+    def graph(self) -> GraphStore:
         """The hypergraph of this tenant."""
         # Here, because a search of memories has 300 ms in all and needs none of it.
-        from rlm.store.sql.graph import HyperGraph
+        from rlm.store.sql.graph import GraphStore
 
-        return HyperGraph(self.db, self.spaces, self.node_index, self.embedder)
+        return GraphStore(self.db, self.spaces, self.node_index, self.embedder)
 
     def _index(self, source: Source) -> SearchIndex:
         """The engine's indexes over one kind of row."""
@@ -125,7 +127,7 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
         for level in dict.fromkeys(item.level for item in admitted):
             space = self.spaces.ensure(level)
             batch = [item for item in admitted if item.level == level]
-            there = items.existing(connection, space, [item.memory_id for item in batch])
+            there = items.existing_ids(connection, space, [item.memory_id for item in batch])
             for item in batch if there else ():
                 if item.memory_id in there:
                     self._meet_again(connection, space, item)
@@ -221,27 +223,10 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
             found = items.fetch(connection, self.spaces.visible(levels), memory_id)
         return None if found is None else found[2]
 
-    def ids_starting(self, kind: str, prefix: str, limit: int = 9) -> list[str]:
-        with self.db.read() as connection:
-            return listing.ids_starting(connection, self.spaces.visible(), kind, prefix, limit)
-
-    def changed_since(self, mark: int) -> tuple[list[str], int]:
-        """A row gets a new number with every change; numbers in memory do not last."""
-        natural(mark, "mark")
-        with self.db.read() as connection:
-            mark = 0 if self.db.in_memory else mark
-            found = listing.changed_since(connection, self.spaces.visible(), mark)
-        return found if not self.db.in_memory else (found[0], 0)
-
-    def list_items(self, **filters: Any) -> list[MemoryItem]:
-        """Memories by what they are, newest first. See `listing.select` for the filters."""
-        with self.db.read() as connection:
-            return listing.select(connection, self.spaces.visible(), **filters)
-
     def update(self, memory_id: str, /, **changes: Any) -> MemoryItem:
         with self.db.write() as connection:
             self._flush_accesses(connection)
-            number, space, old = self._existing(connection, memory_id)
+            number, space, old = self._require_item(connection, memory_id)
             new = gate.amend_item(old, changes, self.tenant)
             if new.memory_id != old.memory_id:
                 self._rename(connection, space, old, new)
@@ -252,7 +237,7 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
             self._flush_accesses(connection)
         return new
 
-    def _existing(self, connection: Connection, memory_id: str) -> tuple[int, int, MemoryItem]:
+    def _require_item(self, connection: Connection, memory_id: str) -> tuple[int, int, MemoryItem]:
         found = items.fetch(connection, self.spaces.visible(), memory_id)
         if found is None:
             raise gate.no_memory(memory_id)
@@ -260,8 +245,9 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
 
     def _rename(self, connection: Connection, space: int, old: MemoryItem, new: MemoryItem) -> None:
         """New words, new id: what was known of the old id follows."""
-        if items.existing(connection, space, [new.memory_id]):
-            raise gate.same_words(new)
+        if items.existing_ids(connection, space, [new.memory_id]):
+            why = f"with these words the memory would be the same as {new.memory_id}"
+            raise ValidationError(f"{why}: change that one, or archive one")
         ids = (new.memory_id, old.memory_id)
         sql = "UPDATE confidence_signals SET memory_id = ? WHERE memory_id = ? AND space_id = ?"
         connection.execute(sql, (*ids, space))
@@ -291,8 +277,11 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
         self, memory_id: str, delta: float, *, kind: str, reason: str | None = None
     ) -> float:
         with self.db.write() as connection:
-            number, space, item = self._existing(connection, memory_id)
-            before, after, kind, why = gate.move_confidence(item, delta, kind, reason)
+            number, space, item = self._require_item(connection, memory_id)
+            before = item.confidence or 0.0
+            after = min(1.0, max(0.0, before + finite(delta, "delta")))
+            kind = admit_text(kind, "kind", 64)
+            why = None if reason is None else admit_text(reason, "reason", 2_000)
             sql = "UPDATE memory_items SET confidence = ? WHERE item_no = ? AND space_id = ?"
             connection.execute(sql, (after, number, space))
             save_signal(connection, space, item.memory_id, kind, before, after, why)
@@ -326,12 +315,13 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
         choice(level, LEVELS, "level")
         with self.db.write() as connection:
             self._flush_accesses(connection)
-            number, space, old = self._existing(connection, memory_id)
+            number, space, old = self._require_item(connection, memory_id)
             if old.level == level:
                 return old
             target = self.spaces.ensure(level)
-            if items.existing(connection, target, [old.memory_id]):
-                raise gate.level_has(old.memory_id, level)
+            if items.existing_ids(connection, target, [old.memory_id]):
+                why = f"the level {level} has the memory {old.memory_id} already"
+                raise ValidationError(f"{why}: change or archive one of the two", field="level")
             _, org, team, project = self.spaces.key(level)
             new = replace(old, level=level, org=org, team=team, project=project)
             self._rewrite(connection, number, target, new)
@@ -343,10 +333,13 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
         """Take a memory out of quarantine. To its pack it is still as it was brought, so a rollback
         takes it back."""
         with self.db.write() as connection:
-            number, space, old = self._existing(connection, memory_id)
+            number, space, old = self._require_item(connection, memory_id)
             if old.trust == "trusted":
                 return old
-            new = gate.approve_item(old, by)
+            stated = {k: v for k, v in old.provenance.items() if k not in QUARANTINE_KEYS}
+            if by:
+                stated["approved_by"] = admit_text(by, "approved_by", 200)
+            new = replace(old, trust="trusted", provenance=stated)
             fresh = self._rewrite(connection, number, space, new)
             sql = (
                 "UPDATE pack_items SET item_no = ? WHERE item_no = ? AND pack_no IN (SELECT pack_no"
@@ -367,15 +360,6 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
             self.remote_index.catch_up()
 
     # -- projects ----------------------------------------------------------------------------------
-
-    def other_projects(self, what: str = "memories") -> dict[str, int]:
-        with self.db.read() as connection, self.db.across_projects():
-            return listing.other_projects(connection, self.tenant, what)
-
-    def held_elsewhere(self, memory_ids: Sequence[str]) -> dict[str, int]:
-        with self.db.read() as connection, self.db.across_projects():
-            own = self.spaces.find("project")
-            return listing.held_elsewhere(connection, self.tenant, own, memory_ids)
 
     def adopt_project(self, former: str, *, wait_s: float | None = None) -> bool:
         """Take over what was kept under a former name, while the new one holds nothing.
@@ -403,10 +387,8 @@ class SQLMemoryBackend(Runs, Packs, Sessions, Tokens):
     # -- the whole store ---------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
-        with self.db.read() as connection:
-            counts = listing.counts(connection, self.spaces.visible())
         return {
-            **counts,
+            **self._counts(),
             "path": self.db.name,
             "tenant": asdict(self.tenant),
             "engine": {

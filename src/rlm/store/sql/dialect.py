@@ -38,7 +38,7 @@ class Dialect:
     """What stands before the name in the key of those two tables."""
 
 
-class Rows(Protocol):
+class ResultRows(Protocol):
     """The rows that a statement gives."""
 
     def __iter__(self) -> Iterator[Any]: ...
@@ -52,7 +52,7 @@ class Connection(Protocol):
     @property
     def dialect(self) -> Dialect: ...
 
-    def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Rows: ...
+    def execute(self, sql: str, values: Sequence[Any] = ..., /) -> ResultRows: ...
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> object: ...
 

@@ -106,7 +106,7 @@ def _is_live(item: MemoryItem) -> bool:
     return item.archived_at is None and item.trust != "quarantined"
 
 
-def existing(connection: Connection, space: int, ids: Sequence[str]) -> set[str]:
+def existing_ids(connection: Connection, space: int, ids: Sequence[str]) -> set[str]:
     """Which of these ids the space holds already, archived ones included."""
     words = connection.dialect
     sql = f"SELECT memory_id FROM memory_items WHERE space_id = ? AND memory_id {words.among}"

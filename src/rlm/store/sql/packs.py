@@ -15,8 +15,7 @@ from typing import Any
 
 from rlm import clock
 from rlm.store.sql import items
-from rlm.store.sql.dialect import Connection, last_number
-from rlm.store.sql.sources import SearchIndex
+from rlm.store.sql.dialect import last_number
 from rlm.store.sql.spaces import Part, in_spaces
 from rlm.store.types import MemoryItem, NewPack, PackRow
 
@@ -52,7 +51,7 @@ class Packs(Part):
             read = added = 0
             for chunk in chunks:
                 lift = pack.trust == "trusted"
-                fresh = _absent(connection, self.index, space, chunk, lift=lift)
+                fresh = self._absent(space, chunk, lift=lift)
                 before = last_number(connection, "item")
                 items.insert(connection, self.index, space, fresh)
                 connection.execute(
@@ -64,7 +63,7 @@ class Packs(Part):
                 read, added = read + len(chunk), added + len(fresh)
                 if on_progress is not None:
                     on_progress(read)
-            known = None if added else _live(connection, space, pack, pack_no)
+            known = None if added else self._same_import(space, pack, pack_no)
             if known is not None:  # the very same pack again: no second line for it
                 connection.execute("DELETE FROM packs WHERE pack_no = ?", (pack_no,))
                 return known, 0
@@ -72,93 +71,78 @@ class Packs(Part):
             connection.execute(sql, (read, added, pack_no))
         return pack_no, added
 
+    def _same_import(self, space: int, pack: NewPack, but: int) -> int | None:
+        """An import of these very bytes that was not rolled back."""
+        sql = (
+            "SELECT pack_no FROM packs WHERE space_id = ? AND name = ? AND sha256 = ?"
+            " AND rolled_back_at IS NULL AND pack_no <> ? ORDER BY pack_no"
+        )
+        found = self.db.value(sql, (space, pack.name, pack.sha256, but))
+        return None if found is None else int(found)
+
+    def _absent(self, space: int, chunk: Sequence[MemoryItem], *, lift: bool) -> list[MemoryItem]:
+        """What of a chunk the space lacks; what is replaced keeps its counters."""
+        connection = self.db.connection
+        arriving = list({item.memory_id: item for item in reversed(chunk)}.values())[::-1]
+        there = items.existing_ids(connection, space, [item.memory_id for item in arriving])
+        if not there:
+            return arriving
+        again = self._replaceable(space, list(there), lift=lift)
+        items.remove(connection, self.index, [number for number, _ in again.values()])
+        return [
+            replace(item, **again[item.memory_id][1]) if item.memory_id in again else item
+            for item in arriving
+            if item.memory_id in again or item.memory_id not in there
+        ]
+
+    def _replaceable(
+        self, space: int, ids: Sequence[str], *, lift: bool
+    ) -> dict[str, tuple[int, dict[str, Any]]]:
+        """Those of these memories that an import may replace, with their number and counters.
+
+        A rollback archived them, or, when the pack is trusted (`lift`), an untrusted pack left them
+        in quarantine. Packs are few, their items are many: so one EXISTS stands inside the other.
+        """
+        words = self.db.dialect
+        waits = "m.archived_at IS NULL AND m.trust = 'quarantined' AND m.source_type = 'pack'"
+        found = self.db.rows(
+            f"SELECT m.memory_id, m.item_no, {', '.join(_COUNTERS)} FROM memory_items m WHERE"
+            f" m.space_id = ? AND m.memory_id {words.among} AND ({f'({waits}) OR' if lift else ''}"
+            " (m.archived_at IS NOT NULL AND EXISTS (SELECT 1 FROM packs p WHERE p.space_id ="
+            " m.space_id AND p.rolled_back_at = m.archived_at AND EXISTS (SELECT 1 FROM pack_items"
+            " i WHERE i.pack_no = p.pack_no AND i.memory_id = m.memory_id))))",
+            (space, words.pack_list(ids)),
+        )
+        return {row[0]: (row[1], dict(zip(_COUNTERS, row[2:], strict=True))) for row in found}
+
     def rollback_pack(self, pack_no: int) -> tuple[int, list[str]]:
+        """Archive what an import added and nobody changed; how many, and the ids of what stays.
+
+        A second time there is nothing left to do.
+        """
+        now = clock.now_iso()
         with self.db.write() as connection:
-            return _take_back(connection, self.index, self.spaces.visible(), pack_no)
-
-
-def _live(connection: Connection, space: int, pack: NewPack, but: int) -> int | None:
-    """An import of these very bytes that was not rolled back."""
-    sql = (
-        "SELECT pack_no FROM packs WHERE space_id = ? AND name = ? AND sha256 = ? "
-        "AND rolled_back_at IS NULL AND pack_no <> ? ORDER BY pack_no"
-    )
-    row = next(iter(connection.execute(sql, (space, pack.name, pack.sha256, but))), None)
-    return None if row is None else int(row[0])
-
-
-def _absent(
-    connection: Connection,
-    index: SearchIndex,
-    space: int,
-    chunk: Sequence[MemoryItem],
-    *,
-    lift: bool,
-) -> list[MemoryItem]:
-    """What of a chunk the space lacks; what is replaced keeps its counters."""
-    arriving = list({item.memory_id: item for item in reversed(chunk)}.values())[::-1]
-    there = items.existing(connection, space, [item.memory_id for item in arriving])
-    if not there:
-        return arriving
-    again = _replaceable(connection, space, list(there), lift=lift)
-    items.remove(connection, index, [number for number, _ in again.values()])
-    return [
-        replace(item, **again[item.memory_id][1]) if item.memory_id in again else item
-        for item in arriving
-        if item.memory_id in again or item.memory_id not in there
-    ]
-
-
-def _replaceable(
-    connection: Connection, space: int, ids: Sequence[str], *, lift: bool
-) -> dict[str, tuple[int, dict[str, Any]]]:
-    """Those of these memories that an import may replace, with their number and counters.
-
-    A rollback archived them, or, when the pack is trusted (`lift`), an untrusted pack left them in
-    quarantine. Packs are few, their items are many: so the one EXISTS stands inside the other.
-    """
-    words = connection.dialect
-    waits = "m.archived_at IS NULL AND m.trust = 'quarantined' AND m.source_type = 'pack'"
-    found = connection.execute(
-        f"SELECT m.memory_id, m.item_no, {', '.join(_COUNTERS)} FROM memory_items m WHERE"
-        f" m.space_id = ? AND m.memory_id {words.among} AND ({f'({waits}) OR' if lift else ''}"
-        " (m.archived_at IS NOT NULL AND EXISTS (SELECT 1 FROM packs p WHERE p.space_id ="
-        " m.space_id AND p.rolled_back_at = m.archived_at AND EXISTS (SELECT 1 FROM pack_items i"
-        " WHERE i.pack_no = p.pack_no AND i.memory_id = m.memory_id))))",
-        (space, words.pack_list(ids)),
-    )
-    return {row[0]: (row[1], dict(zip(_COUNTERS, row[2:], strict=True))) for row in found}
-
-
-def _take_back(
-    connection: Connection, index: SearchIndex, spaces: tuple[int, ...], pack_no: int
-) -> tuple[int, list[str]]:
-    """Archive what an import added and nobody changed; how many, and the ids of what stays.
-
-    A second time there is nothing left to do.
-    """
-    where = f"pack_no = ? AND space_id {in_spaces(spaces)}"
-    sql = f"SELECT space_id, rolled_back_at FROM packs WHERE {where}"
-    space, rolled_back = next(iter(connection.execute(sql, (pack_no,))), (None, None))
-    if space is None or rolled_back is not None:
-        return 0, []
-    now = clock.now_iso()
-    found: list[tuple[Any, ...]] = connection.execute(
-        "SELECT m.item_no, m.memory_id, m.item_no = i.item_no FROM pack_items i "
-        "JOIN memory_items m ON m.space_id = ? AND m.memory_id = i.memory_id WHERE i.pack_no = ? "
-        "AND m.archived_at IS NULL ORDER BY m.memory_id",
-        (space, pack_no),
-    ).fetchall()
-    mine = [number for number, _, as_brought in found if as_brought]
-    items.archive(connection, index, mine, now)
-    connection.execute("UPDATE packs SET rolled_back_at = ? WHERE pack_no = ?", (now, pack_no))
-    kept = [memory_id for _, memory_id, as_brought in found if not as_brought]
-    renamed = connection.execute(
-        "SELECT memory_id FROM memory_items WHERE space_id = ? AND archived_at IS NULL AND "
-        "provenance_json ->> 'edited_from' IN "
-        "(SELECT memory_id FROM pack_items WHERE pack_no = ?) "
-        "AND memory_id NOT IN (SELECT memory_id FROM pack_items WHERE pack_no = ?) "
-        "ORDER BY memory_id",
-        (space, pack_no, pack_no),
-    )
-    return len(mine), [*kept, *(row[0] for row in renamed)]
+            sql = (
+                "UPDATE packs SET rolled_back_at = ? WHERE pack_no = ? AND rolled_back_at IS NULL"
+                f" AND space_id {in_spaces(self.spaces.visible())} RETURNING space_id"
+            )
+            space = self.db.value(sql, (now, pack_no))
+            if space is None:
+                return 0, []
+            found = self.db.rows(
+                "SELECT m.item_no, m.memory_id, m.item_no = i.item_no FROM pack_items i"
+                " JOIN memory_items m ON m.space_id = ? AND m.memory_id = i.memory_id"
+                " WHERE i.pack_no = ? AND m.archived_at IS NULL ORDER BY m.memory_id",
+                (space, pack_no),
+            )
+            mine = [number for number, _, as_brought in found if as_brought]
+            items.archive(connection, self.index, mine, now)
+            brought = "SELECT memory_id FROM pack_items WHERE pack_no = ?"
+            renamed = self.db.rows(
+                "SELECT memory_id FROM memory_items WHERE space_id = ? AND archived_at IS NULL"
+                f" AND provenance_json ->> 'edited_from' IN ({brought})"
+                f" AND memory_id NOT IN ({brought}) ORDER BY memory_id",
+                (space, pack_no, pack_no),
+            )
+        kept = [memory_id for _, memory_id, as_brought in found if not as_brought]
+        return len(mine), [*kept, *(row[0] for row in renamed)]

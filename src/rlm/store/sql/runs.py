@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from rlm import clock
+from rlm.errors import ValidationError
 from rlm.store.identity import canonical_json
 from rlm.store.learning import FIELDS, LearningRow, apply_lessons, learning_row
-from rlm.store.records import Use, admit_artifacts, admit_usage, already_saved
+from rlm.store.records import Use, admit_artifacts, admit_usage
 from rlm.store.sql import items
 from rlm.store.sql.database import damaged_row
 from rlm.store.sql.dialect import Connection, Value, fetch
@@ -104,7 +105,8 @@ class Runs(Part):
         )
         there = "SELECT 1 FROM trajectories WHERE space_id = ? AND trajectory_id = ?"
         if next(iter(connection.execute(there, (space, made.trajectory_id))), None) is not None:
-            raise already_saved(made.trajectory_id)
+            why = f"trajectory {made.trajectory_id!r} is saved already: leave its id empty"
+            raise ValidationError(why, field="trajectory_id")
         connection.execute(
             f"INSERT INTO trajectories(space_id, {', '.join(_TRAJECTORY)})"
             " VALUES (?,?,?,?,?,?,?,?,?,?)",

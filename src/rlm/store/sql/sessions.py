@@ -17,11 +17,12 @@ from typing import Any
 from rlm import clock
 from rlm.errors import LimitExceeded, NotFound, StoreError, ValidationError
 from rlm.store.identity import canonical_json
-from rlm.store.records import admit_branch, admit_session
+from rlm.store.records import ANSWER_CHARS
 from rlm.store.sql.database import damaged_row
 from rlm.store.sql.spaces import Part, in_spaces
-from rlm.store.types import BRANCH_ENDS, JOB_STATES, Branch, Job, MemoryItem
+from rlm.store.types import BRANCH_ENDS, JOB_STATES, OUTCOMES, Branch, Job, MemoryItem
 from rlm.store.values import (
+    admit_id,
     admit_object,
     admit_text,
     admit_time,
@@ -76,7 +77,9 @@ class Sessions(Part):
         self, agent: str, session_id: str, payload: dict[str, Any], *, outcome: str = "mixed"
     ) -> int:
         """Queue a session; the job's number. One queued before gets the new payload."""
-        agent, session_id, outcome, payload = admit_session(agent, session_id, payload, outcome)
+        agent, session_id = admit_id(agent, "agent"), admit_id(session_id, "session_id")
+        outcome = choice(outcome, OUTCOMES, "outcome")
+        payload = admit_object(payload, "payload", ANSWER_CHARS)
         now = clock.now_iso()
         sql = (
             "INSERT INTO distill_queue(space_id, agent, session_id, outcome, payload_json,"
@@ -243,15 +246,21 @@ class Sessions(Part):
         *,
         timeout_s: float | None = None,
     ) -> Branch:
-        session, text, budget = admit_branch(session_id, description, budget_tokens)
+        natural(budget_tokens, "budget_tokens")
+        if budget_tokens == 0:
+            raise ValidationError("budget_tokens is 0: give at least 1", field="budget_tokens")
+        session, text = (
+            admit_id(session_id, "session_id"),
+            admit_text(description, "description", 2_000),
+        )
         ends = None if timeout_s is None else _time_after(timeout_s, "timeout_s")
         with self.db.write() as connection:
             parent = None if parent_id is None else self._open(parent_id)
             if parent is not None and parent.session_id != session:
                 raise NotFound(f"no open branch {parent_id!r} in session {session!r}")
             depth = 0 if parent is None else parent.depth + 1
-            made = Branch(clock.new_uuid(), session, parent_id, text, depth, budget, 0, "open",
-                          None, clock.now_iso(), ends)  # fmt: skip
+            made = Branch(clock.new_uuid(), session, parent_id, text, depth, budget_tokens, 0,
+                          "open", None, clock.now_iso(), ends)  # fmt: skip
             marks = ",".join("?" * len(astuple(made)))
             sql = f"INSERT INTO branches({_BRANCH}, space_id) VALUES ({marks},?)"
             connection.execute(sql, (*astuple(made), self.spaces.ensure("project")))

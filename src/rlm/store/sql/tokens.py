@@ -25,7 +25,7 @@ class Tokens(Part):
         name = admit_id(name, "name")
         with self.db.write() as connection:
             space, now = self.spaces.ensure("project"), clock.now_iso()
-            if self._named(name):
+            if self._find_named(name):
                 why = f"there is a token {name!r} already: choose another name, or revoke that one"
                 raise ValidationError(why, field="name")
             row = (token_id, space, name, digest, int(read_only), now)
@@ -42,7 +42,7 @@ class Tokens(Part):
 
     def revoke_token(self, name_or_id: str) -> AccessToken:
         with self.db.write() as connection:
-            found = self._named(name_or_id)
+            found = self._find_named(name_or_id)
             if not found:
                 why = f"no token {show(name_or_id)} in project {self.tenant.project}"
                 raise NotFound(f"{why}: `rlm token list` shows those that there are")
@@ -50,7 +50,7 @@ class Tokens(Part):
             connection.execute(sql, (found[0].token_id, self.spaces.find("project")))
         return found[0]
 
-    def _named(self, name_or_id: str) -> list[AccessToken]:
+    def _find_named(self, name_or_id: str) -> list[AccessToken]:
         return [each for each in self.tokens() if name_or_id in (each.name, each.token_id)]
 
     def _read(self, where: str, value: str | int | None) -> list[AccessToken]:

@@ -38,13 +38,13 @@ class SQLiteMemoryBackend(SQLMemoryBackend):
         fts5: bool | None = None,
         cache_dir: str | Path | None = None,
     ) -> None:
-        def opened() -> SQLiteDatabase:
+        def open_file() -> SQLiteDatabase:
             if isinstance(path, SQLiteDatabase):
                 return path
             file = Path(path).expanduser()
             return SQLiteDatabase(file, lock_timeout_s=lock_timeout_s, read_only=read_only)
 
-        super().__init__(opened, tenant=tenant, embedder=embedder, origin=origin)
+        super().__init__(open_file, tenant=tenant, embedder=embedder, origin=origin)
         migrations.migrate(self.db, fts5=fts5)
         if self.db.read_only and int(self.db.value("PRAGMA user_version")) != migrations.VERSION:
             why = "is read-only and not of this schema: open it once where it can be written"

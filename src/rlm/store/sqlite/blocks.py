@@ -247,7 +247,7 @@ class Blocks:
             found = self._seen[spaces] = np.flatnonzero(~mask), count, chars / max(1, count)
         return found
 
-    def living(self, numbers: Sequence[int], spaces: tuple[int, ...]) -> list[int]:
+    def filter_live(self, numbers: Sequence[int], spaces: tuple[int, ...]) -> list[int]:
         """Those of these numbers that live in these spaces."""
         known = len(self._spaces)
         return [each for each in numbers if each < known and self._spaces[each] in spaces]

@@ -148,7 +148,7 @@ class SQLiteCandidates(SQLCandidates):
             return Corpus(rows, mean_chars, self._scan(terms, {})[1])
         self._upto = index.words.upto()
         live = index.blocks.live_upto(self._spaces, self._upto)
-        holding = index.words.holding(live, terms) if self._upto else {}
+        holding = index.words.count_holding(live, terms) if self._upto else {}
         if holding is None:
             self._upto, holding = 0, {}
         for term in terms if self._has_tail() else ():
@@ -169,7 +169,7 @@ class SQLiteCandidates(SQLCandidates):
         sql = f"SELECT rowid FROM {fts} WHERE {fts} MATCH ? AND rowid > ?"
         match = fts5_match([word], columns=self._index.source.columns)
         numbers = [row[0] for row in self._connection.execute(sql, (match, self._upto))]
-        return self._index.blocks.living(numbers, self._spaces)
+        return self._index.blocks.filter_live(numbers, self._spaces)
 
     def by_words(
         self, query: Query, weights: Mapping[str, float], count: int

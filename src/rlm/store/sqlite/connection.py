@@ -244,7 +244,7 @@ class SQLiteDatabase:
                 raise StoreReadOnly(why)
             connection = self.connection
             if self._depth:
-                with self._nested(connection):
+                with self._write_nested(connection):
                     yield connection
                 return
             wait_s = self.lock_timeout_s if wait_s is None else wait_s
@@ -265,7 +265,7 @@ class SQLiteDatabase:
                     self.lock.release()
 
     @contextmanager
-    def _nested(self, connection: SQLiteConnection) -> Iterator[None]:
+    def _write_nested(self, connection: SQLiteConnection) -> Iterator[None]:
         """A write inside of a write: when it fails, its own part goes back, whoever catches it."""
         name = f"nested{self._depth}"
         connection.execute(f"SAVEPOINT {name}")

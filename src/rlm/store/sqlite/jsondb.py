@@ -91,13 +91,13 @@ class JSONDatabase(SQLiteDatabase):
         """Count in memory: the file gets it with the next write, or when the store is closed."""
         if self.read_only:
             return False
-        with self.unsaved():
+        with self.without_saving():
             done = super().offer(work, wait_s=wait_s)
         self._pending = self._pending or done
         return done
 
     @contextmanager
-    def unsaved(self) -> Iterator[None]:
+    def without_saving(self) -> Iterator[None]:
         """Writes inside of this change what the file does not hold: indexes, vectors, counts."""
         with self._guard:
             before = self.autosave, self.read_only

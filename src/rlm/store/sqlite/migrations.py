@@ -1,7 +1,8 @@
 """Numbered migrations, one transaction each.
 
-A migration is never edited after release. `PRAGMA user_version` says how many have run, and rolls
-back with the tables when one fails. A file that already holds data is backed up beside itself
+The first makes a new file, at the newest version; the others bring an old one there, and are never
+edited after release. `PRAGMA user_version` says how far a file has come, and rolls back with the
+tables when one fails. A file that already holds data is backed up beside itself
 before the first of them. A file from a newer rlm is left alone.
 """
 
@@ -24,20 +25,22 @@ APPLICATION_ID = 0x524C4D31  # "RLM1": tells a store from any other database
 
 
 def m001_initial(connection: SQLiteConnection, fts5: bool) -> None:
-    """All tables of seeds 000 and 004 plus ours, two text indexes, derived tables."""
-    connection.execute(schema.RECALL_1)
-    connection.execute(schema.TABLES_1)
+    """A new file: all tables, as the later steps leave those of an old one."""
+    for part in (schema.TABLES, schema.RECALL_2, schema.QUEUE_2, schema.TOKENS_3, schema.OUTBOX_4):
+        connection.execute(part)
     if fts5:  # without FTS5 the store still works: search reads the rows
-        connection.execute(schema.FTS_1)
+        connection.execute(schema.FTS)
     connection.execute("INSERT INTO counters(name, value) VALUES ('item', 0), ('node', 0)")
 
 
 def m002_one_recall(connection: SQLiteConnection, fts5: bool) -> None:
     """FTS5 and sign codes replace sealed postings; the queue fences; an index of aliases."""
     connection.execute(schema.DROP_1)
-    connection.execute(schema.TABLES_2)
+    connection.execute(schema.RECALL_2)
+    for part in (schema.SET_ASIDE_QUEUE_1, schema.QUEUE_2, schema.COPY_QUEUE_1):
+        connection.execute(part)
     if fts5:
-        connection.execute(schema.FTS_2)
+        connection.execute(schema.FTS)
     for source in (MEMORY, NODE):
         reindex(connection, source)
         blocks.rebuild(connection, source)
@@ -45,12 +48,12 @@ def m002_one_recall(connection: SQLiteConnection, fts5: bool) -> None:
 
 def m003_tokens(connection: SQLiteConnection, fts5: bool) -> None:
     """Who may speak to the store over HTTP."""
-    connection.execute(schema.TABLES_3)
+    connection.execute(schema.TOKENS_3)
 
 
 def m004_outbox(connection: SQLiteConnection, fts5: bool) -> None:
     """What a search index beside the file has yet to be told."""
-    connection.execute(schema.TABLES_4)
+    connection.execute(schema.OUTBOX_4)
 
 
 Step = Callable[[SQLiteConnection, bool], None]
@@ -79,7 +82,8 @@ def migrate(
             if _version(database, len(steps)) >= number:
                 continue  # somebody else migrated while we waited for the lock
             step(connection, has_fts5(connection) if fts5 is None else fts5)
-            marks = f"user_version = {number}; PRAGMA application_id = {APPLICATION_ID}"
+            reached = VERSION if number == 1 else number
+            marks = f"user_version = {reached}; PRAGMA application_id = {APPLICATION_ID}"
             connection.execute(f"PRAGMA {marks}")
             ran += 1
     return ran

@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import Any
 
 from rlm import clock
-from rlm.errors import StoreCorrupt
 from rlm.store.identity import memory_id, normalize_scope
 from rlm.store.sql import graph, rows
 from rlm.store.sql.database import kind_of
@@ -75,61 +74,31 @@ def _scan(
     where: str,
     fault: Callable[[Sequence[Any]], Found],
 ) -> Iterator[Damage]:
-    select = f"SELECT {key}, space_id, {', '.join(columns)} FROM {table} WHERE {where}"
-    last = -(2**63)
-    while True:
-        try:
-            page = database.rows(f"{select} AND {key} > ? ORDER BY {key} LIMIT {PAGE}", (last,))
-        except StoreCorrupt as exc:
-            if not isinstance(exc.__cause__, UnicodeDecodeError):
-                raise
-            page = _with_bytes(database, select, key, columns, last)
-        for number, space, *values in page:
-            found = _no_text(columns, values) or fault(values)
-            if found is not None:
-                name = values[0] if isinstance(values[0], str) else None
-                yield Damage(number, space, name, *found)
-        if len(page) < PAGE:
-            return
-        last = page[-1][0]
-
-
-class _NoText(bytes):
-    """What a column holds that says it is text and is not."""
-
-
-def _no_text(columns: Sequence[str], values: Sequence[Any]) -> Found:
-    pairs = zip(columns, values, strict=True)
-    return next(((name, NOT_TEXT) for name, value in pairs if type(value) is _NoText), None)
-
-
-def _with_bytes(
-    database: SQLiteDatabase, select: str, key: str, columns: tuple[str, ...], last: int
-) -> list[tuple[Any, ...]]:
-    """The same page, with texts read as bytes first: one of them is not UTF-8."""
+    """Texts are read as bytes: what SQLite keeps as a text need not be UTF-8."""
     raw = ", ".join(
         f"iif(typeof({name}) = 'text', CAST({name} AS BLOB), {name}), typeof({name})"
         for name in columns
     )
-    head, _, rest = select.partition(" FROM ")
     sql = (
-        f"{head.split(',')[0]}, space_id, {raw} FROM {rest} AND {key} > ? ORDER BY {key} LIMIT"
-        f" {PAGE}"
+        f"SELECT {key}, space_id, {raw} FROM {table} WHERE {where} AND {key} > ? ORDER BY {key}"
+        f" LIMIT {PAGE}"
     )
-    page = []
-    for number, space, *values in database.rows(sql, (last,)):
-        pairs = zip(values[::2], values[1::2], strict=True)
-        page.append((number, space, *(_decode(*pair) for pair in pairs)))
-    return page
-
-
-def _decode(value: Any, kind: str) -> Any:
-    if kind != "text":
-        return value
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return _NoText(value)
+    last = -(2**63)
+    while page := database.rows(sql, (last,)):
+        for number, space, *pairs in page:
+            values: list[Any] = []
+            found: Found = None
+            for name, value, kind in zip(columns, pairs[::2], pairs[1::2], strict=True):
+                try:
+                    values.append(value.decode() if kind == "text" else value)
+                except UnicodeDecodeError:
+                    values.append(None)
+                    found = found or (name, NOT_TEXT)
+            found = found or fault(values)
+            if found is not None:
+                called = values[0] if isinstance(values[0], str) else None
+                yield Damage(number, space, called, *found)
+        last = page[-1][0]
 
 
 _TITLE, _CONTENT, _SCOPE = map(rows.NAMES.index, ("title", "content", "scope_json"))

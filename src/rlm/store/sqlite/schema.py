@@ -22,15 +22,16 @@
 - `index_spaces` and `index_outbox`: what a search index beside the file holds and has yet to be told
   (`sql/outbox.py`). Empty where there is none.
 
-`TABLES_1`, `RECALL_1` and `FTS_1` are version 1, `TABLES_2` and `FTS_2`, then `TABLES_3` and
-`TABLES_4`, are what changed. They are never edited after release: a later version adds a migration.
+A new file is made of all parts at once. `RECALL_2` and `QUEUE_2`, then `TOKENS_3` and `OUTBOX_4`, are
+what versions 2 to 4 added: a file of an earlier version gets them by migrations. They are never
+edited after release: a later version adds another.
 """
 
 from __future__ import annotations
 
 _SPACE = "space_id INTEGER NOT NULL REFERENCES spaces(space_id)"
 
-TABLES_1 = f"""
+TABLES = f"""
 CREATE TABLE meta (
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -147,22 +148,6 @@ CREATE TABLE confidence_signals (
 );
 CREATE INDEX idx_signals_memory ON confidence_signals(space_id, memory_id);
 
-CREATE TABLE distill_queue (
-    job_no INTEGER PRIMARY KEY AUTOINCREMENT,
-    {_SPACE},
-    session_id TEXT NOT NULL,
-    outcome TEXT NOT NULL CHECK(outcome IN ('success', 'failure', 'mixed')),
-    payload_json TEXT NOT NULL,
-    state TEXT NOT NULL DEFAULT 'ready' CHECK(state IN ('ready', 'leased', 'done', 'dead')),
-    attempts INTEGER NOT NULL DEFAULT 0,
-    not_before TEXT NOT NULL,
-    leased_until TEXT,
-    last_error TEXT,
-    created_at TEXT NOT NULL,
-    UNIQUE(space_id, session_id)
-);
-CREATE INDEX idx_queue_ready ON distill_queue(state, not_before);
-
 CREATE TABLE branches (
     branch_id TEXT PRIMARY KEY,
     {_SPACE},
@@ -259,58 +244,14 @@ CREATE VIEW memory_live AS
            space_id, embedding, embedding_model
     FROM memory_items WHERE archived_at IS NULL AND trust <> 'quarantined';
 
-CREATE VIEW memory_tail AS
-    SELECT * FROM memory_live WHERE item_no > (SELECT last_no FROM recall_sealed WHERE kind = 'memory');
-
 CREATE VIEW node_live AS
     SELECT node_no, coalesce(subtype, '') AS subtype, content, grams, 's' || space_id AS space,
            space_id, embedding, embedding_model
     FROM nodes;
-
-CREATE VIEW node_tail AS
-    SELECT * FROM node_live WHERE node_no > (SELECT last_no FROM recall_sealed WHERE kind = 'node');
-"""
-
-RECALL_1 = """
-CREATE TABLE recall_sealed (
-    kind TEXT PRIMARY KEY,
-    last_no INTEGER NOT NULL
-) WITHOUT ROWID;
-INSERT INTO recall_sealed(kind, last_no) VALUES ('memory', 0), ('node', 0);
-
-CREATE TABLE recall_segments (
-    segment INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind TEXT NOT NULL CHECK(kind IN ('memory', 'node')),
-    first_no INTEGER NOT NULL,
-    last_no INTEGER NOT NULL,
-    doc_count INTEGER NOT NULL,
-    model TEXT,
-    numbers BLOB NOT NULL,
-    spaces BLOB NOT NULL,
-    lengths BLOB NOT NULL,
-    codes BLOB NOT NULL
-);
-
-CREATE TABLE recall_postings (
-    segment INTEGER NOT NULL,
-    term TEXT NOT NULL,
-    data BLOB NOT NULL,
-    PRIMARY KEY (segment, term)
-) WITHOUT ROWID;
-
-CREATE TABLE recall_dead (
-    dead_no INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind TEXT NOT NULL,
-    number INTEGER NOT NULL
-);
 """
 
 _ITEM_COLUMNS = "title, description, tags, scope, task_query, content, grams, space"
-_ITEM_LIVE = (
-    "{0}.archived_at IS NULL AND {0}.trust <> 'quarantined' AND "
-    "{0}.item_no > (SELECT last_no FROM recall_sealed WHERE kind = 'memory')"
-)
-_NODE_TAIL = "{0}.node_no > (SELECT last_no FROM recall_sealed WHERE kind = 'node')"
+_LIVE = "{0}.archived_at IS NULL AND {0}.trust <> 'quarantined'"
 
 
 def _item_values(row: str) -> str:
@@ -328,52 +269,6 @@ _ITEM_WATCHED = (
     "item_no, title, description, tags_json, scope_words, task_query, content, grams, space_id,"
     " archived_at, trust"
 )
-
-FTS_1 = f"""
-CREATE VIRTUAL TABLE memory_fts USING fts5(
-    {_ITEM_COLUMNS}, content='memory_tail', content_rowid='item_no', tokenize='porter unicode61'
-);
-INSERT INTO memory_fts(memory_fts, rank) VALUES ('hashsize', 33554432);
-
-CREATE TRIGGER memory_fts_delete AFTER DELETE ON memory_items WHEN {_ITEM_LIVE.format("old")} BEGIN
-    INSERT INTO memory_fts(memory_fts, rowid, {_ITEM_COLUMNS})
-    VALUES ('delete', old.item_no, {_item_values("old")});
-END;
-CREATE TRIGGER memory_fts_update_old AFTER UPDATE OF {_ITEM_WATCHED} ON memory_items
-WHEN {_ITEM_LIVE.format("old")} BEGIN
-    INSERT INTO memory_fts(memory_fts, rowid, {_ITEM_COLUMNS})
-    VALUES ('delete', old.item_no, {_item_values("old")});
-    INSERT INTO memory_fts(rowid, {_ITEM_COLUMNS})
-    SELECT new.item_no, {_item_values("new")} WHERE {_ITEM_LIVE.format("new")};
-END;
-CREATE TRIGGER memory_fts_update_new AFTER UPDATE OF {_ITEM_WATCHED} ON memory_items
-WHEN NOT ({_ITEM_LIVE.format("old")}) AND {_ITEM_LIVE.format("new")} BEGIN
-    INSERT INTO memory_fts(rowid, {_ITEM_COLUMNS}) VALUES (new.item_no, {_item_values("new")});
-END;
-
-CREATE VIRTUAL TABLE node_fts USING fts5(
-    subtype, content, grams, space, content='node_tail', content_rowid='node_no', tokenize='porter unicode61'
-);
-INSERT INTO node_fts(node_fts, rank) VALUES ('hashsize', 33554432);
-
-CREATE TRIGGER node_fts_delete AFTER DELETE ON nodes WHEN {_NODE_TAIL.format("old")} BEGIN
-    INSERT INTO node_fts(node_fts, rowid, subtype, content, grams, space)
-    VALUES ('delete', old.node_no, {_node_values("old")});
-END;
-CREATE TRIGGER node_fts_update_old AFTER UPDATE OF node_no, subtype, content, grams, space_id ON nodes
-WHEN {_NODE_TAIL.format("old")} BEGIN
-    INSERT INTO node_fts(node_fts, rowid, subtype, content, grams, space)
-    VALUES ('delete', old.node_no, {_node_values("old")});
-    INSERT INTO node_fts(rowid, subtype, content, grams, space)
-    SELECT new.node_no, {_node_values("new")} WHERE {_NODE_TAIL.format("new")};
-END;
-CREATE TRIGGER node_fts_update_new AFTER UPDATE OF node_no, subtype, content, grams, space_id ON nodes
-WHEN NOT ({_NODE_TAIL.format("old")}) AND {_NODE_TAIL.format("new")} BEGIN
-    INSERT INTO node_fts(rowid, subtype, content, grams, space) VALUES (new.node_no, {_node_values("new")});
-END;
-"""
-
-_LIVE = "{0}.archived_at IS NULL AND {0}.trust <> 'quarantined'"
 
 DROP_1 = """
 DROP TRIGGER IF EXISTS memory_fts_delete;
@@ -395,7 +290,7 @@ DROP TABLE IF EXISTS recall_dead;
 ALIAS = "iif(json_valid(provenance_json), provenance_json ->> 'alias', NULL)"
 """The id that a caller gave a memory; a damaged row has none."""
 
-TABLES_2 = f"""
+RECALL_2 = f"""
 CREATE TABLE recall_blocks (
     kind TEXT NOT NULL CHECK(kind IN ('memory', 'node')),
     block INTEGER NOT NULL,
@@ -407,9 +302,9 @@ CREATE TABLE recall_blocks (
 INSERT INTO counters(name, value) VALUES ('stamp', 0);
 INSERT INTO meta(key, value) VALUES ('store_id', lower(hex(randomblob(8))));
 CREATE INDEX idx_items_alias ON memory_items(space_id, {ALIAS}) WHERE {ALIAS} IS NOT NULL;
+"""
 
-ALTER TABLE distill_queue RENAME TO distill_queue_1;
-DROP INDEX idx_queue_ready;
+QUEUE_2 = f"""
 CREATE TABLE distill_queue (
     job_no INTEGER PRIMARY KEY AUTOINCREMENT,
     {_SPACE},
@@ -428,6 +323,12 @@ CREATE TABLE distill_queue (
     UNIQUE(space_id, agent, session_id)
 );
 CREATE INDEX idx_queue_ready ON distill_queue(state, not_before);
+"""
+
+SET_ASIDE_QUEUE_1 = (
+    "ALTER TABLE distill_queue RENAME TO distill_queue_1; DROP INDEX idx_queue_ready"
+)
+COPY_QUEUE_1 = """
 INSERT INTO distill_queue(job_no, space_id, agent, session_id, outcome, payload_json, state, attempts,
                           not_before, leased_until, last_error, created_at)
     SELECT job_no, space_id, '', session_id, outcome, payload_json, state, attempts, not_before,
@@ -435,7 +336,7 @@ INSERT INTO distill_queue(job_no, space_id, agent, session_id, outcome, payload_
 DROP TABLE distill_queue_1;
 """
 
-TABLES_3 = f"""
+TOKENS_3 = f"""
 CREATE TABLE tokens (
     token_id TEXT PRIMARY KEY NOT NULL,
     {_SPACE},
@@ -447,7 +348,7 @@ CREATE TABLE tokens (
 );
 """
 
-TABLES_4 = f"""
+OUTBOX_4 = f"""
 CREATE TABLE index_spaces (
     space_id INTEGER PRIMARY KEY REFERENCES spaces(space_id),
     collection TEXT NOT NULL, token TEXT NOT NULL, model TEXT, dim INTEGER NOT NULL,
@@ -458,7 +359,7 @@ CREATE TABLE index_outbox (change_no INTEGER PRIMARY KEY AUTOINCREMENT, {_SPACE}
 CREATE INDEX idx_outbox_memory ON index_outbox(space_id, memory_id);
 """
 
-FTS_2 = f"""
+FTS = f"""
 CREATE VIRTUAL TABLE memory_fts USING fts5(
     {_ITEM_COLUMNS}, content='memory_live', content_rowid='item_no', tokenize='porter unicode61'
 );

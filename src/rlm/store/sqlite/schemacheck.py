@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import apsw
 
 from rlm.store.sqlite.connection import SQLiteConnection, SQLiteDatabase
-from rlm.store.sqlite.migrations import MIGRATIONS, has_fts5
+from rlm.store.sqlite.migrations import has_fts5, m001_initial
 
 Objects = dict[str, tuple[str, str]]
 FTS = ("memory_fts", "node_fts")
@@ -79,8 +79,7 @@ def _objects(connection: apsw.Connection) -> Objects:
 
 def _fresh(*, fts5: bool) -> Objects:
     with closing(SQLiteConnection(":memory:")) as connection:
-        for step in MIGRATIONS:
-            step(connection, fts5 and has_fts5(connection))
+        m001_initial(connection, fts5 and has_fts5(connection))
         return _objects(connection)
 
 

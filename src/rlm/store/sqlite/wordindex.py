@@ -57,10 +57,9 @@ class WordIndex:
         self._source = source
         self._store = str(database.path.resolve())
         self._folder = folder / "index" / _folder_name(self._store, source.kind)
-        self._index: tantivy.Index | None = None
-        self._searcher: tantivy.Searcher | None = None
-        self._seen: int | None = None
+        self._opened: tuple[tantivy.Index, tantivy.Searcher] | None = None
         self._note: dict[str, Any] = {}
+        self._seen: int | None = None
         self.problem: str | None = None
         """Why there is no index though one is wanted, for `rlm doctor`."""
 
@@ -71,21 +70,23 @@ class WordIndex:
         try:
             changed = (self._folder / "meta.json").stat().st_mtime_ns
         except OSError:
-            self._index = self._searcher = None
-            self._note, self._seen = {}, None
+            self._forget()
             return 0
         if changed != self._seen:
             self._reload()
             self._seen = changed
         return int(self._note.get("upto", 0))
 
-    def holding(self, live: Mapping[int, int], terms: Sequence[str]) -> dict[str, int] | None:
+    def _forget(self) -> None:
+        self._opened, self._note, self._seen = None, {}, None
+
+    def count_holding(self, live: Mapping[int, int], terms: Sequence[str]) -> dict[str, int] | None:
         """In how many live documents each term is, about; None where it cannot be read.
 
         `live` are the tenant's spaces, and how many rows of each live among those indexed.
         """
-        searcher = self._searcher
-        assert searcher is not None
+        assert self._opened is not None
+        _, searcher = self._opened
         with self._giving_up():
             known = {space: searcher.doc_freq("words", _term(space, EVERY)) for space in live}
             # An index of an earlier rlm did not count: then all of it lives.
@@ -108,8 +109,8 @@ class WordIndex:
         the index cannot be read."""
         import tantivy
 
-        index, searcher = self._index, self._searcher
-        assert index is not None and searcher is not None
+        assert self._opened is not None
+        index, searcher = self._opened
         schema, wanted = index.schema, []
         with self._giving_up():
             for space in spaces:
@@ -130,15 +131,13 @@ class WordIndex:
             raise
         except BaseException as exc:
             if not writing:
-                self._index = self._searcher = None
-                self._note = {}
+                self._opened, self._note = None, {}
             self.problem = f"the index cannot be used: {str(exc)[:200] or type(exc).__name__}"
 
     def _reload(self) -> None:
         import tantivy
 
-        self._index = self._searcher = None
-        self._note = {}
+        self._opened, self._note = None, {}
         with self._giving_up():
             index = _open(self._folder)
             index.reload()
@@ -151,7 +150,7 @@ class WordIndex:
             if not self._is_ours(note):
                 self.problem = "the index is of an earlier state of this file"
                 return
-            self._index, self._searcher, self._note, self.problem = index, searcher, note, None
+            self._opened, self._note, self.problem = (index, searcher), note, None
 
     def _is_ours(self, note: dict[str, Any]) -> bool:
         """Whether the index was made of this very file: a file may be replaced by an older one."""
@@ -197,8 +196,7 @@ class WordIndex:
 
     def drop(self) -> None:
         """Throw the index away."""
-        self._index = self._searcher = None
-        self._note, self._seen = {}, None
+        self._forget()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _write(self, upto: int, last: int, live: int) -> None:

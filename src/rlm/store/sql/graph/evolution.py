@@ -4,22 +4,17 @@ Each operation is one transaction with a line of its own in the evolution log. W
 carries its number: log lines such as `merge:17` and changes of confidence such as `decay:17` are
 parts of line 17. So `undo(17)` needs nothing but the log: it takes back what nobody has changed
 since, and says what it left alone.
-
-Written against a few primitives that a backend supplies; this module knows no database.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
 
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
-from rlm.store.graph import Evolution, GraphStore, Node
+from rlm.store.graph import Evolution, EvolutionReport, Node
 from rlm.store.identity import normalize
+from rlm.store.sql.graph.transfer import GraphTransfer
 from rlm.store.types import TIERS
 from rlm.store.values import natural, unit
 
@@ -34,66 +29,8 @@ MERGED_KEY = "rlm_merged"
 ALL = 2**53
 
 
-@dataclass(slots=True)
-class EvolutionReport:
-    """What an operation did or would do; `log_id` is what `undo` takes, None if unwritten."""
-
-    operation: str
-    dry_run: bool
-    log_id: int | None = None
-    moved: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Node → its tier before and after."""
-    merged: dict[str, str] = field(default_factory=dict)
-    """Node → the equal one that stands for it now."""
-    confidence: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Node → its confidence before and after."""
-    skipped: list[str] = field(default_factory=list)
-    """Nodes that `undo` left alone: somebody changed them since, or they are gone."""
-
-    @property
-    def node_ids(self) -> list[str]:
-        """Every node that was touched."""
-        return list(dict.fromkeys((*self.moved, *self.confidence)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Every field as JSON types."""
-        believed = self.confidence.items()
-        return {
-            "operation": self.operation,
-            "dry_run": self.dry_run,
-            "log_id": self.log_id,
-            "moved": [{"id": each, "from": a, "to": b} for each, (a, b) in self.moved.items()],
-            "merged": [{"id": each, "into": kept} for each, kept in self.merged.items()],
-            "confidence": [{"id": each, "before": a, "after": b} for each, (a, b) in believed],
-            "skipped": list(self.skipped),
-        }
-
-
-class GraphEvolution(GraphStore):
-    """The operations, for a graph that supplies the primitives."""
-
-    @abstractmethod
-    def atomic(self, *, write: bool) -> AbstractContextManager[Any]:
-        """One transaction, with pending access counts written."""
-
-    @abstractmethod
-    def read_nodes(self, node_ids: Iterable[str]) -> dict[str, Node]:
-        """Those that exist, by id; no access is counted."""
-
-    @abstractmethod
-    def _put_fields(self, node_id: str, **values: Any) -> None:
-        """Set tier, confidence, metadata or access_count of a node; nothing is logged."""
-
-    @abstractmethod
-    def _replace_member(self, places: Sequence[tuple[str, str]], old: str, new: str) -> None:
-        """Put a node into another's place, in these (edge, role) pairs."""
-
-    @abstractmethod
-    def _log_confidence(
-        self, node_id: str, kind: str, before: float, after: float, reason: str | None
-    ) -> None: ...
-
-    # -- operations --------------------------------------------------------------------------------
+class GraphEvolution(GraphTransfer):
+    """The operations on tiers."""
 
     def consolidate(self, *, dry_run: bool = False) -> EvolutionReport:
         """Move the task tier to the session tier; of equal facts and entities one stays.
