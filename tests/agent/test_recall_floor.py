@@ -84,6 +84,23 @@ def test_where_nothing_fits_nothing_is_injected(store):
     assert injected == [] and "## Relevant Prior" not in prompt and "Uses:" not in prompt
 
 
+REPLACE = lesson(
+    "Find the replacement of a deprecated harbour term",
+    "For what to use instead of a class.",
+    "- read dcterms:isReplacedBy with `sparql_query`",
+    "listing",
+    "harbour",
+)
+
+
+@pytest.mark.parametrize(
+    "question", ["List all ancestors of the tug boat", "Which version of harbour is this?"]
+)
+def test_words_that_any_question_has_find_no_lesson_of_the_graph(store, question):
+    store.add_many([REPLACE, *OTHERS])
+    assert prompt_of(question, store)[1] == []
+
+
 def test_what_the_caller_said_of_the_kind_needs_no_likeness(store):
     store.add_many([RANK, *OTHERS])
     _, injected = prompt_of("Zzz qqq superlative?", store, task_types=("superlative",))

@@ -77,6 +77,15 @@ RIGHT = [
 ]
 
 
+def test_a_sum_or_difference_is_seen_where_the_answer_gives_its_parts():
+    seen = {"85", "54", "1200"}
+    assert find_unseen_numbers("85 in all: 54 in use, 31 deprecated.", seen) == []
+    assert find_unseen_numbers("54 here and 85 there make 139.", seen) == []
+    assert find_unseen_numbers("31 are deprecated.", seen) == ["31"]
+    assert find_unseen_numbers("85 in all, 31 deprecated.", seen) == ["31"]
+    assert find_unseen_numbers("85 in all: 54 in use, 32 deprecated.", seen) == ["32"]
+
+
 @pytest.mark.parametrize("answer", RIGHT)
 def test_a_right_answer_raises_no_alarm(answer):
     assert find_unseen_numbers(answer, set(numbers_in(SEEN)), QUESTION) == []

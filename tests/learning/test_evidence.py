@@ -53,6 +53,27 @@ def test_calls_stand_with_the_block_that_made_them():
     assert [first["turn"], second["turn"], third["turn"]] == [1, 1, 2]
 
 
+def test_of_a_loop_the_first_call_is_shown_and_the_query_before_it():
+    asked = [ToolCall("sparql_query", {"query": QUERY}, rows=9, block=1)]
+    asked += [
+        ToolCall("sparql_query", {"query": f"ASK {{ x:Ship{n} a x:Tug }}"}, rows=1, block=1)
+        for n in range(30)
+    ]
+    asked.append(ToolCall("describe_entity", {"uri": "x:Tug"}, block=1))
+    (step,) = show(turn(1, block("for s in r: ...", "")), calls=asked)["steps"]
+    first, loop, last = step["calls"]
+    assert first["query"] == QUERY and "calls_left_out" not in step
+    assert loop["query"] == "ASK { x:Ship0 a x:Tug }" and loop["further_calls_alike"] == 29
+    assert last["tool"] == "describe_entity"
+
+
+def test_no_name_of_a_long_line_is_broken():
+    names = [f"https://ships.example/harbour/Vessel_{n}" for n in range(300)]
+    (step,) = show(turn(1, block("print(names)", " ".join(names))), answer=names[170])["steps"]
+    shown = step["output"].replace("[…]", " ").split()
+    assert names[170] in shown and {*shown} <= {*names}
+
+
 def test_an_output_keeps_its_end_and_an_error_its_name():
     long = "begin " + "x" * 5_000 + " the end: 41"
     failed = block("y(", "", "  File \"<block 2>\"\nSyntaxError: '(' was never closed", "error")

@@ -22,12 +22,14 @@ SPARE = 7
 """Memories that are fetched beyond those wanted, for those that are no longer believed."""
 SPARE_OF_KIND = 57
 """The same where most of what is found may be for another kind of task."""
-STANDS_OUT, ALIKE_FLOOR = 1.25, 0.25
-"""Lessons of one graph are all a little like any question about it. Where the best of them is not
-so many times as like it as the third, the floor is this one."""
+OWN_FLOOR, STANDS_OUT, ALIKE_FLOOR = 0.2, 1.25, 0.25
+"""Lessons of one graph are all a little like any question about it, so they have a floor of their
+own. Where the best of them is not so many times as like it as the third, it is the last one."""
 KIND_FLOOR = 0.08
 """Where nothing is like the question: the floor for the best lesson of this very ontology, if the
 words of its kind have found it."""
+ANY_KIND = frozenset(("list", "listing", "values", "describe", "definition"))
+"""Kinds whose words most questions have: they tell nothing."""
 SECOND_SHARE = 0.75
 """A second memory is not injected if it scores less than this share of the best."""
 PREVIEW_CHARS = 1_000
@@ -171,14 +173,15 @@ def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[
     floor = likeness_floor(hits[0].why.documents)
     own = [hit for hit in hits if scope.ontology and hit.item.scope.ontology == scope.ontology]
     likeness = sorted((hit.why.similarity for hit in own), reverse=True)
+    own_floor = max(floor, OWN_FLOOR)
     if len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:
-        floor = ALIKE_FLOOR
+        floor = own_floor = ALIKE_FLOOR
     least = SECOND_SHARE * max(hit.score for hit in hits)
     near = [
         hit
         for hit in hits
         if _kinds_shared(hit.item, task_types)
-        or (hit.score >= least and hit.why.similarity >= floor)
+        or (hit.score >= least and hit.why.similarity >= (own_floor if hit in own else floor))
     ]
     of_kind = hits[0].why.similarity >= KIND_FLOOR and _is_of_kind(hits[0], scope)
     return near or ([hits[0]] if of_kind else [])
@@ -190,7 +193,8 @@ def _is_of_kind(hit: Hit, scope: Scope) -> bool:
     own = hit.item.scope
     if not own.ontology or own.ontology != scope.ontology:
         return False
-    words = tokens(" ".join((*own.task_types, kind_words(own.task_types))))
+    telling = [name for name in own.task_types if name not in ANY_KIND]
+    words = tokens(" ".join((*telling, kind_words(telling))))
     shared = set(words).intersection(tokens(" ".join(hit.why.matched)))
     return not shared <= STOPWORDS
 

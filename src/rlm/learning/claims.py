@@ -131,12 +131,16 @@ def find_unseen_numbers(
     answer: str, seen: set[str], question: str = "", written: set[str] | None = None
 ) -> list[str]:
     """The numbers of an answer that are neither in `seen` nor in the question. A rounded number is
-    seen where a longer one rounds to it, and the length of a list where the list stands. `written`
-    are the numbers in the model's own words: any other came out of its code."""
+    seen where a longer one rounds to it, the length of a list where the list stands, and the sum or
+    difference of two that were seen where the answer gives these too. `written` are the numbers in
+    the model's own words: any other came out of its code."""
     marks = len(_LIST_MARK.findall(answer))
     text = plain_words(_LIST_MARK.sub("", answer[:READ_CHARS]))
     known = seen | numbers_in(question)
     exact = {Decimal(number) for number in known}
+    stated = exact.intersection(map(Decimal, numbers_in(text)))
+    if len(stated) <= COUNTED_BY_EYE:
+        exact |= {made for a in stated for b in stated if a > b for made in (a + b, a - b)}
     made = None if written is None else {Decimal(number) for number in written}
     counted = {marks, *(n for line in text.splitlines() for n in _listed(line))}
     found: dict[str, None] = {}

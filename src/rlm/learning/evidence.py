@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -40,7 +40,11 @@ MOST_CALLS, MOST_SUB_CALLS, FEW_SUB_CALLS = 12, 5, 2
 """Of one step, and of one that is not among the latest."""
 READ_CHARS, PIECE, LEAST_FOCUS = 50_000, 240, 200
 """Of an output: what is looked at, the longest line shown whole, and the least to choose from."""
+FEW_ALIKE = 3
+"""So many calls of a step that differ in nothing but names and numbers are shown each."""
 _WORD = re.compile(r"[^\W_]{2,}")
+_PIECES = re.compile(rf".{{1,{PIECE}}}(?:\s|$)|.{{1,{PIECE}}}")
+_NAME = re.compile(r"<[^<>\s]*>|[\w-]*:[\w.-]+|\"[^\"]*\"|'[^']*'|\d+")
 _PREFIX_LINE = re.compile(r"\s*\bPREFIX\s+[^\s:]*:\s*<[^>]*>\s*", re.IGNORECASE)
 
 Clip = Callable[[str, int], str]
@@ -55,6 +59,8 @@ class RunStep:
     output: str = ""
     error: str = ""
     calls: Sequence[ToolCall] = ()
+    alike: Mapping[int, int] = field(default_factory=dict)
+    """How many further calls were as the one at this place."""
     sub_calls: Sequence[SubCall] = ()
     further_sub_calls: int = 0
 
@@ -69,7 +75,11 @@ class RunStep:
         found: dict[str, Any] = {"turn": self.turn, "code": clip(code, CODE)}
         if left > 0:
             found["calls_left_out"] = left
-        if calls := [_show_call(call, clip) for call in self.calls[max(0, left) :]]:
+        first = max(0, left)
+        if calls := [_show_call(call, clip) for call in self.calls[first:]]:
+            for place, further in self.alike.items():
+                if place >= first:
+                    calls[place - first]["further_calls_alike"] = further
             found["calls"] = calls
         found["output"] = focus(self.output, OUTPUT) if self.output.strip() else "(nothing printed)"
         if self.error:
@@ -254,9 +264,9 @@ def _rank(texts: Sequence[str], answer: str) -> list[int]:
     )
 
 
-def _pieces(line: str) -> Iterator[str]:
-    """A long line in pieces, so that one of them can be shown."""
-    yield from (line[at : at + PIECE] for at in range(0, max(1, len(line)), PIECE))
+def _pieces(line: str) -> list[str]:
+    """A long line in pieces, so that one of them can be shown; no name is broken."""
+    return [line] if len(line) <= PIECE else _PIECES.findall(line)
 
 
 def _words(text: str) -> list[str]:
@@ -265,7 +275,30 @@ def _words(text: str) -> list[str]:
 
 def _step(turn: int, block: CodeBlock, calls: Sequence[ToolCall]) -> RunStep:
     error = describe_error(block) if is_failed(block) else ""
-    return RunStep(turn, block.code, block.result.stdout, error, calls, block.sub_calls)
+    kept, alike = _group_calls(calls)
+    return RunStep(turn, block.code, block.result.stdout, error, kept, alike, block.sub_calls)
+
+
+def _group_calls(calls: Sequence[ToolCall]) -> tuple[list[ToolCall], dict[int, int]]:
+    """The calls without those of a loop after its first, and how many of these were left out."""
+    shapes = [
+        (
+            call.tool,
+            call.ok,
+            *call.args,
+            *(_NAME.sub("_", str(each)) for each in call.args.values()),
+        )
+        for call in calls
+    ]
+    counts, places = Counter(shapes), dict[Any, int]()
+    kept, alike = list[ToolCall](), Counter[int]()
+    for call, shape in zip(calls, shapes, strict=True):
+        if counts[shape] > FEW_ALIKE and shape in places:
+            alike[places[shape]] += 1
+        else:
+            places[shape] = len(kept)
+            kept.append(call)
+    return kept, dict(alike)
 
 
 def _show_call(call: ToolCall, clip: Clip) -> dict[str, Any]:

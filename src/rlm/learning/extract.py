@@ -154,9 +154,9 @@ class Extraction:
             parses=self.parses,
         )
         general, of_ontology = self._specifics(artifacts, readings, template)
-        foreign = ForeignText(
-            [*self.foreign, *(text for each in artifacts for text in _quoted(each))]
-        )
+        # An answer is the model's own words, unless nothing else tells what the run was shown.
+        quoted = (text for each in artifacts for text in _quoted(each))
+        foreign = ForeignText(self.foreign or quoted)
         for item in items:
             specifics = general if item.scope.ontology is None else of_ontology
             gate = Gate(

@@ -107,6 +107,7 @@ _NO_COMMENT = re.compile(r"<[^<>\s]*>|\"[^\"\n]*\"|'[^'\n]*'")
 _LITERAL = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|#[^\n]*")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _TAG = re.compile(r"[\w.:/-][\w .:/-]{0,39}")
+_HOST = re.compile(r"https?://[^/#?]+/")
 _STRONG = re.compile(r"[a-z0-9][A-Z]|[_\d]|\s\S")
 
 
@@ -183,11 +184,11 @@ class Gate:
         return OTHER_LANGUAGE if any(language_of(part) not in allowed for part in parts) else ""
 
     def _find_statement(self, item: MemoryItem) -> str:
-        """A step says what to do with what a run has, or what holds of a term of the graph; of
-        four, one may say why."""
+        """A step says what to do with what a run has, or what holds of a term or a namespace of
+        the graph; of four, one may say why."""
         steps = bullets(_FENCED.sub("", item.content))
         own = "|".join(map(re.escape, filter(None, self.prefixes))) or r"(?!)"
-        of_graph = re.compile(rf"(?<![\w:])(?:{own}):[A-Za-z]\w*")
+        of_graph = re.compile(rf"(?<![\w:])(?:{own}):(?:[A-Za-z]\w*|(?=\s))")
         stated = sum(not _tells(step) and not of_graph.search(step) for step in steps)
         if 4 * stated > len(steps) or not steps:
             return "is no procedure: its steps do not say what to do"
@@ -237,9 +238,11 @@ class Gate:
             if score_generalization(item) < GENERAL_ENOUGH:
                 return "is not general enough"
             return ""
+        # a graph's own IRI and its versions stand beside its namespace, on the same host
         known = self._namespaces()
+        hosts = tuple(found[0] for each in known if (found := _HOST.match(each)))
         for iri in re.findall(r"https?://[^\s<>\"'`)]+", text):
-            if not iri.startswith(known):
+            if not iri.startswith((*known, *hosts)):
                 return f"names {iri[:80]}, which is of no known namespace"
         return ""
 
