@@ -67,7 +67,9 @@ def hamming(columns: Sequence[Words], code: Words) -> Distances:
 
 def nearest(distances: Distances, count: int) -> NDArray[np.intp]:
     """The positions of the `count` smallest distances, smallest first, equal ones by position."""
-    return np.argsort(distances, kind="stable")[: max(0, count)]
+    limit = np.searchsorted(np.bincount(distances).cumsum(), count)  # few distances are so small
+    near = np.flatnonzero(distances <= limit)
+    return near[np.argsort(distances[near], kind="stable")][: max(0, count)]
 
 
 def pack_vectors(vectors: NDArray[np.float32]) -> list[bytes]:
