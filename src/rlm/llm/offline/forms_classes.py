@@ -61,7 +61,8 @@ ALL_SUBCLASSES = list_of(
         f"<wh> {_CLASSES} (is|are) <deep> [a] {_SUB} of {{class}}",
         f"<wh> {_CLASSES} (is|are) (below|under|beneath) {{class}} [<deep>]",
         "<list> (everything|all classes|all the classes) (below|under|beneath) {class} [<deep>]",
-        f"<wh> {_CLASSES} (inherit|inherits|descend|descends|derive|derives) from {{class}} [<deep>]",
+        f"<wh> {_CLASSES} (inherit|inherits|descend|descends|derive|derives) from {{class}}"
+        f" [<deep>]",
         f"<list> {_ALL} {_KIND} of {{class}} [<deep>]",
         f"<wh> {_KIND} of {{class}} <there> <deep>",
     ),
@@ -138,7 +139,8 @@ BELONGING = [
             "is {class} (directly|immediately) (below|under) {class2}",
             f"is {{class2}} [a|an|the] <direct> {_SUPER} of {{class}}",
         ),
-        'tell_member(%class, fetch("related", $class2, relation="subclasses"), "a direct subclass")',
+        'tell_member(%class, fetch("related", $class2, relation="subclasses"), "a direct'
+        ' subclass")',
     ),
     Form(
         "is_instance",
@@ -224,8 +226,8 @@ AXIOMS = [
         _related("class", "disjoint"),
         "Which classes are disjoint with Tug?",
         listed=(
-            "(what|which) [other] [class|classes|things] (is|are) [stated|declared] [to be] disjoint"
-            " (with|from|to) {class}",
+            "(what|which) [other] [class|classes|things] (is|are) [stated|declared] [to be]"
+            " disjoint (with|from|to) {class}",
             "(what|which|with which|with what) [other] [class|classes] (is|are) {class} [stated|"
             "declared] [to be] disjoint [with|from|to]",
             "from <wh> [class|classes] is {class} disjoint",
@@ -272,13 +274,14 @@ AXIOMS = [
         "restrictions",
         "What restrictions does PortCall have?",
         (
-            "<wh> [property] (restriction|restrictions|axioms|constraints|conditions|rules) (does|do)"
-            " {class} have",
-            "<wh> [property] (restriction|restrictions|constraints|conditions|rules) (apply to|applies"
+            "<wh> [property] (restriction|restrictions|axioms|constraints|conditions|rules)"
+            " (does|do) {class} have",
+            "<wh> [property] (restriction|restrictions|constraints|conditions|rules) (apply"
+            " to|applies"
             " to|hold for|are there on|are there for|are on|are (placed|stated|defined|put|made|"
             "declared|asserted|imposed|set) (on|for|of)) {class}",
-            "(what|which) (are|is) [all] [the] [stated|owl|property|class] (restriction|restrictions|"
-            "constraints) (of|on|for) {class}",
+            "(what|which) (are|is) [all] [the] [stated|owl|property|class]"
+            " (restriction|restrictions|constraints) (of|on|for) {class}",
             "<list> [all] [the] [property|owl] (restriction|restrictions|constraints) (of|on|for|"
             "placed on|stated for) {class}",
             "what must (a|an|every|each) {class} have",
