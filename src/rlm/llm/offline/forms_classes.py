@@ -16,6 +16,18 @@ _ABOVE = "(ancestor|ancestors|ancestor class|ancestor classes|transitive supercl
 _CLASSES = "[class|classes|term|terms]"
 _KIND = "(kind|kinds|type|types|sort|sorts|form|forms|variety|varieties)"
 _ALL = "(all|every|all of the|all known)"
+_TOTAL = "(in total|in all|altogether|overall)"
+
+
+def _count_deep(noun: str) -> tuple[str, ...]:
+    """How many there are at any depth, which is what "in total" means of a hierarchy."""
+    return (
+        f"how many {noun} (does|do) {{class}} have (<deep>|{_TOTAL} [<deep>])",
+        f"how many {noun} of {{class}} <there> (<deep>|{_TOTAL} [<deep>])",
+        f"how many {noun} <there> of {{class}} (<deep>|{_TOTAL} [<deep>])",
+        f"<count> {noun} of {{class}} <deep>",
+        f"(what is|give me|tell me) the total (number|count) of {noun} of {{class}} [<deep>]",
+    )
 
 
 def _with(text: str) -> str:
@@ -67,10 +79,8 @@ ALL_SUBCLASSES = list_of(
         f"<wh> {_KIND} of {{class}} <there> <deep>",
     ),
     counted=(
-        f"how many {_SUB} (does|do) {{class}} have <deep>",
-        f"how many {_SUB} (does|do) {{class}} have (in total|in all|altogether|overall) [<deep>]",
-        f"how many {_SUB} of {{class}} <there> <deep>",
-        f"<count> {_SUB} of {{class}} <deep>",
+        *_count_deep(_SUB),
+        f"how many {_KIND} of {{class}} <there> {_TOTAL}",
         f"how many {_CLASSES} (are|is) (below|under|beneath) {{class}} [<deep>]",
         f"how many {_CLASSES} (inherit|descend|derive) from {{class}} [<deep>]",
     ),
@@ -109,7 +119,7 @@ ALL_SUPERCLASSES = list_of(
         f"<wh> {_CLASSES} is {{class}} a {_SUB} of <deep>",
     ),
     counted=(
-        f"how many {_SUPER} (does|do) {{class}} have (<deep>|in total|in all|altogether)",
+        *_count_deep(_SUPER),
         f"how many {_CLASSES} (are|is) above {{class}} [<deep>]",
     ),
 )  # fmt: skip

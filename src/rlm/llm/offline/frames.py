@@ -76,6 +76,7 @@ class Form:
                 yield found
 
 
+_COUNT_PLAINLY = "(count|what is the (number|count) of|[give|tell|show] [me] [the] number of) [the]"
 _LIST_OF = (
     "<list> <all> [the] <noun> (of|for|to) {slot} <tail>",
     "(what|which|who) (is|are) <all> [the] <noun> (of|for|to) {slot} <tail>",
@@ -134,14 +135,16 @@ def list_of(
     counted: tuple[str, ...] = (),
 ) -> list[Form]:
     """The forms of what a term has. `call` is the view that lists it, with its slot; `listed` and
-    `counted` are further wordings. Not `every`: "all" would mean something else."""
+    `counted` are further wordings. Not `every`: "all" and "in total" mean something else."""
     slot = re.findall(r"\$(\w+)", call)[0]
     parts = {
         "noun": f"({noun.pattern})",
         "tail": tail,
         "things": things or "[things|terms|entities]",
-        "all": "[all]" if every else "",
+        "all": "[all]",
     }
+    if not every:
+        parts |= {"all": "", "total": "", "count": _COUNT_PLAINLY}
     named = [
         tuple(frame.replace("{slot}", f"{{{slot}}}") for frame in frames)
         for frames in (_LIST_OF, _COUNT_OF, _ANY_OF)

@@ -18,6 +18,7 @@ from functools import cache
 from rlm.llm.offline import repl
 from rlm.llm.offline.forms import (
     Reading,
+    form_words,
     kind_of_slot,
     nearest_forms,
     own_namespace,
@@ -42,13 +43,7 @@ NEEDED = ("ontology_view", "search_entity", "describe_entity")
 INTRO = "offline is no language model. Its next step by rule: {}."
 LOOK, LINK, ANSWER = "look", "link", "answer"
 MOST_NAME_WORDS = 8
-_WORDS = """
-    of that which with and or not no have has than more most least between by for if when where who
-    whose all every any only both each in on from to is are does do how what many without classes
-    properties terms individuals instances subclasses superclasses labels
-"""
-_FUNCTION_WORDS = frozenset(_WORDS.split())
-"""Words that a name may have, but that rather belong to a question which was not understood."""
+_BESIDE_NAMES = {"the", "a", "an", "class", "property", "individual", "instance", "term"}
 _CALL = re.compile(r"\b([a-z_]+)\(")
 _OPTION = re.compile(r"(\w+)=(\"[^\"]*\"|'[^']*'|\w+)")
 _LITERAL = re.compile(r"[\"']([^\"']*)[\"']")
@@ -172,9 +167,9 @@ class Planner:
             names = ", ".join(found.candidates)
             return f"{OFFLINE_UNANSWERED} “{found.mention}” is no {noun} here: it is {names}."
         called = bare_name(found.mention)
-        words = found.mention.lower().split()
-        if len(words) > MOST_NAME_WORDS or _FUNCTION_WORDS.intersection(words):
-            return refusal(self.prompt.question)
+        words = set(found.mention.lower().split()) - _BESIDE_NAMES
+        if len(words) > MOST_NAME_WORDS or form_words() & words:
+            return refusal(self.prompt.question)  # words of a question that was not understood
         if reading.form.name.startswith("exists_"):
             return tell_existence(reading, None)
         if found.candidates:

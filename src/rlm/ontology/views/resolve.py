@@ -31,8 +31,10 @@ def resolve(engine: Engine, meta: GraphMeta, name: str) -> str:
     name = name.strip()
     if _BARE.fullmatch(name):
         return _by_name(engine, meta, name)
-    iri = meta.prefixes.expand(name)
     known = (meta.classes, meta.properties, meta.labels, meta.named_individuals)
+    if any(name in names for names in known):
+        return name  # of whatever scheme: `dtmi:dtdl:class:Component` looks like a CURIE
+    iri = meta.prefixes.expand(name)
     if any(iri in names for names in known) or occurs(engine, iri):
         return iri
     raise not_found(meta, name)
@@ -89,7 +91,7 @@ def resolve_property(engine: Engine, meta: GraphMeta, name: str) -> str:
         if len(found) == 1:
             return found[0]
         raise not_found(meta, name, "property", sorted(properties))
-    iri = meta.prefixes.expand(name)
+    iri = name if name in properties else meta.prefixes.expand(name)
     in_use = f"ASK {{ ?s {term_source(iri_term(iri))} ?o }}"
     if iri in properties or (meta.sampled and engine.query(in_use).boolean):
         return iri
