@@ -81,3 +81,13 @@ def test_an_iri_that_looks_like_a_curie_is_found_as_it_stands(tmp_path):
         assert resolve_property(engine, meta, "dtmi:has") == "dtmi:has"
         with pytest.raises(OntologyError, match="'dtmi:' of 'dtmi:none' is not bound"):
             resolve(engine, meta, "dtmi:none")
+
+
+def test_an_identifier_of_obo_is_found_as_obo_files_write_it(tmp_path):
+    obo = "@prefix obo: <http://purl.obolibrary.org/obo/> . obo:GO_0008150 a owl:Class ."
+    (tmp_path / "go.ttl").write_text(GRAPH + obo)
+    with open_engine(tmp_path / "go.ttl", cache_dir=tmp_path) as engine:
+        meta = engine.meta()
+        assert resolve(engine, meta, "GO:0008150") == "http://purl.obolibrary.org/obo/GO_0008150"
+        with pytest.raises(OntologyError, match="'GO:' of 'GO:1' is not bound"):
+            resolve(engine, meta, "GO:1")
