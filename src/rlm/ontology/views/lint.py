@@ -1,9 +1,9 @@
 """What is wrong or missing in an ontology: findings by rule, and as SARIF for CI.
 
 Only the file's own terms are judged: those of its largest namespace, and of others that hold a
-tenth of what it declares, unless they are imported, well known or hardly described (in OBO's
-namespace, which many share, GO_ and CHEBI_ are two). A term of another vocabulary has its label
-elsewhere.
+tenth of what it declares, unless they are imported, well known or hardly described. In OBO's
+namespace, which many share, GO_ and CHEBI_ are two, and the larger one is the file's own. A term of
+another vocabulary has its label elsewhere.
 """
 
 from __future__ import annotations
@@ -125,6 +125,7 @@ class Linter:
             if n >= OWN_SHARE * len(declared)
             and 2 * said[space] >= n
             and space.rstrip("#/") not in elsewhere
+            and not space.startswith(v.OBO)
         }
         return others.union(space for space, _ in counted[:1])
 
