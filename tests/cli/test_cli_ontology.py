@@ -673,6 +673,14 @@ def test_lint_finds_each_fault_once_and_nothing_else(rlm: Run, tmp_path: Path) -
     assert rlm("ontology", "lint", str(tmp_path / "faulty.ttl"), "--rule", "cycle").code == 1
 
 
+def test_a_sarif_log_has_every_finding(rlm: Run, tmp_path: Path) -> None:
+    many = "".join(f"ex:C{n} a owl:Class .\n" for n in range(700))
+    (tmp_path / "many.ttl").write_text(FAULTY + many, "utf-8")
+    done = rlm("ontology", "lint", str(tmp_path / "many.ttl"), "--sarif")
+    results = done.json["runs"][0]["results"]
+    assert sum(each["ruleId"] == "missing-definition" for each in results) == 701
+
+
 def test_lint_of_a_clean_file_is_silent(rlm: Run, tmp_path: Path) -> None:
     clean = "@prefix ex: <http://example.org/> . ex:A a <http://www.w3.org/2002/07/owl#Class> ; "
     clean += '<http://www.w3.org/2000/01/rdf-schema#label> "a" , "b" ; '

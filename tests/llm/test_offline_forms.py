@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlm.llm.offline.forms import FORMS, form_words, read_question, unplaced_words
-from rlm.llm.offline.names import MISSING, Hit, Lookup, language_tag, link, singular, spellings
-from rlm.llm.offline.pattern import Macros, Pattern, Question
+from rlm.llm.offline.names import (
+    MISSING,
+    Lookup,
+    NamedTerm,
+    language_tag,
+    link,
+    singular,
+    spellings,
+)
+from rlm.llm.offline.pattern import Macros, PreparedQuestion, QuestionPattern
 
 CARD = "Harbour: what lies there\nPrefixes: harbour: <https://example.org/harbour#>"
 EXAMPLES = [form for form in FORMS if form.example]
@@ -80,17 +88,17 @@ def test_an_ontology_is_called_by_its_own_name_only():
 
 
 def test_a_pattern_takes_the_whole_question():
-    pattern = Pattern("list [all] [the] (cats|dogs) of {owner}", Macros({}))
-    assert pattern.match(Question.of("List all the cats of the old lady!")) == {
+    pattern = QuestionPattern("list [all] [the] (cats|dogs) of {owner}", Macros({}))
+    assert pattern.match(PreparedQuestion.of("List all the cats of the old lady!")) == {
         "owner": "the old lady"
     }
-    assert pattern.match(Question.of("List of cats of hers")) is None
-    assert pattern.match(Question.of("Quickly list cats of hers")) is None
+    assert pattern.match(PreparedQuestion.of("List of cats of hers")) is None
+    assert pattern.match(PreparedQuestion.of("Quickly list cats of hers")) is None
 
 
 def test_what_stands_in_quotes_is_one_word():
-    pattern = Pattern("domain of {property} [here]", Macros({}))
-    asked = Question.of('domain of "is part of here"')
+    pattern = QuestionPattern("domain of {property} [here]", Macros({}))
+    asked = PreparedQuestion.of('domain of "is part of here"')
     assert asked.restore(pattern.match(asked)["property"]) == ("is part of here", True)
 
 
@@ -102,8 +110,8 @@ def test_any_text_can_be_read(text):
 
 # -- names
 
-TUG = Hit("https://example.org/harbour#Tug", "harbour:Tug", "class", "localname")
-OTHER = Hit("http://other.org/Tug", "<http://other.org/Tug>", "class", "localname")
+TUG = NamedTerm("https://example.org/harbour#Tug", "harbour:Tug", "class", "localname")
+OTHER = NamedTerm("http://other.org/Tug", "<http://other.org/Tug>", "class", "localname")
 
 
 @pytest.mark.parametrize(
@@ -111,13 +119,13 @@ OTHER = Hit("http://other.org/Tug", "<http://other.org/Tug>", "class", "localnam
 )
 def test_a_name_is_linked_with_its_article_kind_and_plural(mention):
     found = {name: Lookup((TUG,)) for name in ("Tug", "tug")}
-    assert link(mention, "class", found).hit == TUG
+    assert link(mention, "class", found).term == TUG
 
 
 def test_two_terms_of_one_name_are_ambiguous_unless_one_is_of_this_ontology():
     found = {"Tug": Lookup((TUG, OTHER))}
     assert link("Tug", "class", found).candidates == ("harbour:Tug", "<http://other.org/Tug>")
-    assert link("Tug", "class", found, own="https://example.org/harbour#").hit == TUG
+    assert link("Tug", "class", found, own="https://example.org/harbour#").term == TUG
 
 
 def test_a_name_of_another_kind_is_told_and_a_missing_one_is_missing():
@@ -129,8 +137,8 @@ def test_a_name_of_another_kind_is_told_and_a_missing_one_is_missing():
 
 def test_a_name_with_its_code_in_brackets_is_one_term():
     found = {"Tug": Lookup((TUG, OTHER)), "H_7": Lookup((TUG,)), "red": Lookup((OTHER,))}
-    assert link("Tug (H_7)", "class", found).hit == TUG
-    assert link("Tug (green)", "class", found).hit is None
+    assert link("Tug (H_7)", "class", found).term == TUG
+    assert link("Tug (green)", "class", found).term is None
 
 
 @pytest.mark.parametrize(

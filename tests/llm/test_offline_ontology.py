@@ -111,6 +111,9 @@ def test_lists_about_properties_and_the_whole_are_those_of_sparql(ontologies, na
         ("What is the German label of Tug?", 'Label of harbour:Tug in the language de:\n- "Schlepper"'),
         ("What are the synonyms of Barge?", "Synonyms of harbour:Barge:\n"),
         ("What is a submarine?", "There is no term called “submarine” in this ontology."),
+        ("How many subclasses does Vessel have?", "4 direct subclasses of harbour:Vessel."),
+        ("How many subclasses does Vessel have in total?", "13 subclasses at any depth of"),
+        ("What is the total number of subclasses of Vessel?", "13 subclasses at any depth of"),
         ("How many classes does the harbour ontology have?", "45 declared classes."),
         ("What does the prefix harbour stand for?", "harbour: stands for <https://example.org/harbour#>"),
         ("Which harbours are there?", "4 instances of harbour:Harbour:"),
@@ -125,6 +128,8 @@ def test_plain_questions_have_plain_answers(ontologies, question, answer):
     "question",
     [
         "Which zorbly classes are there?",
+        "How many direct subclasses does Vessel have in total?",
+        "What is the total length of Tug?",
         "Which tugs are red?",
         "Which class has the most subclasses?",
         "How many subclasses of Vessel have no instances?",

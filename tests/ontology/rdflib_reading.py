@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from rdflib import OWL, RDF, RDFS, Graph, Literal, URIRef
 from rdflib.term import Node
@@ -37,12 +38,16 @@ class Reading:
     def above(self, iri: str) -> set[str]:
         return self._closure(iri, self.supers)
 
-    def below(self, iri: str) -> set[str]:
+    @cached_property
+    def subs(self) -> Edges:
         down: Edges = defaultdict(set)
         for sub, tops in self.supers.items():
             for top in tops:
                 down[top].add(sub)
-        return self._closure(iri, down)
+        return down
+
+    def below(self, iri: str) -> set[str]:
+        return self._closure(iri, self.subs)
 
     def _closure(self, iri: str, edges: Edges) -> set[str]:
         own = self._equal({iri})

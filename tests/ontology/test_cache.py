@@ -92,6 +92,16 @@ def test_the_second_opening_comes_from_the_cache(opening, folder):
     assert entries(folder) == [entry] and leftovers(folder) == []
 
 
+@pytest.mark.parametrize("damage", [None, b"", b"no zlib"])
+def test_the_statements_are_kept_and_read_again_where_they_are_damaged(opening, folder, damage):
+    first = set(opening().dump())
+    (kept,) = [entry / "dump.z" for entry in entries(folder)]
+    assert first and kept.is_file()
+    if damage is not None:
+        kept.write_bytes(damage)
+    assert set(opening().dump()) == first and kept.read_bytes() not in (b"", b"no zlib")
+
+
 def test_the_same_content_elsewhere_is_the_same_entry(opening, folder, tmp_path):
     opening()
     other = tmp_path / "other.turtle"

@@ -305,3 +305,15 @@ def test_shared_and_circular_nodes_do_not_explode(tmp_path: Path) -> None:
         found = onto.diff(tmp_path / "two.ttl")
         assert found["triples"]["added"] == found["triples"]["removed"] == 1
         assert onto.restrictions("ex:A")["total"] == onto.restrictions("ex:B")["total"] == 1
+
+
+def test_shapes_within_shapes_are_told_and_a_circle_of_them_ends(tmp_path: Path) -> None:
+    (tmp_path / "s.ttl").write_text(HEADER + """
+        @prefix sh: <http://www.w3.org/ns/shacl#> .
+        ex:S a sh:NodeShape ; sh:targetClass ex:C ; sh:node _:a ; sh:or (
+          [ sh:property [ sh:path ex:p ; sh:minCount 1 ] ] [ sh:not [ sh:property [ sh:path ex:q ] ] ] ) .
+        _:a sh:node _:a ; sh:property _:a .
+    """)  # fmt: skip
+    with rlm.ontology.open(tmp_path / "s.ttl", cache_dir=tmp_path) as onto:
+        (row,) = onto.shapes()["rows"]
+    assert row["asks"] == ["node (node …, …), or (((ex:p: min 1)), (not ((ex:q))))"]

@@ -9,7 +9,7 @@ import pytest
 from rlm.errors import OntologyError
 from rlm.ontology.meta.graph_meta import Individuals
 from rlm.ontology.source import open_engine
-from rlm.ontology.views.resolve import MOST_CHARS, find_named, occurs, resolve
+from rlm.ontology.views.resolve import MOST_CHARS, find_named, occurs, resolve, resolve_property
 
 GRAPH = """
 @prefix ex: <http://example.org/yard#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -68,3 +68,26 @@ def test_what_is_only_an_object_occurs(yard):
         engine, "http://example.org/yard#beside"
     )
     assert not occurs(engine, "http://example.org/yard#beside_it")
+
+
+def test_an_iri_that_looks_like_a_curie_is_found_as_it_stands(tmp_path):
+    (tmp_path / "twin.ttl").write_text(
+        GRAPH + "<dtmi:dtdl:class:Part> a owl:Class . <dtmi:has> a owl:ObjectProperty ."
+    )
+    with open_engine(tmp_path / "twin.ttl", cache_dir=tmp_path) as engine:
+        meta = engine.meta()
+        assert resolve(engine, meta, "dtmi:dtdl:class:Part") == "dtmi:dtdl:class:Part"
+        assert resolve(engine, meta, "<dtmi:dtdl:class:Part>") == "dtmi:dtdl:class:Part"
+        assert resolve_property(engine, meta, "dtmi:has") == "dtmi:has"
+        with pytest.raises(OntologyError, match="'dtmi:' of 'dtmi:none' is not bound"):
+            resolve(engine, meta, "dtmi:none")
+
+
+def test_an_identifier_of_obo_is_found_as_obo_files_write_it(tmp_path):
+    obo = "@prefix obo: <http://purl.obolibrary.org/obo/> . obo:GO_0008150 a owl:Class ."
+    (tmp_path / "go.ttl").write_text(GRAPH + obo)
+    with open_engine(tmp_path / "go.ttl", cache_dir=tmp_path) as engine:
+        meta = engine.meta()
+        assert resolve(engine, meta, "GO:0008150") == "http://purl.obolibrary.org/obo/GO_0008150"
+        with pytest.raises(OntologyError, match="'GO:' of 'GO:1' is not bound"):
+            resolve(engine, meta, "GO:1")

@@ -59,7 +59,10 @@ def _view_command(name: str) -> Callable[..., int]:
             for each in NAMED:
                 if taken.get(each):
                     taken[each] = resolve_name(views, taken[each], predicate=each == "property")
-            found = getattr(views, name)(**{k: v for k, v in taken.items() if v is not None})
+            taken = {k: v for k, v in taken.items() if v is not None}
+            found = getattr(views, name)(**taken)
+            if given.get("sarif"):  # a log has every finding
+                found = _read_on(views.lint, found, taken)
             source = views.engine.source
         if name == "lint":
             return _show_lint(session, found, source, given)
@@ -88,6 +91,17 @@ def _option(parameter: inspect.Parameter) -> Decorator | None:
     return click.option(flag, default=default, metavar=name.upper(), help=DOCS[name])
 
 
+def _read_on(
+    view: Callable[..., dict[str, Any]], found: dict[str, Any], taken: dict[str, Any]
+) -> dict[str, Any]:
+    """A page and all that follow it."""
+    while found["next_offset"] is not None:
+        page = view(**{**taken, "offset": found["next_offset"], "limit": MOST_ROWS})
+        rows = [*found["rows"], *page["rows"]]
+        found = {**found, "rows": rows, "next_offset": page["next_offset"]}
+    return found
+
+
 # -- how an answer is shown
 
 
@@ -103,16 +117,20 @@ def _show(session: Session, name: str, found: dict[str, Any]) -> int:
     print_fields([(key.replace("_", " "), _text(value)) for key, value in head.items()])
     if rows is None:
         return 0
-    if head and rows:
-        print_text("")
     if rows:
-        keys = list(dict.fromkeys(key for row in rows for key in row))
-        cells = [[_text(row.get(key, "")) for key in keys] for row in rows]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        wide = [key for key, width in zip(keys, widths, strict=True) if width > PROSE_CHARS]
-        print_table(keys, cells, prose=wide)
+        if head:
+            print_text("")
+        _print_rows(rows)
     session.notify(_count_line(found))
     return code
+
+
+def _print_rows(rows: list[dict[str, Any]]) -> None:
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    cells = [[_text(row.get(key, "")) for key in keys] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    wide = [key for key, width in zip(keys, widths, strict=True) if width > PROSE_CHARS]
+    print_table(keys, cells, prose=wide)
 
 
 def _count_line(found: Mapping[str, Any]) -> str:

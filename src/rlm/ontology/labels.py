@@ -102,6 +102,8 @@ def text_roles(
     for iri in sorted(used - known.keys() - set(v.SYNONYMS.values())):
         above = (known[parent] for parent in supers.get(iri, ()) if parent in known)
         names = {plain(local_name(iri)), *(plain(text) for text, _ in labels.get(iri, ()))}
+        if any(name.endswith(" definition") for name in names):  # prov:editorsDefinition
+            names.add("definition")
         called = (role for role, some in v.ROLE_NAMES.items() if not names.isdisjoint(some))
         if role := next(above, None) or next(called, None):
             found[role].append(iri)

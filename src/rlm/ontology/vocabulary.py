@@ -87,7 +87,7 @@ ROLE_NAMES = {
         *("synonym", "synonyms", "has synonym", "exact synonym", "alternative label", "alt label"),
         *("alternative term", "alternative name", "also known as", "has alternative label"),
     ),
-    "definition": ("definition", "has definition", "textual definition"),
+    "definition": ("definition", "has definition", "textual definition", "elucidation"),
     "example": ("example", "examples", "example of usage", "has example", "usage example"),
 }
 """A predicate that is called so has that role, whoever made it."""

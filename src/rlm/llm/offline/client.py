@@ -118,33 +118,27 @@ def least(schema: Any, *, root: Any = None, depth: int = 0) -> Any:
     if schema.get("enum"):
         return schema["enum"][0]
     if isinstance(schema.get("$ref"), str):
-        named = schema["$ref"].rpartition("/")[2]
-        return least(
-            {**root.get("$defs", {}), **root.get("definitions", {})}.get(named),
-            root=root,
-            depth=depth + 1,
-        )
+        known = {**root.get("$defs", {}), **root.get("definitions", {})}
+        return least(known.get(schema["$ref"].rpartition("/")[2]), root=root, depth=depth + 1)
     for name in ("anyOf", "oneOf", "allOf"):
         if schema.get(name):
             return least(schema[name][0], root=root, depth=depth + 1)
+    return _least_of_type(schema, root, depth)
+
+
+def _least_of_type(schema: dict[str, Any], root: Any, depth: int) -> Any:
     kind = schema.get("type", "object" if "properties" in schema or not depth else "null")
     kind = kind[0] if isinstance(kind, list) and kind else kind
+    inner, null = {"root": root, "depth": depth + 1}, {"type": "null"}
     if kind == "object":
         known, wanted = schema.get("properties", {}), schema.get("required", [])
         if not wanted and not depth and schema.get("additionalProperties") is not False:
             return {"error": WHAT_IT_IS}
-        return {
-            name: least(known.get(name, {"type": "null"}), root=root, depth=depth + 1)
-            for name in wanted
-        }
+        return {name: least(known.get(name, null), **inner) for name in wanted}
     if kind == "array":
         number = min(100, int(schema.get("minItems", 0)))
-        return [
-            least(schema.get("items", {"type": "null"}), root=root, depth=depth + 1)
-            for _ in range(number)
-        ]
+        return [least(schema.get("items", null), **inner) for _ in range(number)]
     if kind in ("number", "integer"):
-        return (
-            max(0, schema.get("minimum", 0)) if schema.get("maximum", 0) >= 0 else schema["maximum"]
-        )
+        most = schema.get("maximum", 0)
+        return max(0, schema.get("minimum", 0)) if most >= 0 else most
     return {"string": WHAT_IT_IS[: schema.get("maxLength")], "boolean": False}.get(str(kind))

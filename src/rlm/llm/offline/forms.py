@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from rlm.llm.offline import forms_classes, forms_names, forms_properties, forms_terms
 from rlm.llm.offline.frames import MACROS, Form
 from rlm.llm.offline.names import language_tag
-from rlm.llm.offline.pattern import Question
+from rlm.llm.offline.pattern import PreparedQuestion
 
 FORMS: tuple[Form, ...] = (
     *forms_names.FORMS,
@@ -25,27 +25,8 @@ READINGS = 4
 """So many readings of one question are tried."""
 NEAREST = 3
 _WORD = re.compile(r"[a-z][a-z-]+")
-_COMMON = frozenset(
-    [
-        "what",
-        "which",
-        "is",
-        "are",
-        "the",
-        "a",
-        "an",
-        "of",
-        "in",
-        "to",
-        "does",
-        "do",
-        "have",
-        "has",
-        "there",
-        "how",
-        "many",
-    ]
-)
+_COMMON_WORDS = "what which is are the a an of in to does do have has there how many"
+_COMMON = frozenset(_COMMON_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +66,7 @@ def kind_of_slot(name: str) -> str:
 def read_question(question: str, card: str = "") -> tuple[Reading, ...]:
     """The readings of a question, best first. `card` is what the prompt says of the ontology: an
     ontology may be called by a name that stands there."""
-    asked = Question.of(question)
+    asked = PreparedQuestion.of(question)
     found = []
     for form in FORMS:
         taken = [
@@ -123,7 +104,7 @@ def ontology_names(card: str) -> frozenset[str]:
 
 
 def own_namespace(card: str) -> str:
-    """The namespace of the ontology's own terms, which the prompt names first; '' if it has none."""
+    """The namespace of the ontology's own terms, which the prompt names first; '' without."""
     found = re.search(r"^Prefixes: [\w.-]*: <([^<>\s]+)>", card, re.MULTILINE)
     return found[1] if found else ""
 
@@ -138,7 +119,7 @@ def form_words() -> frozenset[str]:
 
 def unplaced_words(question: str) -> list[str]:
     """The words of a question that no form has a place for."""
-    words = Question.of(question).text.split()
+    words = PreparedQuestion.of(question).text.split()
     return [word for word in words if word.lower() not in form_words()]
 
 

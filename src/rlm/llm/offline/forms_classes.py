@@ -16,6 +16,18 @@ _ABOVE = "(ancestor|ancestors|ancestor class|ancestor classes|transitive supercl
 _CLASSES = "[class|classes|term|terms]"
 _KIND = "(kind|kinds|type|types|sort|sorts|form|forms|variety|varieties)"
 _ALL = "(all|every|all of the|all known)"
+_TOTAL = "(in total|in all|altogether|overall)"
+
+
+def _count_deep(noun: str) -> tuple[str, ...]:
+    """How many there are at any depth, which is what "in total" means of a hierarchy."""
+    return (
+        f"how many {noun} (does|do) {{class}} have (<deep>|{_TOTAL} [<deep>])",
+        f"how many {noun} of {{class}} <there> (<deep>|{_TOTAL} [<deep>])",
+        f"how many {noun} <there> of {{class}} (<deep>|{_TOTAL} [<deep>])",
+        f"<count> {noun} of {{class}} <deep>",
+        f"(what is|give me|tell me) the total (number|count) of {noun} of {{class}} [<deep>]",
+    )
 
 
 def _with(text: str) -> str:
@@ -61,15 +73,14 @@ ALL_SUBCLASSES = list_of(
         f"<wh> {_CLASSES} (is|are) <deep> [a] {_SUB} of {{class}}",
         f"<wh> {_CLASSES} (is|are) (below|under|beneath) {{class}} [<deep>]",
         "<list> (everything|all classes|all the classes) (below|under|beneath) {class} [<deep>]",
-        f"<wh> {_CLASSES} (inherit|inherits|descend|descends|derive|derives) from {{class}} [<deep>]",
+        f"<wh> {_CLASSES} (inherit|inherits|descend|descends|derive|derives) from {{class}}"
+        f" [<deep>]",
         f"<list> {_ALL} {_KIND} of {{class}} [<deep>]",
         f"<wh> {_KIND} of {{class}} <there> <deep>",
     ),
     counted=(
-        f"how many {_SUB} (does|do) {{class}} have <deep>",
-        f"how many {_SUB} (does|do) {{class}} have (in total|in all|altogether|overall) [<deep>]",
-        f"how many {_SUB} of {{class}} <there> <deep>",
-        f"<count> {_SUB} of {{class}} <deep>",
+        *_count_deep(_SUB),
+        f"how many {_KIND} of {{class}} <there> {_TOTAL}",
         f"how many {_CLASSES} (are|is) (below|under|beneath) {{class}} [<deep>]",
         f"how many {_CLASSES} (inherit|descend|derive) from {{class}} [<deep>]",
     ),
@@ -108,7 +119,7 @@ ALL_SUPERCLASSES = list_of(
         f"<wh> {_CLASSES} is {{class}} a {_SUB} of <deep>",
     ),
     counted=(
-        f"how many {_SUPER} (does|do) {{class}} have (<deep>|in total|in all|altogether)",
+        *_count_deep(_SUPER),
         f"how many {_CLASSES} (are|is) above {{class}} [<deep>]",
     ),
 )  # fmt: skip
@@ -138,7 +149,8 @@ BELONGING = [
             "is {class} (directly|immediately) (below|under) {class2}",
             f"is {{class2}} [a|an|the] <direct> {_SUPER} of {{class}}",
         ),
-        'tell_member(%class, fetch("related", $class2, relation="subclasses"), "a direct subclass")',
+        'tell_member(%class, fetch("related", $class2, relation="subclasses"), "a direct'
+        ' subclass")',
     ),
     Form(
         "is_instance",
@@ -224,8 +236,8 @@ AXIOMS = [
         _related("class", "disjoint"),
         "Which classes are disjoint with Tug?",
         listed=(
-            "(what|which) [other] [class|classes|things] (is|are) [stated|declared] [to be] disjoint"
-            " (with|from|to) {class}",
+            "(what|which) [other] [class|classes|things] (is|are) [stated|declared] [to be]"
+            " disjoint (with|from|to) {class}",
             "(what|which|with which|with what) [other] [class|classes] (is|are) {class} [stated|"
             "declared] [to be] disjoint [with|from|to]",
             "from <wh> [class|classes] is {class} disjoint",
@@ -272,13 +284,14 @@ AXIOMS = [
         "restrictions",
         "What restrictions does PortCall have?",
         (
-            "<wh> [property] (restriction|restrictions|axioms|constraints|conditions|rules) (does|do)"
-            " {class} have",
-            "<wh> [property] (restriction|restrictions|constraints|conditions|rules) (apply to|applies"
+            "<wh> [property] (restriction|restrictions|axioms|constraints|conditions|rules)"
+            " (does|do) {class} have",
+            "<wh> [property] (restriction|restrictions|constraints|conditions|rules) (apply"
+            " to|applies"
             " to|hold for|are there on|are there for|are on|are (placed|stated|defined|put|made|"
             "declared|asserted|imposed|set) (on|for|of)) {class}",
-            "(what|which) (are|is) [all] [the] [stated|owl|property|class] (restriction|restrictions|"
-            "constraints) (of|on|for) {class}",
+            "(what|which) (are|is) [all] [the] [stated|owl|property|class]"
+            " (restriction|restrictions|constraints) (of|on|for) {class}",
             "<list> [all] [the] [property|owl] (restriction|restrictions|constraints) (of|on|for|"
             "placed on|stated for) {class}",
             "what must (a|an|every|each) {class} have",

@@ -1,5 +1,5 @@
-"""Forms of question about one term or two: what it is, what it is called, how two are connected; and
-finding terms by a piece of their name."""
+"""Forms of question about one term or two: what it is, what it is called, how two are connected;
+and finding terms by a piece of their name."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ DESCRIPTIONS = [
             "what is the meaning of {term}",
             "what (does|do) <it> mean by {term}",
             "(what can you tell|what do you know|tell me what you know) [me] about {term}",
-            "<list> [all] (information|details|info|everything|a description|an overview|a summary|the"
-            " details) [you have] (on|about|of|for) {term}",
+            "<list> [all] (information|details|info|everything|a description|an overview|a"
+            " summary|the details) [you have] (on|about|of|for) {term}",
             "(information|details) (on|about) {term}",
             "show me {term}",
         ),
@@ -97,8 +97,8 @@ SEARCHES = [
             f"search_{many}",
             f'Which {many} have "cargo" in their name?',
             (
-                f"(<wh>|<list> [all] [the]|(search|look) for [all] [the]|(what|which) are [all] [the])"
-                f" {said} {_ANY_PIECE} <onto>",
+                f"(<wh>|<list> [all] [the]|(search|look) for [all] [the]|(what|which) are [all]"
+                f" [the]) {said} {_ANY_PIECE} <onto>",
                 *(
                     (
                         "(search|look) [for] {text} [<onto>]",
@@ -108,26 +108,32 @@ SEARCHES = [
                     else ()
                 ),
             ),
-            f"tell_list(keep_types(sparql_query(search_query($text), limit=10000), {kind!r}), {_nouns(kind, many)})",
+            f"tell_list(keep_types(sparql_query(search_query($text), limit=10000), {kind!r}),"
+            f" {_nouns(kind, many)})",
         ),
         Form(
             f"count_search_{many}",
             f'How many {many} have "cargo" in their name?',
             (f"(how many|<count>) {said} [<there>] {_ANY_PIECE} <onto>",),
-            f"tell_count(keep_types(sparql_query(search_query($text), limit=10000), {kind!r}), {_nouns(kind, many)})",
+            f"tell_count(keep_types(sparql_query(search_query($text), limit=10000), {kind!r}),"
+            f" {_nouns(kind, many)})",
         ),
     )
 ]
 
 _LABEL = "(label|labels|name|names|preferred label|preferred labels|rdfs:label|rdfs:labels)"
 _SYNONYM = (
-    "(synonym|synonyms|alternative label|alternative labels|alternative name|alternative names|altlabel"
-    "|altlabels|other name|other names|alias|aliases|alternative term|alternative terms|alternate name|alternate names|alternate labels)"
+    "(synonym|synonyms|alternative label|alternative labels|alternative name|alternative"
+    " names|altlabel"
+    "|altlabels|other name|other names|alias|aliases|alternative term|alternative terms|alternate"
+    " name|alternate names|alternate labels)"
 )
 _DEFINITION = "(definition|definitions|textual definition|textual definitions)"
 _COMMENT = "(comment|comments|rdfs:comment|rdfs:comments|description|note)"
-_EXAMPLE = "(usage example|usage examples|example of usage|examples of usage|example of use|examples of"\
-    " use|skos:example|skos:examples|skos example|skos examples)"  # fmt: skip
+_EXAMPLE = (
+    "(usage example|usage examples|example of usage|examples of usage|example of use"
+    "|examples of use|skos:example|skos:examples|skos example|skos examples)"
+)
 
 
 def _texts(name: str, noun: str, kind: str, one: str, more: tuple[str, ...]) -> list[Form]:
@@ -238,7 +244,8 @@ LABELS = [
         (
             "in <wh> (language|languages) (does|do) {term} have [a|any] (label|labels)",
             "in <wh> (language|languages) (is|are) {term} labelled [in]",
-            "in <wh> (language|languages) (is|are) [the] (label|labels) of {term} [given|available]",
+            "in <wh> (language|languages) (is|are) [the] (label|labels) of {term}"
+            " [given|available]",
             "<wh> (language|languages) (does|do) {term} have [a] (label|labels) in",
             "(what|which) are the languages of the labels of {term}",
             "<wh> (language|languages) (is|are) the (label|labels) of {term} in",
@@ -250,27 +257,35 @@ DEPRECATION = [
     Form(
         "is_deprecated",
         "Is Tug deprecated?",
-        ("(is|are) {term} [marked] [as] [a] (deprecated|obsolete|retired|outdated) [class|property|term]",
-         "has {term} been (deprecated|retired|obsoleted)", "is {term} still (valid|current|in use)"),
+        ("(is|are) {term} [marked] [as] [a] (deprecated|obsolete|retired|outdated)"
+         " [class|property|term]",
+         "has {term} been (deprecated|retired|obsoleted)",
+         "is {term} still (valid|current|in use)"),
         "tell_deprecated(describe_entity($term))",
     ),
     Form(
         "replaced_by",
         "What replaces Tug?",
         ("(what|which) [term|class|property|terms] (replaces|replace|supersedes|replaced) {term}",
-         "(what|which) [term|class|property] (is|was|has been|should be) {term} [been] (replaced|superseded) by",
-         "by (what|which) [term|class|property] (is|was|has been|should be) {term} [be] (replaced|superseded)",
-         "(what|which) [term|class|property] should (be used|i use|one use|we use|you use) instead of {term}",
+         "(what|which) [term|class|property] (is|was|has been|should be) {term} [been]"
+         " (replaced|superseded) by",
+         "by (what|which) [term|class|property] (is|was|has been|should be) {term} [be]"
+         " (replaced|superseded)",
+         "(what|which) [term|class|property] should (be used|i use|one use|we use|you use) instead"
+         " of {term}",
          "(what|which) (is|are) [the] (replacement|replacements|successor) (of|for) {term}",
          "what [term] (is|should be) used (instead of|in place of) {term}",
-         "(what|which) (replacement|replacements) does {term} have", "is {term} replaced by anything"),
+         "(what|which) (replacement|replacements) does {term} have",
+         "is {term} replaced by anything"),
         'tell_replacement(fetch("related", $term, relation="replaced_by"))',
     ),
     Form(
         "replaces",
         "What does Tug replace?",
-        ("(what|which) [term|terms|class|property] (does|did|has) {term} (replace|replaced|supersede)",),
-        'tell_list(fetch("related", $term, relation="replaces"), "replaced term", "replaced terms")',
+        ("(what|which) [term|terms|class|property] (does|did|has) {term}"
+         " (replace|replaced|supersede)",),
+        'tell_list(fetch("related", $term, relation="replaces"), "replaced term", "replaced'
+        ' terms")',
     ),
 ]  # fmt: skip
 _CONNECTED = "(connected|related|linked|joined|associated)"
@@ -281,14 +296,14 @@ PAIRS = [
         (
             f"how (is|are) {{term}} {_CONNECTED} (to|with) {{term2}}",
             f"how (is|are) {{term}} and {{term2}} {_CONNECTED} [to each other|with each other]",
-            "(what|which) [property|properties|relation|chain] (connects|connect|links|link|joins|join"
-            "|relates|relate) {term} (and|with|to) {term2}",
-            "<list> [a|the] [shortest] (path|paths|connection|chain|route) (from|between) {term} (to|and)"
-            " {term2}",
+            "(what|which) [property|properties|relation|chain]"
+            " (connects|connect|links|link|joins|join|relates|relate) {term} (and|with|to) {term2}",
+            "<list> [a|the] [shortest] (path|paths|connection|chain|route) (from|between) {term}"
+            " (to|and) {term2}",
             "is there (a|any) (path|connection|link) (from|between) {term} (to|and) {term2}",
             f"(is|are) {{term}} {_CONNECTED} (to|with) {{term2}}",
-            "(what|which) is the (relation|relationship|connection|link|path|shortest path) (between|from)"
-            " {term} (and|to) {term2}",
+            "(what|which) is the (relation|relationship|connection|link|path|shortest path)"
+            " (between|from) {term} (and|to) {term2}",
             "how (do|can) (you|i|we|one) get from {term} to {term2} [in the [class] hierarchy]",
             "what (lies|is|stands|comes) between {term} and {term2}",
         ),

@@ -1,4 +1,4 @@
-"""Forms of question about properties: domains and ranges, hierarchy, inverses, traits, and values."""
+"""Forms of question about properties: domains and ranges, hierarchy, inverses, traits, values."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ BY_SIDE = [
             "can (a|an|the) SLOT have",
             "can SLOT have",
             "(can|may) (apply|be applied) to SLOT",
-            "(apply to|can be used (on|with|for)|are (defined|declared|stated) (for|on)) [the class]"
-            " SLOT",
+            "(apply to|can be used (on|with|for)|are (defined|declared|stated) (for|on)) [the"
+            " class] SLOT",
             "(start|starts) (from|at) SLOT",
         ),
     ),
@@ -214,7 +214,8 @@ INVERSES = [
         things="[property|properties|relation|relations]",
         listed=(
             "<wh> [property|properties|relation] is {property} [stated to be] [the|an] inverse of",
-            "<wh> [property|properties|relation] (is|are) [stated to be] inverse (to|of) {property}",
+            "<wh> [property|properties|relation] (is|are) [stated to be] inverse (to|of)"
+            " {property}",
             "of <wh> property is {property} [the|an] inverse",
         ),
     ),
@@ -223,8 +224,8 @@ INVERSES = [
         "Is mooredAt the inverse of hasMoored?",
         (
             "is {property} [the|an] inverse [property] (of|to) {property2}",
-            "are {property} and {property2} [the] (inverse|inverses|inverse properties) [of each other"
-            "|to each other]",
+            "are {property} and {property2} [the] (inverse|inverses|inverse properties) [of each"
+            " other|to each other]",
         ),
         'tell_member(%property, fetch("related", $property2, relation="inverses"), "an inverse")',
     ),
@@ -266,7 +267,8 @@ def _trait_forms() -> list[Form]:
                 (
                     f"is [the] [property] {{property}} [declared|stated] [to be|as] [a|an] {said}"
                     f" [<property>|object property|datatype property]",
-                    f"is the property {{property}} [declared|stated] [to be|as] [a|an] {said} [property]",
+                    f"is the property {{property}} [declared|stated] [to be|as] [a|an] {said}"
+                    f" [property]",
                 ),
                 f'tell_trait(describe_entity($property), "{trait}")',
             )
@@ -302,14 +304,17 @@ VALUES = [
         "value",
         "What is the homePort of GreyPetrel?",
         (
-            "(what|who|which) (is|are) [all] [the] (value|values) (of|for) [the property] {property}"
-            " (of|for|on) {individual}",
+            "(what|who|which) (is|are) [all] [the] (value|values) (of|for) [the property]"
+            " {property} (of|for|on) {individual}",
             "(what|which) (value|values) does {individual} have for [the property] {property}",
-            "(what|which) (value|values) (does|do) [the property] {property} have (for|on) {individual}",
-            "(what|who|which|when|where) (is|are|was|were) [all] [the] {property} (of|for) {individual}",
+            "(what|which) (value|values) (does|do) [the property] {property} have (for|on)"
+            " {individual}",
+            "(what|who|which|when|where) (is|are|was|were) [all] [the] {property} (of|for)"
+            " {individual}",
             "(what|which) {property} (does|do|has|have) {individual} [have]",
             "what does {individual} have as [its|a|their] {property}",
-            "<list> [all] [the] [values of|values of the property] {property} (of|for) {individual}",
+            "<list> [all] [the] [values of|values of the property] {property} (of|for)"
+            " {individual}",
             "(what|who|which) (is|are) {individual}'s {property}",
             "what (is|are) {individual} {property}",
             "what does {individual} {property}",
@@ -331,12 +336,12 @@ VALUES = [
         "values",
         "What are the property values of GreyPetrel?",
         (
-            "(what|which) are [all] [the] [property] (values|statements|facts|assertions) (of|for|about"
-            "|on) {individual}",
-            "<wh> (properties|property values|values|facts|statements|attributes) (does|do) {individual}"
-            " have",
-            "<list> [all] [the] [property] (values|statements|facts|properties and values|assertions)"
+            "(what|which) are [all] [the] [property] (values|statements|facts|assertions)"
             " (of|for|about|on) {individual}",
+            "<wh> (properties|property values|values|facts|statements|attributes) (does|do)"
+            " {individual} have",
+            "<list> [all] [the] [property] (values|statements|facts|properties and"
+            " values|assertions) (of|for|about|on) {individual}",
             "<list> [all] [the] properties of the individual {individual}",
             "what is (stated|said|known|recorded|asserted) (about|of) {individual}",
         ),
@@ -346,10 +351,11 @@ VALUES = [
         "subjects",
         "Which individuals have Silvermouth as their homePort?",
         (
-            "(which|what|who) [individual|individuals|thing|things|instances|resources|terms] (has|have)"
-            " {individual} as [a|the|their|its] [value of|value for] {property}",
+            "(which|what|who) [individual|individuals|thing|things|instances|resources|terms]"
+            " (has|have) {individual} as [a|the|their|its] [value of|value for] {property}",
         ),
-        'tell_subjects(sparql_query("SELECT DISTINCT ?x WHERE { ?x <" + $property + "> <" + $individual'
+        'tell_subjects(sparql_query("SELECT DISTINCT ?x WHERE'
+        ' { ?x <" + $property + "> <" + $individual'
         ' + "> FILTER(isIRI(?x)) } ORDER BY ?x", limit=1000))',
     ),
 ]

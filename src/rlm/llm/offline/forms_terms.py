@@ -79,8 +79,8 @@ def _declared() -> list[Form]:
                     f"{'count_' * counts}{name}_in_namespace",
                     f"{ask} {many} are in the harbour namespace?",
                     patterns,
-                    f'{tell}(fetch("terms", kind="{kind}", prefix=$prefix), "{one} in this namespace",'
-                    f' "{many} in this namespace")',
+                    f'{tell}(fetch("terms", kind="{kind}", prefix=$prefix), "{one} in this'
+                    f' namespace", "{many} in this namespace")',
                 )
             )
         made += list_all(
@@ -89,8 +89,8 @@ def _declared() -> list[Form]:
                  f"deprecated {many}"),
             f'keep_deprecated(fetch("terms", kind="{kind}"))',
             f"Which {many} are deprecated?",
-            listed=(f"<wh> [of the] {pattern} (are|is) [marked as|marked] (deprecated|obsolete|retired)"
-                    " <onto>",),
+            listed=(f"<wh> [of the] {pattern} (are|is) [marked as|marked]"
+                    " (deprecated|obsolete|retired) <onto>",),
             counted=(f"how many [of the] {pattern} (are|is) [marked as|marked] (deprecated|obsolete"
                      "|retired) <onto>",),
         )  # fmt: skip
@@ -122,18 +122,19 @@ def _traits() -> list[Form]:
 
 
 _ROOT = (
-    "(root|top|top-level|topmost|top level|uppermost) [class|classes|terms]|roots|roots of the [class]"
-    " hierarchy|(classes|class) [that are] at the [very] top [of the [class] hierarchy]|classes"
-    f" {_WITHOUT} [a|any] [named|stated] (superclass|superclasses|parent|parents|parent class|parent"
-    " classes)|root classes of the [class] hierarchy"
+    "(root|top|top-level|topmost|top level|uppermost) [class|classes|terms]|roots"
+    "|roots of the [class] hierarchy|(classes|class) [that are] at the [very] top"
+    " [of the [class] hierarchy]|classes"
+    f" {_WITHOUT} [a|any] [named|stated] (superclass|superclasses|parent|parents"
+    "|parent class|parent classes)|root classes of the [class] hierarchy"
 )
 _LEAF = (
     "(leaf|bottom) (class|classes)|leaves|leaves of the [class] hierarchy|classes"
     f" {_WITHOUT} [a|any] [named] (subclass|subclasses|children|child|child classes)"
 )
 _DEFINED = (
-    "(defined|fully defined) (class|classes)|classes (defined by|with) [an] (equivalence|equivalences"
-    "|equivalent class axiom|equivalent class axioms)"
+    "(defined|fully defined) (class|classes)|classes (defined by|with) [an]"
+    " (equivalence|equivalences|equivalent class axiom|equivalent class axioms)"
 )
 HIERARCHY = [
     *list_all(
@@ -142,8 +143,8 @@ HIERARCHY = [
         'fetch("terms", kind="roots")',
         "What are the root classes?",
         listed=(
-            "<wh> classes (have|has) no [named|stated] (superclass|superclasses|parent|parents|parent"
-            " class) <onto>",
+            "<wh> classes (have|has) no [named|stated]"
+            " (superclass|superclasses|parent|parents|parent class) <onto>",
             "<wh> classes (are|is) at the [very] top [of the [class] hierarchy] <onto>",
             "<wh> classes (are|is) [the] (roots|root|top-level|root classes|topmost|top classes)"
             " [of the [class] hierarchy] <onto>",
@@ -173,7 +174,8 @@ HIERARCHY = [
         listed=(
             "<wh> classes (have|has) (an equivalence|equivalent classes|an equivalent class|a"
             " definition by equivalence) <onto>",
-            "<wh> classes (are|is) defined by (an equivalence|equivalences|equivalent classes) <onto>",
+            "<wh> classes (are|is) defined by (an equivalence|equivalences|equivalent classes)"
+            " <onto>",
         ),
         counted=("how many classes are defined by (an equivalence|equivalences) <onto>",
                  "how many classes (have|has) (an equivalence|an equivalent class) <onto>"),
@@ -246,8 +248,8 @@ WHOLE = [
              "|namespaces and prefixes", "namespace", "namespaces"),
         'fetch("prefixes")',
         "Which namespaces are bound?",
-        listed=(f"<wh> {_PREFIX} (are|is) (used|bound|declared|defined) <onto> [and what do they stand"
-                " for]",
+        listed=(f"<wh> {_PREFIX} (are|is) (used|bound|declared|defined) <onto>"
+                " [and what do they stand for]",
                 f"<wh> {_PREFIX} (does|do) <it> <have> [and what do they stand for]",
             "<wh> (namespace|prefix) (do|does) [the] [{ontology}] terms (use|have|belong to)",
             "[the] namespace of the [{ontology}] terms"),
@@ -273,8 +275,8 @@ WHOLE = [
             " [by <the> <o>|here]",
             "does <it> import (anything|any [other] (ontology|ontologies)|other ontologies)",
         ),
-        counted=("how many [other] (ontologies|vocabularies) (does <it> import|are imported [by <the>"
-                 " <o>])",),
+        counted=("how many [other] (ontologies|vocabularies) (does <it> import|are imported [by"
+                 " <the> <o>])",),
     ),
     Form(
         "count_triples",
@@ -305,7 +307,8 @@ WHOLE = [
         for name, said, names, more in (
             ("title", "(title|name)", ("title", "label"), ("what is <the> <o> called",)),
             ("version", "(version|version number|version iri|versioniri|version info|versioninfo)",
-             ("versioninfo", "versioniri", "version", "hasversion"), ("what version is <the> <o>",)),
+             ("versioninfo", "versioniri", "version", "hasversion"),
+             ("what version is <the> <o>",)),
             ("license", "(license|licence)", ("license", "licence", "rights"),
              ("under (which|what) (license|licence) is <the> <o> [published|released]",
               "how is <the> <o> licensed")),
@@ -328,8 +331,9 @@ WHOLE = [
         "languages",
         Noun("(languages|label languages|language tags|languages of [the] labels)", "language",
              "languages"),
-        "from_query(sparql_query('SELECT ?x (COUNT(?l) AS ?n) WHERE { ?s rdfs:label|skos:prefLabel ?l"
-        " BIND(LANG(?l) AS ?x) FILTER(?x != \"\") } GROUP BY ?x ORDER BY DESC(?n)', limit=1000))",
+        "from_query(sparql_query('SELECT ?x (COUNT(?l) AS ?n) WHERE {"
+        " ?s rdfs:label|skos:prefLabel ?l BIND(LANG(?l) AS ?x) FILTER(?x != \"\") } GROUP BY ?x"
+        " ORDER BY DESC(?n)', limit=1000))",
         "Which languages do the labels have?",
         listed=("(in which|in what|which|what) (language|languages) (are|is|do|does) [the] (labels"
                 "|label|terms) (in|have|use|available in|written in|given in|labelled in|given"

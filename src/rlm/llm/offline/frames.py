@@ -1,10 +1,10 @@
 """Forms of question as data, and the frames that most of them share.
 
 A form is a few patterns, an example, and a program: one line of Python that asks the views of an
-ontology and puts the answer into words. In a program `$class` is the IRI of the term that the slot `{class}`
-was linked to, `%class` its short name. The name of a slot says what it takes: `class`, `property`, `individual`, `term`
-(anything), `range` (a class or a datatype), `text`, `lang`, `prefix`, `ontology`; a number behind
-it tells two of the same sort apart.
+ontology and puts the answer into words. In a program `$class` is the IRI of the term that the slot
+`{class}` was linked to, `%class` its short name. The name of a slot says what it takes: `class`,
+`property`, `individual`, `term` (anything), `range` (a class or a datatype), `text`, `lang`,
+`prefix`, `ontology`; a number behind it tells two of the same sort apart.
 
 What can be listed can be counted, and asked for whether there is any: `list_of` and `list_all` make
 the three forms of one noun.
@@ -17,19 +17,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from rlm.llm.offline.pattern import Macros, Pattern, Question
+from rlm.llm.offline.pattern import Macros, PreparedQuestion, QuestionPattern
 
 _MACROS = {
     "wh": "(what|which)",
-    "list": "(list|name|show|give|find|enumerate|print|get|display|return|identify|output|state|tell"
-    "|provide|retrieve) [me|us] [a list of|of]",
+    "list": "(list|name|show|give|find|enumerate|print|get|display|return|identify|output|state"
+    "|tell|provide|retrieve) [me|us] [a list of|of]",
     "count": "(count|how many are|what is the (number|count|total|total number) of|[give|tell|show]"
     " [me] [the] [total] number of) [all] [the]",
     "o": "(ontology|vocabulary|graph|file|model|schema|dataset|thesaurus|taxonomy|knowledge graph"
     "|terminology)",
     "the": "(the|this|that|our|my)",
-    "onto": "[(in|of|from|for|by|within|inside) <the> [whole|entire] <o>|here|in here|in it|in total"
-    "|in all|altogether|overall|that you know|there|(in|of|from|for|by|within) [the] {ontology} [<o>]]",
+    "onto": "[(in|of|from|for|by|within|inside) <the> [whole|entire] <o>|here|in here|in it"
+    "|in total|in all|altogether|overall|that you know|there"
+    "|(in|of|from|for|by|within) [the] {ontology} [<o>]]",
     "it": "(<the> [whole|entire] <o>|it|[the] {ontology} [<o>])",
     "total": "[in total|in all|altogether|overall]",
     "have": "(have|has|declare|declares|define|defines|contain|contains|use|uses|include|includes"
@@ -59,15 +60,15 @@ class Form:
     macros: Macros = MACROS
 
     @cached_property
-    def patterns(self) -> tuple[Pattern, ...]:
-        return tuple(Pattern(source, self.macros) for source in self.sources)
+    def patterns(self) -> tuple[QuestionPattern, ...]:
+        return tuple(QuestionPattern(source, self.macros) for source in self.sources)
 
     @cached_property
     def slots(self) -> frozenset[str]:
         """The slots that the program needs."""
         return frozenset(re.findall(r"[$%]([a-z]+\d?)", self.program))
 
-    def read(self, question: Question) -> Iterator[dict[str, str]]:
+    def read(self, question: PreparedQuestion) -> Iterator[dict[str, str]]:
         """The slots of every pattern that the whole question matches and that fills them."""
         for pattern in self.patterns:
             found = pattern.match(question)
@@ -75,6 +76,7 @@ class Form:
                 yield found
 
 
+_COUNT_PLAINLY = "(count|what is the (number|count) of|[give|tell|show] [me] [the] number of) [the]"
 _LIST_OF = (
     "<list> <all> [the] <noun> (of|for|to) {slot} <tail>",
     "(what|which|who) (is|are) <all> [the] <noun> (of|for|to) {slot} <tail>",
@@ -133,14 +135,16 @@ def list_of(
     counted: tuple[str, ...] = (),
 ) -> list[Form]:
     """The forms of what a term has. `call` is the view that lists it, with its slot; `listed` and
-    `counted` are further wordings. Not `every`: "all" would mean something else."""
+    `counted` are further wordings. Not `every`: "all" and "in total" mean something else."""
     slot = re.findall(r"\$(\w+)", call)[0]
     parts = {
         "noun": f"({noun.pattern})",
         "tail": tail,
         "things": things or "[things|terms|entities]",
-        "all": "[all]" if every else "",
+        "all": "[all]",
     }
+    if not every:
+        parts |= {"all": "", "total": "", "count": _COUNT_PLAINLY}
     named = [
         tuple(frame.replace("{slot}", f"{{{slot}}}") for frame in frames)
         for frames in (_LIST_OF, _COUNT_OF, _ANY_OF)

@@ -1,8 +1,8 @@
-"""From the words of a slot to a term of the ontology: by name, label, CURIE or IRI, and nothing else.
+"""From the words of a slot to a term of the ontology: by name, label, CURIE or IRI alone.
 
-A name counts where all of it is the name of a term; humps, case and hyphens do not matter, an article
-or the word for its kind may stand beside it, and a plural is tried as a singular. What several terms
-are called is ambiguous, what none is called is missing: neither is guessed at.
+A name counts where all of it is the name of a term; humps, case and hyphens do not matter, an
+article or the word for its kind may stand beside it, and a plural is tried as a singular. What
+several terms are called is ambiguous, what none is called is missing: neither is guessed at.
 """
 
 from __future__ import annotations
@@ -36,46 +36,27 @@ _SINGULARS = ((r"(?<=\w\w)ies$", "y"), (r"(?<=s|x|z)es$", ""), (r"(?<=ch|sh)es$"
               (r"(?<=\w\wves)$", ""), (r"(?<=[^su])s$", ""))  # fmt: skip
 _BRACKETED = re.compile(r"(.+\S) \((\S.*)\)")
 _STANDARD = re.compile(r"(?:rdfs?|owl|xsd|skos):\w+")
-_DATATYPES = frozenset(
-    [
-        "string",
-        "boolean",
-        "integer",
-        "decimal",
-        "double",
-        "float",
-        "date",
-        "time",
-        "dateTime",
-        "duration",
-        "anyURI",
-        "int",
-        "long",
-        "short",
-        "nonNegativeInteger",
-        "positiveInteger",
-        "gYear",
-        "language",
-        "token",
-        "langString",
-    ]
+_DATATYPE_NAMES = """
+    string boolean integer decimal double float date time dateTime duration anyURI int long short
+    nonNegativeInteger positiveInteger gYear language token langString
+"""
+_DATATYPES = frozenset(_DATATYPE_NAMES.split())
+_LANGUAGES = (
+    "english:en german:de french:fr spanish:es italian:it dutch:nl portuguese:pt japanese:ja"
+    " chinese:zh korean:ko russian:ru polish:pl czech:cs danish:da swedish:sv norwegian:no"
+    " finnish:fi greek:el hungarian:hu turkish:tr arabic:ar hebrew:he ukrainian:uk catalan:ca"
+    " latin:la romanian:ro bulgarian:bg estonian:et latvian:lv lithuanian:lt slovak:sk"
+    " slovenian:sl croatian:hr irish:ga persian:fa hindi:hi basque:eu galician:gl icelandic:is"
+    " vietnamese:vi thai:th"
 )
-LANGUAGES = {
-    "english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it", "dutch": "nl",
-    "portuguese": "pt", "brazilian portuguese": "pt-br", "japanese": "ja", "chinese": "zh",
-    "korean": "ko", "russian": "ru", "polish": "pl", "czech": "cs", "danish": "da", "swedish": "sv",
-    "norwegian": "no", "finnish": "fi", "greek": "el", "hungarian": "hu", "turkish": "tr",
-    "arabic": "ar", "hebrew": "he", "ukrainian": "uk", "catalan": "ca", "latin": "la",
-    "romanian": "ro", "bulgarian": "bg", "estonian": "et", "latvian": "lv", "lithuanian": "lt",
-    "slovak": "sk", "slovenian": "sl", "croatian": "hr", "irish": "ga", "persian": "fa", "hindi": "hi",
-    "basque": "eu", "galician": "gl", "icelandic": "is", "vietnamese": "vi", "thai": "th",
-}  # fmt: skip
+LANGUAGES = dict(pair.split(":") for pair in _LANGUAGES.split())
+LANGUAGES["brazilian portuguese"] = "pt-br"
 
 MISSING, AMBIGUOUS, WRONG_KIND = "missing", "ambiguous", "wrong kind"
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class NamedTerm:
     """A term that has exactly this name."""
 
     uri: str
@@ -89,7 +70,7 @@ class Hit:
 class Lookup:
     """What a search for one spelling found: the terms of that very name, and others near it."""
 
-    exact: tuple[Hit, ...] = ()
+    exact: tuple[NamedTerm, ...] = ()
     near: tuple[str, ...] = ()
 
 
@@ -98,7 +79,7 @@ class Link:
     """The term that a name means, or what is wrong with the name."""
 
     mention: str
-    hit: Hit | None = None
+    term: NamedTerm | None = None
     problem: str = ""
     candidates: tuple[str, ...] = ()
 
@@ -158,56 +139,64 @@ def link(
     own: str = "",
 ) -> Link:
     """The one term of that kind that has this name; of several, that of the namespace `own`."""
-    if both := _BRACKETED.fullmatch(
-        mention
-    ):  # "Map (data_1274)": the name and the code of one term
-        one, two = (link(part, "term", found, quoted=True) for part in both.groups())
-        exact = found.get(both[1], Lookup()).exact
-        if two.hit and (two.hit.kind == "datatype" or two.hit.uri in {hit.uri for hit in exact}):
-            return Link(mention, two.hit)
-        return one if one.hit is None else Link(mention, None, MISSING)
+    if both := _BRACKETED.fullmatch(mention):
+        return _link_bracketed(mention, both[1], both[2], found)
     wrong: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
     for name, said in spellings(mention, quoted=quoted):
         lookup = found.get(name, Lookup())
         near = near or lookup.near
-        fitting = [hit for hit in lookup.exact if _fits(hit, said or kind, kind)]
-        if fitting:
+        if fitting := [term for term in lookup.exact if _fits(term, said or kind, kind)]:
             chosen = _prefer(fitting, name, kind, own)
             if len(chosen) == 1:
                 return Link(mention, chosen[0])
-            return Link(mention, None, AMBIGUOUS, tuple(hit.curie for hit in chosen))
-        wrong = wrong or tuple(f"{hit.curie} ({hit.kind})" for hit in lookup.exact)
-        if _STANDARD.fullmatch(name):
-            return Link(mention, Hit(name, name, "vocabulary", "iri"))
-        if kind == "range" and (plain := name.removeprefix("xsd:")) in _DATATYPES:
-            return Link(mention, Hit(f"xsd:{plain}", f"xsd:{plain}", "datatype", "iri"))
-    if wrong:
-        return Link(mention, None, WRONG_KIND, wrong)
-    return Link(mention, None, MISSING, near)
+            return Link(mention, None, AMBIGUOUS, tuple(term.curie for term in chosen))
+        wrong = wrong or tuple(f"{term.curie} ({term.kind})" for term in lookup.exact)
+        if standard := _standard_term(name, kind):
+            return Link(mention, standard)
+    return Link(mention, None, WRONG_KIND if wrong else MISSING, wrong or near)
 
 
-def _fits(hit: Hit, said: str, kind: str) -> bool:
+def _link_bracketed(mention: str, name: str, code: str, found: Mapping[str, Lookup]) -> Link:
+    """`Map (data_1274)`: the name and the code of one term."""
+    one, two = (link(part, "term", found, quoted=True) for part in (name, code))
+    exact = {term.uri for term in found.get(name, Lookup()).exact}
+    if two.term and (two.term.kind == "datatype" or two.term.uri in exact):
+        return Link(mention, two.term)
+    return one if one.term is None else Link(mention, None, MISSING)
+
+
+def _standard_term(name: str, kind: str) -> NamedTerm | None:
+    """A term of the field's own vocabularies, which no file needs to declare."""
+    if _STANDARD.fullmatch(name):
+        return NamedTerm(name, name, "vocabulary", "iri")
+    plain = name.removeprefix("xsd:")
+    if kind == "range" and plain in _DATATYPES:
+        return NamedTerm(f"xsd:{plain}", f"xsd:{plain}", "datatype", "iri")
+    return None
+
+
+def _fits(term: NamedTerm, said: str, kind: str) -> bool:
     for wanted in (said, kind):
-        if wanted == "class" and "class" not in hit.kind:
+        if wanted == "class" and "class" not in term.kind:
             return False
-        if wanted == "property" and "property" not in hit.kind:
+        if wanted == "property" and "property" not in term.kind:
             return False
-    return not (kind == "range" and "property" in hit.kind)
+    return not (kind == "range" and "property" in term.kind)
 
 
-def _prefer(hits: Sequence[Hit], name: str, kind: str, own: str) -> list[Hit]:
+def _prefer(terms: Sequence[NamedTerm], name: str, kind: str, own: str) -> list[NamedTerm]:
     """Of several, those that have it as their own name; of the kind meant; of the ontology itself,
     where others are only referred to; spelt so letter by letter."""
-    tests: tuple[Callable[[Hit], bool], ...] = (
-        lambda hit: name in (hit.curie, hit.uri),
-        lambda hit: hit.field != "alternative",
-        lambda hit: kind != "individual" or "individual" in hit.kind,
-        lambda hit: "ontology" not in hit.kind,
-        lambda hit: bool(own) and hit.uri.startswith(own),
-        lambda hit: re.split(r"[/#:]", hit.curie.rstrip(">"))[-1] == name.replace(" ", ""),
+    tests: tuple[Callable[[NamedTerm], bool], ...] = (
+        lambda term: name in (term.curie, term.uri),
+        lambda term: term.field != "alternative",
+        lambda term: kind != "individual" or "individual" in term.kind,
+        lambda term: "ontology" not in term.kind,
+        lambda term: bool(own) and term.uri.startswith(own),
+        lambda term: re.split(r"[/#:]", term.curie.rstrip(">"))[-1] == name.replace(" ", ""),
     )
-    chosen = list({hit.uri: hit for hit in hits}.values())
+    chosen = list({term.uri: term for term in terms}.values())
     for test in tests:
-        chosen = [hit for hit in chosen if test(hit)] or chosen
+        chosen = [term for term in chosen if test(term)] or chosen
     return chosen

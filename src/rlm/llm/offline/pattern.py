@@ -23,7 +23,8 @@ _TYPOGRAPHIC = str.maketrans("“”„«»’‘", '"""""\'\'')
 _POLITE = re.compile(
     r"^(?:(?:please|kindly|hi|hello|hey|ok|okay|so|now|and|well)\b[ ,]*|"
     r"(?:can|could|would|will) (?:you|we|i) (?:please )?|i(?: would|'d)? (?:want|like|need) to |"
-    r"(?:tell me|let me know|know|find out|say|show me)(?=,? (?:what|which|how many|how|whether|if|who)"
+    r"(?:tell me|let me know|know|find out|say|show me)(?=,? (?:what|which|how"
+    r" many|how|whether|if|who)"
     r"\b)[ ,]*|do you know (?=what|which|how|whether|if))",
     re.IGNORECASE,
 )
@@ -37,14 +38,14 @@ _SHORT_FORMS = (
 
 
 @dataclass(frozen=True)
-class Question:
+class PreparedQuestion:
     """A question made ready: one space between words, no punctuation at their ends."""
 
     text: str
     quoted: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, question: str) -> Question:
+    def of(cls, question: str) -> PreparedQuestion:
         text = " ".join(question.translate(_TYPOGRAPHIC).split())
         quoted: list[str] = []
 
@@ -145,14 +146,14 @@ class Choice:
 Node = Word | Gap | Sequel | Choice
 
 
-class Pattern:
+class QuestionPattern:
     """One pattern, read with the macros that it may use."""
 
     def __init__(self, source: str, macros: Macros) -> None:
         self.source = source
         self.node = _read(source, macros)
 
-    def match(self, question: Question) -> Slots | None:
+    def match(self, question: PreparedQuestion) -> Slots | None:
         """What each slot takes; None where the question is another."""
         if any(need.isdisjoint(question.lower_words) for need in self.node.needs):
             return None

@@ -1,9 +1,9 @@
 """`offline` over an ontology: the question is read by the forms, its names are linked, and one call
 answers it.
 
-Without a procedure for such a question it first looks at what the ontology holds, as anybody does who
-does not know the way; with one it goes straight to the call. What is not read to the last word is
-not answered, and what names nothing is said to be missing.
+Without a procedure for such a question it first looks at what the ontology holds, as anybody does
+who does not know the way; with one it goes straight to the call. What is not read to the last word
+is not answered, and what names nothing is said to be missing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from functools import cache
 from rlm.llm.offline import repl
 from rlm.llm.offline.forms import (
     Reading,
+    form_words,
     kind_of_slot,
     nearest_forms,
     own_namespace,
@@ -27,9 +28,9 @@ from rlm.llm.offline.forms import (
 from rlm.llm.offline.names import (
     AMBIGUOUS,
     MISSING,
-    Hit,
     Link,
     Lookup,
+    NamedTerm,
     bare_name,
     language_tag,
     link,
@@ -42,14 +43,7 @@ NEEDED = ("ontology_view", "search_entity", "describe_entity")
 INTRO = "offline is no language model. Its next step by rule: {}."
 LOOK, LINK, ANSWER = "look", "link", "answer"
 MOST_NAME_WORDS = 8
-_FUNCTION_WORDS = frozenset((
-    "of", "that", "which", "with", "and", "or", "not", "no", "have", "has", "than", "more", "most",
-    "least", "between", "by", "for", "if", "when", "where", "who", "whose", "all", "every", "any",
-    "only", "both", "each", "in", "on", "from", "to", "is", "are", "does", "do", "how", "what", "many",
-    "without", "classes", "properties", "terms", "individuals", "instances", "subclasses",
-    "superclasses", "labels",
-))  # fmt: skip
-"""Words that a name may have, but that rather belong to a question which was not understood."""
+_BESIDE_NAMES = {"the", "a", "an", "class", "property", "individual", "instance", "term"}
 _CALL = re.compile(r"\b([a-z_]+)\(")
 _OPTION = re.compile(r"(\w+)=(\"[^\"]*\"|'[^']*'|\w+)")
 _LITERAL = re.compile(r"[\"']([^\"']*)[\"']")
@@ -137,7 +131,7 @@ class Planner:
                 name: link(slot.words, kind_of_slot(name), found, quoted=slot.quoted, own=own)
                 for name, slot in reading.mentions.items()
             }
-            broken = [each for each in links.values() if each.hit is None]
+            broken = [each for each in links.values() if each.term is None]
             if not broken:
                 return self._program(reading, links)
             problems.append((reading, broken[0]))
@@ -148,9 +142,9 @@ class Planner:
 
     def _program(self, reading: Reading, links: dict[str, Link]) -> str:
         if reading.form.name.startswith("exists_"):
-            return final(tell_existence(reading, links["term"].hit))
-        values = {f"${name}": found.hit.uri for name, found in links.items() if found.hit}
-        values |= {f"%{name}": found.hit.curie for name, found in links.items() if found.hit}
+            return final(tell_existence(reading, links["term"].term))
+        values = {f"${name}": found.term.uri for name, found in links.items() if found.term}
+        values |= {f"%{name}": found.term.curie for name, found in links.items() if found.term}
         plain = {name: slot.words for name, slot in reading.slots.items()}
         values["$text"] = plain.get("text", "")
         values["$lang"] = language_tag(plain.get("lang", "")) or ""
@@ -173,9 +167,9 @@ class Planner:
             names = ", ".join(found.candidates)
             return f"{OFFLINE_UNANSWERED} “{found.mention}” is no {noun} here: it is {names}."
         called = bare_name(found.mention)
-        words = found.mention.lower().split()
-        if len(words) > MOST_NAME_WORDS or _FUNCTION_WORDS.intersection(words):
-            return refusal(self.prompt.question)
+        words = set(found.mention.lower().split()) - _BESIDE_NAMES
+        if len(words) > MOST_NAME_WORDS or form_words() & words:
+            return refusal(self.prompt.question)  # words of a question that was not understood
         if reading.form.name.startswith("exists_"):
             return tell_existence(reading, None)
         if found.candidates:
@@ -191,15 +185,15 @@ def _on_vocabulary(program: str, links: dict[str, Link]) -> str:
     """The program with a query in place of a view that knows no such term: a datatype, or a class
     of rdfs or owl that the file uses and does not declare."""
     for name, found in links.items():
-        if found.hit is None or "class" in found.hit.kind:
+        if found.term is None or "class" in found.term.kind:
             continue
         for view, where in _STATED.items():
             call = re.escape(view.replace("$", f"${name}"))
             query = f"SELECT DISTINCT ?x WHERE {{ ?x {where} TERM FILTER(isIRI(?x)) }} ORDER BY ?x"
-            query = query.replace("TERM", _as_term(found.hit))
+            query = query.replace("TERM", _as_term(found.term))
             program = re.sub(
                 rf"keep_stated\(sparql_query\(.*?limit=1000\), {call}\)|{call}",
-                lambda _, query=query, curie=found.hit.curie: (  # type: ignore[misc]
+                lambda _, query=query, curie=found.term.curie: (  # type: ignore[misc]
                     f"from_query(sparql_query({query!r}, limit=10000), {curie!r})"
                 ),
                 program,
@@ -207,19 +201,19 @@ def _on_vocabulary(program: str, links: dict[str, Link]) -> str:
     return program
 
 
-def _as_term(hit: Hit) -> str:
-    return hit.uri if _CURIE.fullmatch(hit.uri) else f"<{hit.uri}>"
+def _as_term(term: NamedTerm) -> str:
+    return term.uri if _CURIE.fullmatch(term.uri) else f"<{term.uri}>"
 
 
-def tell_existence(reading: Reading, hit: Hit | None) -> str:
+def tell_existence(reading: Reading, term: NamedTerm | None) -> str:
     """Whether there is a term of a name, and of the kind that was asked for."""
     wanted = reading.form.name.removeprefix("exists_").replace("_", " ")
     words = bare_name(reading.slots["term"].words)
-    if hit is None:
+    if term is None:
         return f"No: there is no {wanted} called “{words}” in this ontology."
-    if wanted != "term" and wanted not in hit.kind:
-        return f"No: there is no {wanted} called “{words}”; {hit.curie} is: {hit.kind}."
-    return f"Yes: {hit.curie} is: {hit.kind}."
+    if wanted != "term" and wanted not in term.kind:
+        return f"No: there is no {wanted} called “{words}”; {term.curie} is: {term.kind}."
+    return f"Yes: {term.curie} is: {term.kind}."
 
 
 def refusal(question: str) -> str:
@@ -242,7 +236,7 @@ def read_lookups(output: str) -> dict[str, Lookup]:
             name, exact, near = json.loads(line)
         except ValueError:
             continue
-        found[name] = Lookup(tuple(Hit(*each) for each in exact), tuple(near))
+        found[name] = Lookup(tuple(NamedTerm(*each) for each in exact), tuple(near))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What `offline` reads out of its prompt: the question, the tools, the procedures, and how far it is.
+"""What `offline` reads out of its prompt: question, tools, procedures, and how far it is.
 
 The procedures stand below one heading of the system message, each as `### 1. Title [id]`, a line
 that describes it, and its steps as list items. How far it is, it reads from its own replies

@@ -182,7 +182,8 @@ def tell_member(name: str, found: View, noun: str) -> str:
     is_there = any(row["name"] == name for row in found["rows"])
     if not is_there and found["total"] > len(found["rows"]):
         return f"Not answered: {found['name']} has too many to look through."
-    return f"{'Yes' if is_there else 'No'}: {name} is {'not ' * (not is_there)}{noun} of {found['name']}."
+    said = "Yes" if is_there else "No"
+    return f"{said}: {name} is {'not ' * (not is_there)}{noun} of {found['name']}."
 
 
 def tell_below(compared: View) -> str:
@@ -353,7 +354,8 @@ def tell_description(about: View) -> str:
     said = [f"{name}{called} is {'an' if kind[:1] in 'aeiou' else 'a'} {kind}."]
     said += [f"{tidy(about[key])}" for key in ("definition", "comment") if about.get(key)][:1]
     for key in (
-        "types", "superclasses", "subclasses", "superproperties", "subproperties", "domain", "range",
+        "types", "superclasses", "subclasses", "superproperties", "subproperties", "domain",
+        "range",
         "inverse_of", "traits", "equivalent_to", "disjoint_with", "restrictions", "alternatives",
         "use",
     ):  # fmt: skip
@@ -371,7 +373,7 @@ def tell_description(about: View) -> str:
 
 
 def search_query(text: str) -> str:
-    """The query for terms with a piece of text in a label, an alternative label or the local name."""
+    """The query for terms with a piece of text in a label, an alternative or the local name."""
     wanted = '"' + text.lower().replace("\\", "\\\\").replace('"', '\\"') + '"'
     return (
         "SELECT DISTINCT ?x ?t WHERE { { ?x a ?t } UNION { ?x rdfs:label ?n } FILTER(isIRI(?x))"

@@ -1,8 +1,8 @@
 """`offline` over texts: it finds, counts and quotes words, and nothing more.
 
-One program looks for the words of a question as they stand, else for lines that have all of them, and
-puts places and quotes into `reply`; the next turn gives it out. What a text means is for a language
-model.
+One program looks for the words of a question as they stand, else for lines that have all of them,
+and puts places and quotes into `reply`; the next turn gives it out. What a text means is for a
+language model.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rlm.llm.offline.pattern import Macros, Pattern, Question
+from rlm.llm.offline.pattern import Macros, PreparedQuestion, QuestionPattern
 from rlm.llm.offline.planner import INTRO, final
 from rlm.llm.offline.prompt import Prompt
 from rlm.llm.types import OFFLINE_UNANSWERED
@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # the REPL has it
 
 _MACROS = Macros(
     {
-        "text": "[(in|of) (this|the|these|those|all) (text|texts|file|files|document|documents|context)"
-        "|here]",
+        "text": "[(in|of) (this|the|these|those|all)"
+        " (text|texts|file|files|document|documents|context)|here]",
         "it": "(the text|the texts|the file|the document|this text|it|they|the context)",
         "seen": "(mentioned|named|found|described|discussed|used|defined|written|located)",
         "occur": "(occur|occurs|appear|appears|come up|stand|stands|be found)",
@@ -38,10 +38,11 @@ FORMS: dict[str, tuple[str, tuple[str, ...]]] = {
             "where (is|are|was|were) {text} <seen> <text>",
             "where (does|do|can i|can you) {text} (<occur>|find) <text>",
             "where does <it> (mention|name|say|use) {text}",
-            "[on|in] (which|what) (line|lines|text|texts|file|files|document|documents) (mention|mentions"
+            "[on|in] (which|what) (line|lines|text|texts|file|files|document|documents)"
+            " (mention|mentions"
             "|contain|contains|have|has|name|names|is|are|does|do) {text} [<seen>|<occur>]",
-            "(find|search for|look for|locate) [all] [the] [mentions of|occurrences of|lines with|places"
-            " with] {text} <text>",
+            "(find|search for|look for|locate) [all] [the] [mentions of|occurrences of|lines"
+            " with|places with] {text} <text>",
             "(is|are) {text} <seen> <text>",
             "does <it> (mention|contain|name|say) {text}",
         ),
@@ -75,8 +76,8 @@ FORMS: dict[str, tuple[str, tuple[str, ...]]] = {
             "what (does|do) <it> say (about|on|of) {text}",
             "what is said (about|on|of) {text} <text>",
             "(quote|show|give) [me] [the|every|all|all the] [sentence|sentences|line|lines|passage"
-            "|passages|what is said] (about|on|with|that mention|that mentions|mentioning|containing)"
-            " {text} <text>",
+            "|passages|what is said] (about|on|with|that mention|that"
+            " mentions|mentioning|containing) {text} <text>",
             "quote {text}",
             "<wh> (is|are|was|were) {text}",
         ),
@@ -109,7 +110,7 @@ def text_reply(prompt: Prompt) -> str:
 
 def read_text_question(question: str) -> tuple[str, str] | None:
     """The form, and the words to look for; None where it is none of the forms."""
-    asked = Question.of(question)
+    asked = PreparedQuestion.of(question)
     for name, patterns in _patterns().items():
         for pattern in patterns:
             slots = pattern.match(asked)
@@ -123,15 +124,15 @@ def read_text_question(question: str) -> tuple[str, str] | None:
     return None
 
 
-def _patterns() -> Mapping[str, tuple[Pattern, ...]]:
+def _patterns() -> Mapping[str, tuple[QuestionPattern, ...]]:
     return {
-        name: tuple(Pattern(source, _MACROS) for source in sources)
+        name: tuple(QuestionPattern(source, _MACROS) for source in sources)
         for name, (_, sources) in FORMS.items()
     }
 
 
 def _sources() -> str:
-    return "\n".join(inspect.getsource(each) for each in (parts_of, places_of, report))
+    return "\n".join(inspect.getsource(each) for each in _IN_REPL)
 
 
 # -- run in the REPL
@@ -154,44 +155,50 @@ def report(form: str, words: str, texts: Any) -> str:
     """What was found, as an answer."""
     parts = parts_of(texts)
     if form == "size":
-        if words == "texts":
-            return f"{len(parts)} {words}."
-        pattern = {"lines": r"[^\n]*\n|[^\n]+$", "words": r"\S+"}.get(words)
-        sizes = [
-            len(places_of(pattern, text, 10**9)) if pattern else len(text) for _, text in parts
-        ]
-        return f"{sum(sizes)} {words}."
+        return f"{measure(words, parts)} {words}."
     pieces = [re.escape(word) for word in words.split()]
     phrase = r"(?<!\w)" + r"\s+".join(pieces) + r"(?!\w)"
     found = [(name, text, places_of(phrase, text)) for name, text in parts]
+    total = sum(len(places) for _, _, places in found)
     told = f"“{words}”"
-    if not any(places for _, _, places in found) and form in ("find", "quote") and len(pieces) > 1:
+    if not total and form in ("find", "quote") and len(pieces) > 1:
         every = "^" + "".join(rf"(?=.*(?<!\w){piece}(?!\w))" for piece in pieces) + ".+"
         found = [(name, text, places_of(f"(?m){every}", text)) for name, text in parts]
+        total = sum(len(places) for _, _, places in found)
         told = f"all of the words {told}"
-    lines: dict[Any, str] = {}
+    head = f"{told} occurs {total} time{'s' * (total != 1)}"
+    if form == "count":
+        return f"{head}."
+    if form == "count_lines":
+        number = len(quote_lines(found, 100_000))
+        return f"{number} line{'s' * (number != 1)} with {told}."
+    if not total:
+        return f"None: the text has no line with {told}."
+    lines = quote_lines(found, 10)[:10]
+    head += f"; the first {len(lines)} lines" * (total > len(lines))
+    return "\n".join([f"{head}:", *lines] if form == "find" else [*lines, f"({head})"])
+
+
+def measure(unit: str, parts: list[Any]) -> int:
+    """How many lines, words, characters or texts there are."""
+    if unit == "texts":
+        return len(parts)
+    pattern = {"lines": r"[^\n]*\n|[^\n]+$", "words": r"\S+"}.get(unit)
+    return sum(len(places_of(pattern, text, 10**9) if pattern else text) for _, text in parts)
+
+
+def quote_lines(found: list[Any], most: int) -> list[str]:
+    """The lines around the first places in every text, each once."""
+    lines: dict[str, str] = {}
     for name, text, places in found:
-        for place in places if form == "count_lines" else places[:10]:
+        for place in places[:most]:
             start = max(0, place - 300)
             before, after = str(text[start:place]), str(text[place : place + 300])
             line = before.rpartition("\n")[2] + after.partition("\n")[0]
             number = text[:place].count("\n") + 1
             where = f"{name}, line {number}" if name else f"line {number}"
             lines.setdefault(where, f"{where}: “{' '.join(line.split())}”")
-    total = sum(len(places) for _, _, places in found)
-    times = f"{total} time{'s' * (total != 1)}"
-    if form == "count":
-        return f"{told} occurs {times}."
-    if form == "count_lines":
-        return f"{len(lines)} line{'s' * (len(lines) != 1)} with {told}."
-    if not total:
-        return f"None: the text has no line with {told}."
-    shown = list(lines.values())[:10]
-    head = f"{told} occurs {times}" + (
-        f"; the first {len(shown)} lines:" if total > len(shown) else ":"
-    )
-    return (
-        "\n".join([head, *shown])
-        if form == "find"
-        else "\n".join([*shown, f"({head.rstrip(':')})"])
-    )
+    return list(lines.values())
+
+
+_IN_REPL = (parts_of, places_of, report, measure, quote_lines)

@@ -141,16 +141,15 @@ def detect(path: str | Path, format: str | None = None) -> RDFFile:
         return RDFFile(path, wanted, gzipped, tuple(notes))
     named = EXTENSIONS.get(suffixes[-1]) if suffixes else None
     found = sniff(head.decode("utf-8", "replace"), path)
-    if named is None and found is None:
-        todo = f"if it is, name its format ({', '.join(TITLES)})"
-        raise NotRDF(f"this is no RDF that is known here; {todo}", path=str(path))
     chosen = named or found
-    assert chosen is not None
-    if named is not None and found is not None and _contradicts(named, found, head):
+    if named and found and _contradicts(named, found, head):
         chosen = found
         if not (found in OWL_SYNTAXES and suffixes[-1] in _ANY_OWL):
             holds = f"holds {TITLES[found]}: read as {TITLES[found]}"
             notes.append(f"{path.name} is named like {TITLES[named]} but {holds}")
+    if not chosen:
+        todo = f"if it is, name its format ({', '.join(TITLES)})"
+        raise NotRDF(f"this is no RDF that is known here; {todo}", path=str(path))
     return RDFFile(path, chosen, gzipped, tuple(notes))
 
 

@@ -250,7 +250,12 @@ class LocalEngine:
         """Every statement as a line of N-Triples, each once, in no order. The labels of blank nodes
         are those of this dump."""
         with self._lock:
-            text = self._retry(lambda: self._read_parts({"op": "dump"}, "read"))
+            entry = self._loader.entry
+            text = None if entry is None else entry.read_dump()
+            if text is None:
+                text = self._retry(lambda: self._read_parts({"op": "dump"}, "read"))
+                if entry is not None:
+                    entry.write_dump(text)
         return list(dict.fromkeys(filter(None, text.split("\n"))))
 
     def _read_parts(self, order: dict[str, Any], what: str) -> str:

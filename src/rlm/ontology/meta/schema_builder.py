@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from heapq import nsmallest
 from typing import Any, TypeGuard
 
@@ -254,11 +254,15 @@ def find_roots(
     reached: set[str] = set()
     for root in roots:
         _reach(root, down, reached)
-    left = {iri: up[iri] for iri in known if iri not in reached and iri not in v.TOPS}
-    for ring in find_cycles(left):
-        if all(left.get(iri, v.TOPS) <= {*ring} for iri in ring):  # nothing stands above it
-            roots.append(ring[0])
-    return sorted(roots)
+    left = {iri: up[iri] for iri in known if iri not in reached | v.TOPS}
+    return sorted([*roots, *_top_rings(left)])
+
+
+def _top_rings(up: Mapping[str, set[str]]) -> Iterator[str]:
+    """The first of every circle that nothing stands above."""
+    for ring in find_cycles(up):
+        if all(up.get(iri, v.TOPS) <= {*ring} for iri in ring):
+            yield ring[0]
 
 
 def _reach(start: str, edges: Mapping[str, Iterable[str]], reached: set[str]) -> None:
@@ -297,8 +301,16 @@ def read_properties(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]
         flat = {iri: sorted(set[str]().union(*groups[iri])) for iri in sorted(groups)}
         found[f"{key}s"] = flat
         found[f"{key}_groups"] = {i: groups[i] for i, names in flat.items() if len(names) > 1}
+    _note_kinds(reader, types, found)
+    return found
+
+
+def _note_kinds(reader: StoreReader, types: DeclaredTypes, found: dict[str, Any]) -> None:
+    """The kind of every property, stated or guessed, and its traits."""
     for iri in found["properties"]:
-        said = types.properties.get(iri, set()) | ({"object"} if iri in inverses else set())
+        said = types.properties.get(iri, set()) | (
+            {"object"} if iri in found["inverses"] else set()
+        )
         stated = _stated_kind(said)
         kind = stated or _guess_kind(reader, found["rngs"].get(iri, []), iri)
         found["kinds"][iri] = kind
@@ -306,7 +318,6 @@ def read_properties(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]
             found["guessed"].append(iri)
         if traits := sorted(said - {"object", "datatype", "annotation", ""}):
             found["traits"][iri] = traits
-    return found
 
 
 def _read_sides(reader: StoreReader, side: str) -> dict[str, Groups]:
@@ -363,16 +374,19 @@ def read_deprecated(
     for iri, text, _ in reader.texts(v.OBO + "IAO_0100001"):
         if text.startswith(_WEB):
             replaced[iri].add(text)
+    return {
+        "deprecated": sorted(found),
+        "replaced_by": _sorted_edges({iri: to for iri, to in replaced.items() if iri in found}),
+        "plain_forms": _read_plain_forms(reader, kinds),
+    }
+
+
+def _read_plain_forms(reader: StoreReader, kinds: Mapping[str, str]) -> dict[str, str]:
     forms = [iri for iri in reader.pred_freq if local_name(iri) == "unqualifiedForm"]
     pairs = sorted(
         (pair for predicate in forms for pair in reader.named_pairs(predicate)), reverse=True
     )
-    objects = {iri for iri, kind in kinds.items() if kind == "object"}
-    return {
-        "deprecated": sorted(found),
-        "replaced_by": _sorted_edges({iri: to for iri, to in replaced.items() if iri in found}),
-        "plain_forms": {iri: plain for iri, plain in pairs if {iri, plain} <= objects},
-    }
+    return {one: two for one, two in pairs if kinds.get(one) == kinds.get(two) == "object"}
 
 
 # -- maps

@@ -1,7 +1,9 @@
 """What is wrong or missing in an ontology: findings by rule, and as SARIF for CI.
 
-Only the file's own terms are judged: those of the namespaces that hold a tenth of what it declares.
-A term of another vocabulary has its label and its definition elsewhere.
+Only the file's own terms are judged: those of its largest namespace, and of others that hold a
+tenth of what it declares, unless they are imported, well known or hardly described. In OBO's
+namespace, which many share, GO_ and CHEBI_ are two, and the larger one is the file's own. A term of
+another vocabulary has its label elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut
 from rlm.ontology.meta.cycles import find_cycles
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
-from rlm.ontology.terms import is_machinery, namespace
+from rlm.ontology.terms import WELL_KNOWN, is_machinery, namespace
 from rlm.ontology.views.links import batch_iris
 from rlm.ontology.views.listing import Window, one_of
 from rlm.ontology.views.statements import types_of_each
@@ -34,9 +36,9 @@ SHOWN = 5
 ROWS = 10_000
 _USES = (v.SUB_CLASS, v.SUB_PROPERTY, v.DOMAIN, v.RANGE, v.TYPE, v.RDF + "first")
 _OWL_USES = (
-    *("equivalentClass", "equivalentProperty", "disjointWith", "inverseOf", "onProperty"),
-    *("someValuesFrom", "allValuesFrom", "onClass", "complementOf"),
-)
+    *("disjointWith", "inverseOf", "onProperty", "someValuesFrom", "allValuesFrom", "onClass"),
+    "complementOf",
+)  # an equivalent of a deprecated term is its other name, no use of it
 USES = (*_USES, *(v.OWL + name for name in _OWL_USES))
 
 
@@ -110,17 +112,29 @@ class Linter:
 
     @cached_property
     def _spaces(self) -> set[str]:
+        """The largest namespace, and any other with its share of which the file says what most
+        terms are. Terms of imports and of well-known vocabularies are only referred to."""
         meta = self._meta
         declared = [i for i in (*meta.declared, *meta.declared_properties) if not is_machinery(i)]
-        counted = Counter(namespace(iri) for iri in declared)
-        return {space for space, n in counted.items() if n >= OWN_SHARE * len(declared)}
+        counted = Counter(map(_space, declared)).most_common()
+        said = Counter(_space(i) for i in declared if i in meta.labels or i in meta.comments)
+        elsewhere = {iri.rstrip("#/") for iri in (*meta.imports, *WELL_KNOWN.values())}
+        others = {
+            space
+            for space, n in counted[1:]
+            if n >= OWN_SHARE * len(declared)
+            and 2 * said[space] >= n
+            and space.rstrip("#/") not in elsewhere
+            and not space.startswith(v.OBO)
+        }
+        return others.union(space for space, _ in counted[:1])
 
     @cached_property
     def _own(self) -> list[str]:
         """The declared terms that are the file's own and still in use."""
         meta = self._meta
         declared = sorted(meta.declared | meta.declared_properties)
-        return [i for i in declared if namespace(i) in self._spaces and i not in meta.deprecated]
+        return [i for i in declared if _space(i) in self._spaces and i not in meta.deprecated]
 
     # -- rules
 
@@ -165,9 +179,9 @@ class Linter:
 
     def _deprecated_used(self) -> Iterator[Finding]:
         meta, uses = self._meta, dict[str, dict[str, str]]()
-        predicates = " ".join(f"<{iri}>" for iri in USES)
+        predicates = ", ".join(f"<{iri}>" for iri in USES)
         for batch in batch_iris(sorted(meta.deprecated)):
-            where = f"VALUES ?d {{ {batch} }} VALUES ?p {{ {predicates} }} ?s ?p ?d"
+            where = f"VALUES ?d {{ {batch} }} ?s ?p ?d FILTER(?p IN ({predicates}))"
             query = f"SELECT DISTINCT ?d ?p ?s WHERE {{ {where} }} ORDER BY ?d ?p ?s"
             for row in self._engine.query(query, limit=ROWS).rows:
                 user = row["s"]["v"]
@@ -193,7 +207,7 @@ class Linter:
         classes = {iri for ends in meta.doms.values() for iri in ends} | meta.classes.keys()
         left_out = declared | meta.deprecated
         for what, used in (("class", classes), ("property", meta.properties.keys())):
-            own = [iri for iri in used if namespace(iri) in self._spaces and iri not in left_out]
+            own = [iri for iri in used if _space(iri) in self._spaces and iri not in left_out]
             types = types_of_each(self._engine, own)
             for iri in own:
                 if not is_machinery(iri) and not any(map(self._declares, types.get(iri, ()))):
@@ -202,7 +216,7 @@ class Linter:
     def _declares(self, kind: str) -> bool:
         """Whether what has this type may be a class or property: the type is below one of OWL's,
         or of another vocabulary, which may say so."""
-        foreign = namespace(kind) not in self._spaces and kind not in self._meta.declared
+        foreign = _space(kind) not in self._spaces and kind not in self._meta.declared
         return foreign or not v.META_TYPES.isdisjoint((kind, *self._meta.above(kind)))
 
     def _missing_labels(self) -> Iterator[Finding]:
@@ -220,7 +234,7 @@ class Linter:
         meta, found = self._meta, dict[tuple[bool, str, str], set[str]]()
         for iri in self._own:
             for text, lang in meta.labels.get(iri, ()):
-                key = (iri in meta.classes, " ".join(text.casefold().split()), lang)
+                key = (iri in meta.classes, _fold(text), lang)
                 found.setdefault(key, set()).add(iri)
         for (_, text, lang), iris in found.items():
             if len(iris) > 1:
@@ -245,6 +259,19 @@ class Linter:
 
     def _kind(self, iri: str) -> str:
         return self._meta.kind(iri).partition(",")[0]
+
+
+def _space(iri: str) -> str:
+    """The namespace, and of an OBO identifier also what stands before its number: obo/GO_."""
+    space = namespace(iri)
+    name, _, number = iri[len(space) :].partition("_")
+    return f"{space}{name}_" if space == v.OBO and number.isdecimal() else space
+
+
+def _fold(text: str) -> str:
+    """A label for comparing: no case, but of a letter among words, a symbol (B magnitude)."""
+    words = text.split()
+    return " ".join(w if len(w) == 1 < len(words) else w.casefold() for w in words)
 
 
 def _some(said: list[str]) -> str:

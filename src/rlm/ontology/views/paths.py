@@ -213,7 +213,7 @@ def _node(meta: GraphMeta, row: dict[str, Term], place: int) -> str:
 # -- far
 
 
-class Step(NamedTuple):
+class PathEdge(NamedTuple):
     """How a node was come by: the one before it, and the hop in between."""
 
     before: str
@@ -226,7 +226,7 @@ def find_far(
     engine: Engine, meta: GraphMeta, start: str, end: str, max_depth: int
 ) -> tuple[list[dict[str, Any]], int]:
     """One shortest path, or none, and the length that was searched to the end."""
-    sides: list[dict[str, Step | None]] = [{start: None}, {end: None}]
+    sides: list[dict[str, PathEdge | None]] = [{start: None}, {end: None}]
     fronts, deadline = [[start], [end]], time.monotonic() + SECONDS
     for length in range(1, max_depth + 1):
         side = 0 if len(fronts[0]) <= len(fronts[1]) else 1
@@ -244,13 +244,15 @@ def find_far(
     return [], max_depth
 
 
-def _expand(engine: Engine, meta: GraphMeta, front: list[str], deadline: float) -> dict[str, Step]:
+def _expand(
+    engine: Engine, meta: GraphMeta, front: list[str], deadline: float
+) -> dict[str, PathEdge]:
     """The neighbours of some nodes, each by its first hop."""
     without = ", ".join(map(source, (v.TYPE, _AVOIDED, *sorted(_APART), *_remarks(meta))))
     hubs = ", ".join(f"<{iri}>" for iri in _HUBS)
     leads = "|".join(f"<{iri}>" for iri in (v.SUB_CLASS, v.OWL + "equivalentClass"))
     fillers = " ".join(f"(<{v.OWL}{name}> '{word}')" for name, word in FILLERS.items())
-    found: dict[str, Step] = {}
+    found: dict[str, PathEdge] = {}
     for batch in batch_iris(front, FAR_CHARS):
         asked = f"VALUES ?n {{ {batch} }}"
         held = f"?b <{v.OWL}onProperty> ?p ; ?f"
@@ -265,12 +267,14 @@ def _expand(engine: Engine, meta: GraphMeta, front: list[str], deadline: float) 
         left = max(deadline - time.monotonic(), 0.1)
         for row in engine.query(query, limit=FAR_ROWS, timeout_s=left).rows:
             how = row["how"]["v"] if "how" in row else ""
-            step = Step(row["n"]["v"], row["p"]["v"], row["way"]["v"], how)
+            step = PathEdge(row["n"]["v"], row["p"]["v"], row["way"]["v"], how)
             found.setdefault(row["m"]["v"], step)
     return found
 
 
-def _far_path(meta: GraphMeta, sides: list[dict[str, Step | None]], middle: str) -> dict[str, Any]:
+def _far_path(
+    meta: GraphMeta, sides: list[dict[str, PathEdge | None]], middle: str
+) -> dict[str, Any]:
     edges: list[dict[str, str]] = []
     here = middle
     while step := sides[0][here]:
@@ -288,6 +292,6 @@ def _far_path(meta: GraphMeta, sides: list[dict[str, Step | None]], middle: str)
     return {"length": len(edges), "text": text, "edges": edges}
 
 
-def _edge(meta: GraphMeta, one: str, two: str, step: Step, way: str) -> dict[str, str]:
+def _edge(meta: GraphMeta, one: str, two: str, step: PathEdge, way: str) -> dict[str, str]:
     hop = f"{meta.curie(step.predicate)} {step.how}".strip()
     return {"from": meta.curie(one), "predicate": hop, "direction": way, "to": meta.curie(two)}

@@ -16,10 +16,11 @@ from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import iri as iri_term
 from rlm.ontology.terms import literal, term_source
 from rlm.ontology.views.search import exact_names, not_found
-from rlm.ontology.vocabulary import ALTERNATIVES, LABELS
+from rlm.ontology.vocabulary import ALTERNATIVES, LABELS, OBO
 
 _ANYWHERE = "ASK {{ {{ {x} ?p ?o }} UNION {{ ?s ?p {x} }} UNION {{ ?s {x} ?o }} }}"
 _BARE = re.compile(r"[^:<>]+")
+_OBO_ID = re.compile(r"^([A-Za-z]+):(\d+)$")
 _NO_NAME = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 MOST_SAME, MOST_CHARS, MOST_LANGUAGES, MOST_NAMESPACES = 6, 80, 20, 60
 
@@ -31,8 +32,11 @@ def resolve(engine: Engine, meta: GraphMeta, name: str) -> str:
     name = name.strip()
     if _BARE.fullmatch(name):
         return _by_name(engine, meta, name)
-    iri = meta.prefixes.expand(name)
     known = (meta.classes, meta.properties, meta.labels, meta.named_individuals)
+    if any(name in names for names in known):
+        return name  # of whatever scheme: `dtmi:dtdl:class:Component` looks like a CURIE
+    obo = _OBO_ID.sub(rf"{OBO}\1_\2", name)  # GO:0008150, as OBO files write it
+    iri = obo if any(obo in names for names in known) else meta.prefixes.expand(name)
     if any(iri in names for names in known) or occurs(engine, iri):
         return iri
     raise not_found(meta, name)
@@ -89,7 +93,7 @@ def resolve_property(engine: Engine, meta: GraphMeta, name: str) -> str:
         if len(found) == 1:
             return found[0]
         raise not_found(meta, name, "property", sorted(properties))
-    iri = meta.prefixes.expand(name)
+    iri = name if name in properties else meta.prefixes.expand(name)
     in_use = f"ASK {{ ?s {term_source(iri_term(iri))} ?o }}"
     if iri in properties or (meta.sampled and engine.query(in_use).boolean):
         return iri

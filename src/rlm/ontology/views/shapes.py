@@ -13,7 +13,7 @@ from rlm.ontology.views.expressions import ExpressionText, node_key, term_shower
 from rlm.ontology.views.listing import Window
 
 SH = "http://www.w3.org/ns/shacl#"
-ROWS, MOST_STATEMENTS = 10_000, 200_000
+ROWS, MOST_STATEMENTS, DEPTH = 10_000, 200_000, 8
 _TARGETS = {
     "targetClass": "class",
     "targetNode": "node",
@@ -70,6 +70,7 @@ class _ShapeIndex:
         self.note = f"only {MOST_STATEMENTS:,} statements were read" if more else ""
         self._show = term_shower(meta)
         self._text = ExpressionText(self._statements, self._show)
+        self._open: set[str] = set()  # the blank nodes that are being drawn
 
     def shapes(self) -> list[str]:
         """The shapes that stand for themselves: with a name, or with a target."""
@@ -85,47 +86,56 @@ class _ShapeIndex:
         return bool(kinds & {SH + "NodeShape", SH + "PropertyShape"})
 
     def row(self, key: str, wanted: str | None) -> dict[str, Any] | None:
+        """A shape; None where it is not about the wanted term, or is a class that asks nothing."""
         said = self._statements[key]
-        targets = [
-            (word, term) for name, word in _TARGETS.items() for term in said.get(SH + name, ())
-        ]
-        kinds = {term["v"] for term in said.get(v.TYPE, ())}
-        if not targets and kinds & v.CLASS_TYPES:  # a class that is a shape targets its instances
-            targets = [("class", {"t": "iri", "v": key})]
+        targets = self._targets(key, said)
         props = [self._statements.get(node_key(each), {}) for each in said.get(SH + "property", ())]
         paths = {term["v"] for each in (said, *props) for term in each.get(SH + "path", ())}
         if wanted is not None and wanted not in {key, *paths, *(term["v"] for _, term in targets)}:
             return None
-        asks = [self._ask(each) for each in props]
-        if own := self._ask(said):
-            asks.insert(0, own)
+        asks = [text for each in (said, *props) if (text := self._ask(each))]
         if not asks and wanted is None and not any(SH + name in said for name in _TARGETS):
-            return None  # a class that is called a shape and asks nothing
-        shown = self._meta.curie(key) if not key.startswith("_:") else key
+            return None
         return {
-            "shape": shown,
+            "shape": key if key.startswith("_:") else self._meta.curie(key),
             "targets": [f"{word} {self._show(term)}" for word, term in targets],
-            "asks": sorted(filter(None, asks)),
+            "asks": sorted(asks),
         }
 
+    def _targets(self, key: str, said: Mapping[str, list[Term]]) -> list[tuple[str, Term]]:
+        found = [
+            (word, term) for name, word in _TARGETS.items() for term in said.get(SH + name, ())
+        ]
+        kinds = {term["v"] for term in said.get(v.TYPE, ())}
+        if not found and kinds & v.CLASS_TYPES:  # a class that is a shape targets its instances
+            return [("class", {"t": "iri", "v": key})]
+        return found
+
     def _ask(self, said: Mapping[str, list[Term]]) -> str:
-        """`ex:name: min 1, max 1, datatype xsd:string`."""
+        """`ex:name: min 1, max 1, datatype xsd:string`; within another shape its properties too."""
         parts = [
             f"{_NUMBERS.get(local_name(p), local_name(p))} {self._value(value)}"
             for p, values in sorted(said.items(), key=lambda each: _place(each[0]))
             if p.startswith(SH) and p not in _LEFT_OUT
             for value in values
         ]
+        if self._open:
+            parts += map(self._value, said.get(SH + "property", ()))
         path = "".join(self._path(term) for term in said.get(SH + "path", ())[:1])
         asked = ", ".join(parts)
         return f"{path}: {asked}" if path and asked else path or asked
 
     def _value(self, term: Term) -> str:
+        if term["t"] != "bnode":
+            return self._show(term)
+        key = node_key(term)
+        if key in self._open or len(self._open) > DEPTH:  # a circle, or nested without end
+            return "…"
+        self._open.add(key)
         members = self._text.members(term)
-        if members:
-            return f"({', '.join(map(self._value, members))})"
-        said = self._statements.get(node_key(term), {}) if term["t"] == "bnode" else {}
-        return f"({self._ask(said)})" if said else self._show(term)
+        inner = ", ".join(map(self._value, members)) or self._ask(self._statements.get(key, {}))
+        self._open.discard(key)
+        return f"({inner})"
 
     def _path(self, term: Term, depth: int = 0) -> str:
         if term["t"] != "bnode" or depth > 8:

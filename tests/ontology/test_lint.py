@@ -1,0 +1,70 @@
+"""`lint`: every rule finds its fault, and only where it is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_graphs import HEADER
+
+import rlm.ontology
+
+GRAPH = """
+ex:A a owl:Class ; rdfs:subClassOf ex:B ; rdfs:label "A"@en ; rdfs:comment "An A." .
+ex:B a owl:Class ; rdfs:subClassOf ex:A ; rdfs:label "B"@en ; rdfs:comment "A B." .
+ex:Bare a owl:Class .
+ex:Twin a owl:Class ; rdfs:label "The  Twin"@en ; ex:editorsDefinition "One of two." .
+ex:Other a owl:Class ; rdfs:label "the twin"@en, "Zwilling"@de ; rdfs:comment "The other." ;
+    owl:equivalentClass ex:Old .
+ex:Big a owl:Class ; rdfs:label "B magnitude"@en ; rdfs:comment "Of the band B." .
+ex:Small a owl:Class ; rdfs:label "b magnitude"@en ; rdfs:comment "Of another." .
+ex:German a owl:Class ; rdfs:label "Hafen"@de ; rdfs:comment "A port." .
+ex:Old a owl:Class ; owl:deprecated true ; rdfs:label "old"@en ; dcterms:isReplacedBy ex:A .
+ex:Gone a owl:Class ; owl:deprecated true ; rdfs:subClassOf ex:Old .
+ex:User a owl:Class ; rdfs:subClassOf ex:Gone ; rdfs:label "user"@en ; rdfs:comment "It uses." .
+ex:p a owl:ObjectProperty ; rdfs:domain owl:Nothing ; rdfs:label "p"@en ; rdfs:comment "Of nothing." .
+ex:q a owl:ObjectProperty ; rdfs:range ex:C, ex:D ; rdfs:label "q"@en ; rdfs:comment "To nothing." .
+ex:C owl:disjointWith ex:D . ex:D a owl:Class ; rdfs:label "D"@en ; rdfs:comment "A D." .
+ex:r a owl:ObjectProperty ; rdfs:subPropertyOf ex:r, ex:q ; rdfs:label "r"@en ; rdfs:comment "An r." .
+dcterms:created a owl:AnnotationProperty . dcterms:title a owl:AnnotationProperty .
+<http://other.example/x1> a owl:Class . <http://other.example/x2> a owl:Class .
+"""
+
+
+def findings(path: Path, text: str) -> set[tuple[str, str]]:
+    (path / "l.ttl").write_text(HEADER + text)
+    with rlm.ontology.open(path / "l.ttl", cache_dir=path) as onto:
+        return {(row["rule"], row["term"]) for row in onto.lint()["rows"]}
+
+
+def test_each_rule_finds_its_fault_and_nothing_else(tmp_path: Path) -> None:
+    assert findings(tmp_path, GRAPH) == {
+        ("cycle", "ex:A"),
+        ("empty-domain", "ex:p"),
+        ("empty-domain", "ex:q"),
+        ("deprecated-used", "ex:Gone"),
+        ("undeclared", "ex:C"),
+        ("undeclared", "ex:editorsDefinition"),
+        ("missing-label", "ex:Bare"),
+        ("missing-definition", "ex:Bare"),
+        ("duplicate-label", "ex:Other"),
+        ("language-gap", "ex:German"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("foreign", "judged"),
+    [
+        ("obo:CHEBI_1 a owl:Class . obo:CHEBI_2 a owl:Class .", False),  # of another ontology
+        ('obo:CL_1 a owl:Class ; rdfs:label "one" . obo:CL_2 a owl:Class .', False),
+        ("skos:note a owl:AnnotationProperty ; rdfs:label 'note' .", False),  # well known
+        ("<http://a.example/x> a owl:Class ; rdfs:label 'x' .", True),
+        ("<http://a.example/x> a owl:Class ; rdfs:label 'x' . ex:o owl:imports <http://a.example/> .",
+         False),
+    ],
+)  # fmt: skip
+def test_terms_of_others_are_not_judged(tmp_path: Path, foreign: str, judged: bool) -> None:
+    own = " ".join(f'obo:GO_{n} a owl:Class ; rdfs:label "go {n}" .' for n in range(5))
+    found = {term for rule, term in findings(tmp_path, own + foreign)}
+    assert {term for term in found if "GO_" in term} == {f"obo:GO_{n}" for n in range(5)}
+    assert any("GO_" not in term for term in found) is judged
