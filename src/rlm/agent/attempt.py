@@ -358,7 +358,8 @@ class Attempt:
     def _reading(self) -> CallReading:
         prefixes = None if self.graph is None else self.graph.meta.prefixes
         answer = self.result.answer
-        behind, _ = self.patterns.behind(answer)
+        query, certain = self.patterns.behind(answer)
+        behind = query if certain and self.speaks else ""
         return CallReading(self.trace.calls, self.query, answer, prefixes=prefixes, behind=behind)
 
     def calls(self) -> list[dict[str, Any]]:
@@ -373,7 +374,7 @@ class Attempt:
         names = partial(resolve, graph.engine, graph.meta)
         recorder = CallRecorder(graph.engine, graph.meta.prefixes, names, answer=self.result.answer)
         unanswered = is_unanswered(self.result.answer) or not self.result.converged
-        decisive = [] if unanswered else reading.decisive_calls
+        decisive = [] if unanswered else [step.call for step in reading.decisive_steps]
         chosen = [step.call for step in reading.steps]
         kept = {id(call) for call in (*chosen[-SHOWN_CALLS:], *decisive)}
         return [
