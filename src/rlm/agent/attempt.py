@@ -251,11 +251,11 @@ class Attempt:
         self._log_verdict()
 
     def _log_verdict(self) -> None:
-        if self.log is not None and (verdict := self._judged()):
+        if self.log is not None and (verdict := self._describe_verdict()):
             self.log.log_judgment(**verdict)
             self.log.close()
 
-    def _judged(self) -> dict[str, Any]:
+    def _describe_verdict(self) -> dict[str, Any]:
         """What logs keep of the verdict; {} before there is one."""
         said = self.judgment
         if said is None:
@@ -437,7 +437,7 @@ class Attempt:
                 "abandoned": list(self.uses.abandoned),
                 "said": self.uses.said or not self.speaks,
             },
-            "judgment": self._judged(),
+            "judgment": self._describe_verdict(),
             "calls": self.calls(),
             "leakage": result.leakage,
             "usage": result.usage.to_dict(),

@@ -154,7 +154,7 @@ class Extraction:
         )
         general, of_ontology = self._specifics(artifacts, readings, template)
         foreign = ForeignText(
-            [*self.foreign, *(text for each in artifacts for text in _quoted(each))]
+            [*self.foreign, *(text for each in artifacts for text in _quotations_in(each))]
         )
         for item in items:
             specifics = general if item.scope.ontology is None else of_ontology
@@ -250,7 +250,7 @@ def _is_worth_asking(evidence: Evidence, reading: CallReading) -> bool:
     return not evidence.is_empty and not is_unanswered(reading.answer)
 
 
-def _quoted(artifact: Mapping[str, Any]) -> Iterator[str]:
+def _quotations_in(artifact: Mapping[str, Any]) -> Iterator[str]:
     """What an artifact quotes of the data, in the answer too."""
     yield str(artifact.get("final_answer") or "")
     yield from map(str, artifact.get("errors_encountered") or ())
