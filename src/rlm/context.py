@@ -48,8 +48,6 @@ and there is room for the line of a second."""
 MAX_BYTES = 1 << 20
 AT_MOST = 2
 BULLETS = 3
-LEAST_DESCRIPTION = 20
-"""A description is left out rather than cut shorter than this."""
 ASSESS = (
     "Before taking action, briefly assess which of these strategies apply to your current task and"
     " which do not."
@@ -61,7 +59,8 @@ _HEADING = re.compile(r"^ {0,3}#{1,6}\s+")
 _RULE = re.compile(r"\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,})")
 LINE_CHARS = 300
 """Of a description, in the line of a memory that is not shown whole."""
-STEPS = 3
+ENTRY_CHARS, STEP_CHARS = 1_000, 200
+"""Of a memory in `format_memories_for_injection`, and of one of its steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,34 +303,12 @@ def format_memories_for_injection(
     return f"{RECALLED_HEADING}\n{ASSESS}\n\n" + "\n\n".join(parts)
 
 
-def _short_entry(number: int, item: MemoryItem, max_bullets: int, most: int = 1_000) -> str:
-    """One memory in at most `most` characters: title, description and some steps (seed 001)."""
-    heading = "Key points:"
-    title = clip(_title_line(number, item), most)
-    left = most - len(title) - len(heading) - 2
-    lines = [title]
-    steps = bullets(item.content)[:max_bullets]
-    spare = left - sum(len(step) + 3 for step in steps) - 1
-    if spare < 0:  # some step is cut anyway
-        spare = max(60, left // 3)
-    if item.description and left > 20 and spare >= LEAST_DESCRIPTION:
-        described = clip(item.description, min(left, spare))
-        lines.append(described)
-        left -= len(described) + 1
-    if steps and left > 30:
-        lines += [heading, fit(_steps(steps, left), left)]
-    return "\n".join(line for line in lines if line)
-
-
-def _steps(steps: list[str], most: int) -> list[str]:
-    """The steps as bullets in so many characters: short ones whole, long ones share the rest."""
-    left, shares = most - 3 * len(steps), [0] * len(steps)
-    waiting = sorted(range(len(steps)), key=lambda place: len(steps[place]))
-    while waiting:
-        place = waiting.pop(0)
-        shares[place] = min(len(steps[place]), max(8, left // (len(waiting) + 1)))
-        left -= shares[place]
-    return ["- " + clip(step, share) for step, share in zip(steps, shares, strict=True)]
+def _short_entry(number: int, item: MemoryItem, max_bullets: int) -> str:
+    """One memory in at most `ENTRY_CHARS`: title, description and some steps (seed 001)."""
+    steps = [f"- {clip(step, STEP_CHARS)}" for step in bullets(item.content)[:max_bullets]]
+    described = clip(item.description, LINE_CHARS)
+    lines = [clip(_title_line(number, item), ENTRY_CHARS), described, "Key points:", *steps]
+    return fit(filter(None, lines if steps else lines[:2]), ENTRY_CHARS)
 
 
 def bullets(content: str) -> list[str]:

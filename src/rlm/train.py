@@ -139,7 +139,7 @@ def train(
                 ref = TaskRef(lesson.id, task.id, task_hash(lesson, task, content))
                 earlier = done.get((task.id, ref.content))
                 if earlier is not None:
-                    outcomes.append(_earlier(task, earlier))
+                    outcomes.append(_outcome_before(task, earlier))
                 else:
                     result = run_task(lesson, task, replace(spec, task=ref))
                     outcomes.append(_outcome(task, result))
@@ -239,7 +239,7 @@ def is_done(row: LearningRow) -> bool:
     return row.is_success is not None and own_end(row)
 
 
-def _earlier(task: Task, row: LearningRow) -> TaskOutcome:
+def _outcome_before(task: Task, row: LearningRow) -> TaskOutcome:
     return TaskOutcome(
         task_id=task.id,
         kind=task.kind or task.tags[0],

@@ -251,11 +251,11 @@ class Attempt:
         self._log_verdict()
 
     def _log_verdict(self) -> None:
-        if self.log is not None and (verdict := self._judged()):
+        if self.log is not None and (verdict := self._describe_verdict()):
             self.log.log_judgment(**verdict)
             self.log.close()
 
-    def _judged(self) -> dict[str, Any]:
+    def _describe_verdict(self) -> dict[str, Any]:
         """What logs keep of the verdict; {} before there is one."""
         said = self.judgment
         if said is None:
@@ -358,7 +358,8 @@ class Attempt:
     def _reading(self) -> CallReading:
         prefixes = None if self.graph is None else self.graph.meta.prefixes
         answer = self.result.answer
-        behind, _ = self.patterns.behind(answer)
+        query, certain = self.patterns.behind(answer)
+        behind = query if certain and self.speaks else ""
         return CallReading(self.trace.calls, self.query, answer, prefixes=prefixes, behind=behind)
 
     def calls(self) -> list[dict[str, Any]]:
@@ -373,7 +374,7 @@ class Attempt:
         names = partial(resolve, graph.engine, graph.meta)
         recorder = CallRecorder(graph.engine, graph.meta.prefixes, names, answer=self.result.answer)
         unanswered = is_unanswered(self.result.answer) or not self.result.converged
-        decisive = [] if unanswered else reading.decisive_calls
+        decisive = [] if unanswered else [step.call for step in reading.decisive_steps]
         chosen = [step.call for step in reading.steps]
         kept = {id(call) for call in (*chosen[-SHOWN_CALLS:], *decisive)}
         return [
@@ -436,7 +437,7 @@ class Attempt:
                 "abandoned": list(self.uses.abandoned),
                 "said": self.uses.said or not self.speaks,
             },
-            "judgment": self._judged(),
+            "judgment": self._describe_verdict(),
             "calls": self.calls(),
             "leakage": result.leakage,
             "usage": result.usage.to_dict(),

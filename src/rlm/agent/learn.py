@@ -53,7 +53,7 @@ def learn(
     used = {hit.item.memory_id for attempt in attempts for hit in attempt.recalled.hits}
     items = [*_extract(judged, lineage), *_held(judged, lineage)]
     plan = dedup.apply(store, items, used)
-    first, verified = lessons[0], _verified(attempts[0])
+    first, verified = lessons[0], _trust_followed(attempts[0])
     changes = (
         *((each, verified.pop(each, {}) | new) for each, new in plan.update),
         *verified.items(),
@@ -62,7 +62,7 @@ def learn(
     return Learned(plan.add, lessons, plan.outcomes)
 
 
-def _verified(best: Attempt) -> dict[str, dict[str, Any]]:
+def _trust_followed(best: Attempt) -> dict[str, dict[str, Any]]:
     """A lesson of a run is trusted once a run that followed it passed the task's own check."""
     if best.spec.verify is None or not best.succeeded:
         return {}

@@ -134,7 +134,7 @@ class AgentRun:
 
     def _attempt(self, *, skip: int = 0, hint: str = "", number: int = 0) -> Attempt:
         spec, parts = self.spec, self.parts
-        remembered = parts.models.recalled(
+        remembered = parts.models.recall(
             number,
             spec.recall_k,
             lambda: recall(

@@ -104,9 +104,7 @@ class Models:
             if self.sub is not None:
                 self.sub = self._keep(self.tape.beside(self.sub))
 
-    def recalled(
-        self, attempt: int, k: int, make: Callable[[], RecalledContext]
-    ) -> RecalledContext:
+    def recall(self, attempt: int, k: int, make: Callable[[], RecalledContext]) -> RecalledContext:
         """What memory gives an attempt that asks for `k`; from the cassette in a replay."""
         tape = self.tape
         if tape is None:

@@ -187,7 +187,7 @@ class Evaluation:
 
 def summarise(runs: Sequence[Measured]) -> Summary:
     """Runs of one arm. A task counts once, with the mean of its trials."""
-    success = list(by_task(_judged(runs), _success).values())
+    success = list(by_task(_only_judged(runs), _success).values())
     steps = list(by_task(runs, lambda run: float(run.steps)).values())
     seconds = list(by_task(runs, lambda run: run.seconds).values())
     return Summary(
@@ -201,7 +201,7 @@ def summarise(runs: Sequence[Measured]) -> Summary:
         tokens=mean([float(run.tokens) for run in runs]),
         seconds=mean(seconds),
         seconds_interval=bootstrap_mean(seconds),
-        unjudged=len(runs) - len(_judged(runs)),
+        unjudged=len(runs) - len(_only_judged(runs)),
         followed=sum(run.followed > 0 for run in runs),
         max_single_return=max((run.max_single_return for run in runs), default=0),
         context_size=max((run.context_size for run in runs), default=0),
@@ -214,7 +214,7 @@ def _success(run: Measured) -> float:
     return float(run.success or 0)
 
 
-def _judged(runs: Sequence[Measured]) -> list[Measured]:
+def _only_judged(runs: Sequence[Measured]) -> list[Measured]:
     return [run for run in runs if run.success is not None]
 
 
@@ -229,7 +229,7 @@ def by_task(runs: Iterable[Measured], value: Callable[[Measured], float]) -> dic
 def _difference(
     arm: str, base: str, ours: Sequence[Measured], theirs: Sequence[Measured]
 ) -> ArmDifference:
-    success = _pair(_judged(ours), _judged(theirs), _success)
+    success = _pair(_only_judged(ours), _only_judged(theirs), _success)
     steps = _pair(ours, theirs, lambda run: float(run.steps))
     tokens = _pair(ours, theirs, lambda run: float(run.tokens))
     seconds = _pair(ours, theirs, lambda run: run.seconds)
@@ -266,7 +266,7 @@ def _effect(
         for run, mine in given
         if mine.followed or not any(each.followed for each in run.memories)
     ]
-    judged = _judged(telling), _judged(base)
+    judged = _only_judged(telling), _only_judged(base)
     success, steps = _pair(*judged, _success), _pair(*judged, lambda run: float(run.steps))
     with_it, without = (
         zip(success[0], steps[0], strict=True),

@@ -1,20 +1,19 @@
 """The summary of a run for the judge and the extractor: at most ten steps, action and outcome each.
 
 The keys and bounds are the seed's. An action is what a block essentially does: the tool calls as
-the host saw them where a trace is given, else the calls of the code itself, not its imports and
+the host saw them where a trace is given, else the statements of the code, not its imports and
 helper functions. Nothing in here holds a secret or a control character.
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rlm.loop.trace import ARGUMENT_CHARS, ToolCall, Trace
+from rlm.loop.trace import ToolCall, Trace
 from rlm.loop.types import CodeBlock, RLMIteration
 from rlm.ontology.terms import Prefixes
 from rlm.store.sanitize import clean_text
@@ -39,7 +38,6 @@ Step = dict[str, Any]
 _ERROR_LINE = re.compile(r"[\w.]*(?:Error|Exception|Exit|Interrupt|Iteration|Warning)\b")
 _SHORT = Prefixes()
 PARSED_CHARS = 50_000
-_BUILTIN = frozenset(dir(builtins))
 _PREPARING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -140,56 +138,36 @@ def _calls_by_block(count: int, trace: Trace | None) -> list[Sequence[ToolCall]]
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
-    """Calls on one line: whole, else without pages, else cut and how many there are beyond."""
+    """Calls on one line, each once; pages only where nothing else was called."""
     asking = [call for call in calls if call.tool != PAGING] or calls
-    share = (ACTION_CHARS - 2) // max(1, min(len(asking), 3)) - 2
-    texts: list[str] = []
-    for some, most in ((calls, ACTION_CHARS), (asking, ACTION_CHARS), (asking, share)):
-        texts = list(dict.fromkeys(_write_call(call, most) for call in some))
-        if len("; ".join(texts)) <= ACTION_CHARS:
-            return "; ".join(texts)
-    shown = texts[:1]
-    for text in texts[1:]:
-        if len("; ".join((*shown, text))) > ACTION_CHARS - len(" (+99)"):
-            break
-        shown.append(text)
-    left = len(texts) - len(shown)
-    return "; ".join(shown) + (f" (+{left})" if left else "")
+    return "; ".join(dict.fromkeys(map(_write_call, asking)))
 
 
-def _write_call(call: ToolCall, most: int) -> str:
-    """One call as code in about `most` characters: numbers go first, then texts are cut."""
-    values = list(call.args.values())
-    whole = f"{call.tool}({', '.join(map(_quote, values))})"
-    if len(whole) <= most:
-        return whole
-    texts = [value for value in values if isinstance(value, str)]
-    room = max(8, (most - len(call.tool) - 2) // max(1, len(texts)) - 4)
-    return f"{call.tool}({', '.join(_quote(value, room) for value in texts)})"
+def _write_call(call: ToolCall) -> str:
+    return f"{call.tool}({', '.join(map(_quote, call.args.values()))})"
 
 
-def _quote(value: Any, most: int = ARGUMENT_CHARS) -> str:
+def _quote(value: Any) -> str:
     if not isinstance(value, str):
         return str(value)
     text = " ".join(value.split())
-    if "://" in text and " " not in text:
-        text = _SHORT.shrink(text).strip("<>")
-        return f'"{text}"' if len(text) <= most else f'"…{text[1 - most :]}"'
-    return f'"{text}"' if len(text) <= most else f'"{text[: most - 1]}…"'
+    is_iri = "://" in text and " " not in text
+    return f'"{_SHORT.shrink(text).strip("<>") if is_iri else text}"'
 
 
 # -- code
 
 
 def summarize_code(code: str, most: int) -> str:
-    """About `most` characters that say what a block does; never raises.
+    """About `most` characters that say what a block does, its imports and helper functions aside;
+    never raises.
 
     >>> summarize_code("import re\\ndef f(x): return x\\nprint(search_entity('Activity'))", 80)
-    "search_entity('Activity')"
+    "print(search_entity('Activity'))"
     """
     try:
-        body = _parse_code(code)
-        return _choose_calls(body, most) or _first_line(code)
+        doing = [node for node in _parse_code(code) if not isinstance(node, _PREPARING)]
+        return _join_parts([ast.unparse(node) for node in doing], most) or _first_line(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _first_line(code)
 
@@ -200,38 +178,6 @@ def _parse_code(code: str) -> list[ast.stmt]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of escapes that Python does not know
         return ast.parse(code).body
-
-
-def _choose_calls(body: Sequence[ast.stmt], most: int) -> str:
-    defined = {
-        node.name
-        for node in body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    }
-    doing = [node for node in body if not isinstance(node, _PREPARING) and not _is_text(node)]
-    tools = [call for node in doing for call in _calls(node, defined | _BUILTIN)]
-    if tools:
-        return _join_parts([ast.unparse(call) for call in tools], most)
-    own = [node for node in doing if _name(getattr(node, "value", None)) in defined]
-    return _join_parts([ast.unparse(node) for node in own or doing], most)
-
-
-def _calls(node: ast.AST, passed: Collection[str] = _BUILTIN) -> Iterator[ast.Call]:
-    """The calls by name in a statement, in order; only those in `passed` are looked into."""
-    if isinstance(node, ast.Call) and _name(node) not in {"", *passed}:
-        yield node
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _calls(child, passed)
-
-
-def _name(node: ast.AST | None) -> str:
-    """What a call calls by name; '' for anything else."""
-    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _join_parts(parts: Sequence[str], most: int) -> str:

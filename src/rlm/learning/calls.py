@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rlm.errors import RLMError
 from rlm.learning.lesson import is_common
@@ -36,7 +36,7 @@ NAMING = {
 """Tools that are asked about terms, and the parameters that name them."""
 ASKING = ("sparql_query", *NAMING, *LINKING, "predicate_frequency", "graph_stats", "sparql_schema")
 """Tools that a procedure can be made of."""
-SETTINGS: dict[str, dict[str, Any]] = {
+USUAL: dict[str, dict[str, Any]] = {
     "sparql_query": {"limit": 100},
     "search_entity": {"limit": 10, "search_in": "all"},
     "search_by_label": {"limit": 10},
@@ -49,82 +49,75 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "sparql_schema": {"output_mode": "overview", "limit": 50},
 }
 """What else belongs to a call, with the value that need not be said."""
-BARE = {
-    "uri": "iri",
-    "resource": "iri",
-    "term": "iri",
-    "other": "other",
-    "property": "property",
-    "source": "source",
-    "target": "target",
-    "query": "name",
-    "text": "name",
-}
-"""How a parameter is written where it can only mean one thing."""
+_BARE = {"uri": "iri", "resource": "iri", "term": "iri", "other": "$ENTITY_2",
+         "property": "$ENTITY_2"}  # fmt: skip
+"""How a parameter is written where another word says more than its name."""
 _MODE = re.compile(r"[a-z_ ]{1,20}")
 _PAGING = ("limit", "offset")
-KEYWORDS = ("predicate", "other", "property")
+_KEYWORDS = ("predicate", "other", "property")
 """Parameters that are written with their names."""
 _LITERAL = re.compile(r"""["']([^"'\n]{2,80})["']""")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CallStep:
     """A call with all that it brought; rows that were read later belong to their query."""
 
-    tool: str
-    args: Mapping[str, Any]
+    call: ToolCall
     iris: frozenset[str]
     """In full."""
     names: tuple[str, ...]
     """The terms that it was asked about, in full where they can be; in order."""
     rows: int | None
-    chars: int
-    call: ToolCall
+
+    @property
+    def tool(self) -> str:
+        return self.call.tool
 
     @property
     def query(self) -> str:
         """The text of a query; '' for any other tool."""
-        return str(self.args.get("query", "")) if self.tool == "sparql_query" else ""
+        return str(self.call.args.get("query", "")) if self.tool == "sparql_query" else ""
 
     @property
     def asked_for(self) -> str:
         """What a search looked for."""
-        value = self.args.get(LINKING.get(self.tool, ""), "")
+        value = self.call.args.get(LINKING.get(self.tool, ""), "")
         return value if isinstance(value, str) else ""
 
 
-def steps_of(calls: Iterable[ToolCall], prefixes: Prefixes) -> list[Step]:
-    """The calls that worked and can be steps of a procedure."""
-    calls = list(calls)
-    pages: dict[str, list[ToolCall]] = {}
-    for call in calls:
-        if call.ok and call.tool != "sparql_query" and call.key:
-            pages.setdefault(call.key, []).append(call)
-    found = []
-    for call in calls:
-        if not call.ok or call.tool not in ASKING:
-            continue
-        parts = [call, *(pages.get(call.key, ()) if call.key else ())]
-        if call.tool == "ontology_view":  # the pages of one listing are one step
-            if call.args.get("offset"):
-                continue
-            parts = [each for each in calls if each.ok and _listing(each) == _listing(call)]
-        rows = next((part.rows for part in parts if part.rows is not None), None)
-        iris = frozenset(
-            full for part in parts for name in part.iris if (full := expand_name(name, prefixes))
-        )
-        names = tuple(_names(call, prefixes))
-        found.append(
-            Step(call.tool, call.args, iris, names, rows, sum(part.chars for part in parts), call)
-        )
-    return found
+def steps_of(calls: Iterable[ToolCall], prefixes: Prefixes) -> list[CallStep]:
+    """The calls that worked and can be steps of a procedure; the pages of one listing are one."""
+    done = [call for call in calls if call.ok]
+    asked = [call for call in done if call.tool in ASKING]
+    return [
+        _step([call, *(other for other in done if _is_page(other, call))], prefixes)
+        for call in asked
+        if call.tool != "ontology_view" or not call.args.get("offset")
+    ]
 
 
-def _listing(call: ToolCall) -> tuple[str, dict[str, Any]]:
-    """A call, whichever page it asks for."""
-    return call.tool, {name: value for name, value in call.args.items() if name not in _PAGING}
+def _step(parts: Sequence[ToolCall], prefixes: Prefixes) -> CallStep:
+    names = (expand_name(name, prefixes) for part in parts for name in part.iris)
+    rows = next((part.rows for part in parts if part.rows is not None), None)
+    return CallStep(
+        parts[0], frozenset(filter(None, names)), tuple(_names(parts[0], prefixes)), rows
+    )
+
+
+def _is_page(other: ToolCall, call: ToolCall) -> bool:
+    """Whether a call reads on in what another one found."""
+    if other is call:
+        return False
+    if call.tool == "ontology_view":
+        return other.tool == call.tool and _listing(other) == _listing(call)
+    return bool(call.key) and other.key == call.key and other.tool != "sparql_query"
+
+
+def _listing(call: ToolCall) -> dict[str, Any]:
+    """The arguments of a call, whichever page it asks for."""
+    return {name: value for name, value in call.args.items() if name not in _PAGING}
 
 
 def _names(call: ToolCall, prefixes: Prefixes) -> list[str]:
@@ -165,20 +158,18 @@ def _singular(word: str) -> str:
 
 
 def entities_in(
-    steps: Sequence[Step], about: Sequence[Step], question: str, prefixes: Prefixes
+    steps: Sequence[CallStep], about: Sequence[CallStep], question: str, prefixes: Prefixes
 ) -> dict[str, str]:
-    """The terms that steps `about` something name because the question does → their placeholders.
-    They are numbered as the question has them; those of an ASK as the query has them."""
+    """The terms that steps `about` something name because the question does → their placeholders,
+    numbered as the question has them."""
     terms = dict.fromkeys(name for step in about for name in step.names)
     words = _looked_up(steps)
     places = {term: _place(term, words.get(term, ()), question, prefixes) for term in terms}
-    found = [term for term in terms if places[term] >= 0]
-    if not (len(about) == 1 and about[0].query.lstrip().upper().startswith("ASK")):
-        found.sort(key=lambda term: places[term])
+    found = sorted((term for term in terms if places[term] >= 0), key=lambda term: places[term])
     return {term: f"$ENTITY_{number}" for number, term in enumerate(found, 1)}
 
 
-def _looked_up(steps: Sequence[Step]) -> dict[str, list[str]]:
+def _looked_up(steps: Sequence[CallStep]) -> dict[str, list[str]]:
     """Terms → the words that found them. A search means one of its hits: that of this name, else
     the first that another step then asked about."""
     used = list(dict.fromkeys(name for step in steps for name in step.names))
@@ -207,13 +198,11 @@ def _place(term: str, words: Sequence[str], question: str, prefixes: Prefixes) -
     return max((asked.find(f" {word} ") for word in known if word), default=-1)
 
 
-def texts_in(steps: Sequence[Step], question: str) -> dict[str, str]:
-    """The texts of calls that the question has too → their placeholders, by its order."""
+def texts_in(steps: Sequence[CallStep], question: str) -> dict[str, str]:
+    """The texts of queries that the question has too → their placeholders, by its order."""
     folded = question.casefold()
     texts = {
-        text.casefold().strip(" ^$.*%")
-        for step in steps
-        for text in (*_LITERAL.findall(step.query), step.asked_for)
+        text.casefold().strip(" ^$.*%") for step in steps for text in _LITERAL.findall(step.query)
     }
     places = {
         match.start(): text
@@ -226,92 +215,52 @@ def texts_in(steps: Sequence[Step], question: str) -> dict[str, str]:
 # -- how a call is written
 
 
-@dataclass(frozen=True, slots=True)
-class CallText:
+class CallText(NamedTuple):
     """A call without its specifics. `kept`: names of one ontology that stayed in it."""
 
     text: str
-    kept: tuple[str, ...] = ()
-    gaps: bool = False
-    """It has gaps that no question fills."""
+    kept: Sequence[str] = ()
     query: str = ""
 
 
 def write_call(
-    step: Step,
-    entities: Mapping[str, str],
-    texts: Mapping[str, str],
-    prefixes: Prefixes,
-    *,
-    linking: bool = False,
+    step: CallStep, entities: Mapping[str, str], texts: Mapping[str, str], prefixes: Prefixes
 ) -> CallText | None:
     """A call as a procedure shows it; None when it cannot be shown."""
     if step.tool == "sparql_query":
-        return _query(step, entities, texts, prefixes)
+        with suppress(RLMError):
+            made = template_of(step.query, prefixes, entities=entities, texts=texts)
+            if made is not None:
+                return CallText(_join_call(step, [f'"{made.text}"']), made.kept, made.text)
+        return None
     if step.tool in LINKING:
-        text = "name" if linking else texts.get(step.asked_for.casefold(), "")
-        return _call_text(step, [text or "name"], gaps=not text)
-    view = step.args.get("view")
-    parts: list[str] = [f"'{view}'"] if isinstance(view, str) and _MODE.fullmatch(view) else []
+        return CallText(_join_call(step, ["name"]))
+    view = step.call.args.get("view")
+    parts = [f"'{view}'"] if isinstance(view, str) and _MODE.fullmatch(view) else []
     kept: list[str] = []
-    gaps = False
     for name in NAMING.get(step.tool, ()):
-        value = step.args.get(name)
+        value = step.call.args.get(name)
         if not isinstance(value, str) or not value:
             continue
-        iri = expand_name(value, prefixes) or value
-        if iri in entities:
-            shown = _slot(name, entities[iri], entities)
-        elif name == "predicate":
+        shown = _BARE.get(name, name)
+        if name == "predicate":
+            iri = expand_name(value, prefixes) or value
             shown = f"'{prefixes.shrink(iri)}'"
             kept += [] if is_common(iri) else [prefixes.shrink(iri)]
-        else:
-            shown, gaps = BARE[name], True
-        parts.append(f"{name}={shown}" if name in KEYWORDS else shown)
-    return _call_text(step, parts, kept, gaps=gaps)
+        parts.append(f"{name}={shown}" if name in _KEYWORDS else shown)
+    return CallText(_join_call(step, parts), kept)
 
 
-def _call_text(
-    step: Step, parts: Sequence[str], kept: Sequence[str] = (), *, gaps: bool
-) -> CallText:
-    return CallText(f"{step.tool}({', '.join([*parts, *_settings(step)])})", tuple(kept), gaps)
-
-
-def _slot(name: str, placeholder: str, entities: Mapping[str, str]) -> str:
-    """The bare word where it says the same: for one term, or source and target in order."""
-    alone = (
-        len(entities) == 1 and placeholder == "$ENTITY_1" and name in ("uri", "resource", "term")
-    )
-    in_order = (name, placeholder) in (("source", "$ENTITY_1"), ("target", "$ENTITY_2"))
-    return BARE[name] if alone or in_order else placeholder
-
-
-def _settings(step: Step) -> list[str]:
-    found = []
-    for name, usual in SETTINGS.get(step.tool, {}).items():
-        value = step.args.get(name, usual)
+def _join_call(step: CallStep, parts: Sequence[str]) -> str:
+    """The call with its parts, and the settings that are not the usual ones."""
+    settings = []
+    for name, usual in USUAL.get(step.tool, {}).items():
+        value = step.call.args.get(name, usual)
         if value == usual or (isinstance(value, bool) and usual != ""):
             continue
-        if isinstance(value, int):
-            found.append(f"{name}={value}")
-        elif isinstance(value, str) and _MODE.fullmatch(value):
-            found.append(f"{name}='{value}'")
-    return found
-
-
-def _query(
-    step: Step, entities: Mapping[str, str], texts: Mapping[str, str], prefixes: Prefixes
-) -> CallText | None:
-    try:
-        made = template_of(
-            str(step.args.get("query", "")), prefixes, entities=entities, texts=texts
-        )
-    except RLMError:
-        return None
-    if made is None:
-        return None
-    call = f"sparql_query({', '.join([chr(34) + made.text + chr(34), *_settings(step)])})"
-    return CallText(call, made.kept, bool(made.unfilled), made.text)
+        if isinstance(value, int) or (isinstance(value, str) and _MODE.fullmatch(value)):
+            settings.append(f"{name}={value!r}")
+    return f"{step.tool}({', '.join([*parts, *settings])})"
 
 
 # -- what runs found out about a graph
@@ -382,8 +331,6 @@ _KINDS = {
     "ontologies": "a owl:Ontology",
 }
 """Lists of the view `terms`."""
-
-
 _COUNTED = {
     "triple": "SELECT (COUNT(*) AS ?n) WHERE { ?s ?p ?o }",
     "object propert": "SELECT (COUNT(DISTINCT ?p) AS ?n) WHERE { ?p a owl:ObjectProperty }",
@@ -474,9 +421,10 @@ class CallRecorder:
         if view == "terms" and args.get("kind") in _KINDS:
             return _select(f"?term {_KINDS[args['kind']]}")
         name = args.get("term") or args.get("uri")
-        if not isinstance(name, str):
-            return ""
-        term = self._name(name)
+        return self._write_view_of(view, self._name(name), args) if isinstance(name, str) else ""
+
+    def _write_view_of(self, view: str, term: str, args: Mapping[str, Any]) -> str:
+        """The query of a view that tells of one term."""
         if view == "related" and args.get("relation") in _RELATED:
             depth = "+" if args.get("all") else ""
             return _select(_RELATED[str(args["relation"])].format(depth, term))

@@ -142,7 +142,7 @@ def find_unseen_numbers(
     if len(stated) <= COUNTED_BY_EYE:
         exact |= {made for a in stated for b in stated if a > b for made in (a + b, a - b)}
     made = None if written is None else {Decimal(number) for number in written}
-    counted = {marks, *(n for line in text.splitlines() for n in _listed(line))}
+    counted = {marks, *(n for line in text.splitlines() for n in _count_listed(line))}
     found: dict[str, None] = {}
     for match in _NUMBER.finditer(text):
         parts = [n for n in map(Decimal, numbers_in(match[0])) if made is None or n in made]
@@ -161,7 +161,7 @@ def _is_known(said: Decimal, exact: set[Decimal], counted: set[int]) -> bool:
     )
 
 
-def _listed(line: str) -> tuple[int, ...]:
+def _count_listed(line: str) -> tuple[int, ...]:
     """How many things a line may list: `a, b and c` has one comma and three."""
     commas = line.count(",") + line.count(";")
     return (commas + 1, commas + 2) if commas or " and " in line else ()

@@ -10,7 +10,6 @@ quarantine, with the reason.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,7 +35,6 @@ log = logging.getLogger("rlm.learning")
 
 MOST_ITEMS = 3
 UNREAD = "a model's replies could not be read, so a program wrote it from the calls"
-_CALL = re.compile(r"`([^`]*)`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +79,8 @@ class Extraction:
         evidence: Sequence[Evidence],
     ) -> list[MemoryItem]:
         """A model's lessons, or those of the calls where there is no model."""
+        client = self.client if self.client and is_language_model(self.client) else None
+        behind = self.query if client and self.query and self.certain else ""
         readings = [
             CallReading.of_run(
                 artifact,
@@ -89,13 +89,12 @@ class Extraction:
                 ontology=self.ontology,
                 prefixes=self.prefixes,
                 said=self.task_type,
-                behind=self.query or "",
+                behind=behind,
             )
             for artifact, trace in zip(artifacts, traces, strict=True)
         ]
         template = self._template(readings[0]) if judgments[0].is_success else None
-        client = self.client
-        if client is None or not is_language_model(client):
+        if client is None:
             found = self._lessons_of_calls(readings, judgments, template)
         elif any(map(_is_worth_asking, evidence, readings)):
             runs = [JudgedRun(*each) for each in zip(evidence, judgments, strict=True)]
@@ -155,7 +154,7 @@ class Extraction:
         )
         general, of_ontology = self._specifics(artifacts, readings, template)
         # An answer is the model's own words, unless nothing else tells what the run was shown.
-        quoted = (text for each in artifacts for text in _quoted(each))
+        quoted = (text for each in artifacts for text in _quotations_in(each))
         foreign = ForeignText(self.foreign or quoted)
         for item in items:
             specifics = general if item.scope.ontology is None else of_ontology
@@ -202,7 +201,15 @@ class Extraction:
         """Our own words hold nothing of the run, and may say what is known already. A query that
         certainly found the answer stands by itself where no procedure holds one; one of RDF's own
         words has a kind that is known, or is of no use."""
-        found = _lessons_of_calls(readings, judgments)
+        found: list[MemoryItem] = []
+        for at in sorted(range(len(readings)), key=lambda at: not judgments[at].is_success):
+            for item in readings[at].lessons(judgments[at]):
+                # What to avoid stands in backticks; what a success did as well is not it.
+                if all(
+                    old.outcome != item.outcome and item.content.split("`")[1] not in old.content
+                    for old in found
+                ):
+                    found.append(item)
         done = any(item.outcome == "success" and find_queries(item.content) for item in found)
         own = template is not None and hardcoded_term(template.text) is not None
         if template is not None and own and self.certain and not done:
@@ -227,8 +234,8 @@ def extract_contrast(
     **known: Any,
 ) -> list[MemoryItem]:
     """What several runs of one task taught (MaTTS): what successes did and failures did not.
-    Without a model: the procedure of the shortest success, and a lesson of a failure. `evidence`
-    is what a model is shown of the runs; made of artifacts and traces where there is none."""
+    Without a model: what the first success did, and the first failure otherwise. `evidence` is what
+    a model is shown of the runs; made of artifacts and traces where there is none."""
     if not artifacts or not len(artifacts) == len(judgments) == len(traces):
         raise ValueError("as many artifacts as judgments and traces are needed, and at least one")
     shown = evidence or [
@@ -238,38 +245,12 @@ def extract_contrast(
     return Extraction(**known).lessons(artifacts, judgments, traces, shown)
 
 
-def _lessons_of_calls(
-    readings: Sequence[CallReading], judgments: Sequence[Judgment]
-) -> list[MemoryItem]:
-    """The lessons of the shortest success, and of a failure that did what no success did."""
-    order = sorted(
-        range(len(readings)),
-        key=lambda place: (not judgments[place].is_success, len(readings[place].calls), place),
-    )
-    found: list[MemoryItem] = []
-    for place in order:
-        found += [
-            item
-            for item in readings[place].lessons(judgments[place])
-            if not any(old.outcome == item.outcome or _took(old, item) for old in found)
-        ]
-    return found
-
-
-def _took(success: MemoryItem, failure: MemoryItem) -> bool:
-    """Whether a success did what a failure says to avoid, or that is unclear."""
-    calls = [span for span in _CALL.findall(failure.content) if "(" in span]
-    if not calls:
-        return set(failure.scope.tools) <= set(success.scope.tools)
-    return any(call in success.content for call in calls)
-
-
 def _is_worth_asking(evidence: Evidence, reading: CallReading) -> bool:
     """Whether anything was done that a model could say something about."""
     return not evidence.is_empty and not is_unanswered(reading.answer)
 
 
-def _quoted(artifact: Mapping[str, Any]) -> Iterator[str]:
+def _quotations_in(artifact: Mapping[str, Any]) -> Iterator[str]:
     """What an artifact quotes of the data, in the answer too."""
     yield str(artifact.get("final_answer") or "")
     yield from map(str, artifact.get("errors_encountered") or ())

@@ -16,8 +16,8 @@ from typing import Any
 from rlm.context import is_shown_whole, list_steps
 from rlm.learning.calls import (
     LINKING,
+    CallStep,
     CallText,
-    Step,
     entities_in,
     plain,
     steps_of,
@@ -25,18 +25,9 @@ from rlm.learning.calls import (
     write_call,
 )
 from rlm.learning.confidence import START
-from rlm.learning.failures import lesson_of_answer, lesson_of_errors
+from rlm.learning.failures import lesson_of_answer, lesson_of_error
 from rlm.learning.grounding import iris_in
-from rlm.learning.kinds import (
-    NAMESPACES,
-    NUMBER,
-    ONE,
-    TWO_TERMS,
-    YES_NO,
-    TaskKind,
-    is_of_a_thesaurus,
-    kind_of,
-)
+from rlm.learning.kinds import NAMESPACES, NUMBER, ONE, YES_NO, TaskKind, kind_of
 from rlm.learning.lesson import join_template, template_for, whole_title
 from rlm.learning.words import number_in, says_absent, says_none
 from rlm.llm.types import is_unanswered
@@ -61,17 +52,15 @@ ENDINGS = {
 PAGE = "page with `sparql_slice`; answer with every IRI"
 EVERY = "answer with every IRI that it returned"
 MOST = 2
-LEAST_COVER = 0.5
-"""A procedure that gives less of the answer than this is not kept."""
+"""So many calls at the end of a run are what its answer rests on."""
 _VERBS = {"SELECT": "Query", "ASK": "Check", "CONSTRUCT": "Construct", "DESCRIBE": "Describe"}
-_COUNTING = ("sparql_query", "ontology_view", "graph_stats", "sparql_schema", "sparql_peek")
 _AND = re.compile(r"[,;\n]|\band\b")
 _YES_NO = re.compile(r"\W*(?:yes|no)\b\s*(?:[.,;:!—–-]|$)", re.IGNORECASE)
 
 
 class CallReading:
     """The calls of one run. `said` is the kind of task, where a caller or a curriculum named it;
-    `behind` the query whose result stood behind the answer, for where the calls do not tell."""
+    `behind` the query that certainly stands behind the answer, where there is one."""
 
     def __init__(
         self,
@@ -101,40 +90,38 @@ class CallReading:
     @property
     def kind(self) -> TaskKind:
         """What kind of task the decisive calls answer."""
-        behind = [step for step in self.steps if step.query and step.query == self.behind]
-        for steps in (decisive_steps(self.steps, self.form), behind[-1:]):
-            if steps and (kind := self._kind(self._write_steps(steps))).name:
-                return kind
-        return TaskKind()
+        return self._kind(self._write_steps(self.decisive_steps))
 
     @property
-    def decisive_calls(self) -> list[ToolCall]:
-        """The calls that the answer rests on: those that show it, else the query behind it, else
-        the last that asked for more than a name."""
-        behind = [step for step in self.steps if step.query and step.query == self.behind]
-        others = [step for step in self.steps if step.tool not in LINKING] or self.steps
-        chosen = decisive_steps(self.steps, self.form) or behind[-1:] or others[-1:]
-        return [step.call for step in chosen]
+    def decisive_steps(self) -> list[CallStep]:
+        """The steps that the answer rests on: the query behind it, else what the last block of code
+        asked: views, else queries, else searches for names."""
+        steps = self.steps
+        if behind := [step for step in steps if step.query and step.query == self.behind]:
+            return behind[-1:]
+        block = steps[-1].call.block if steps else 0
+        last = [step for step in steps if step.call.block == block]
+        asked = [step for step in last if step.tool not in LINKING] or last
+        if not block:
+            return asked[-1:]
+        return ([step for step in asked if not step.query] or asked)[-MOST:]
 
     @property
     def decisive_query(self) -> str:
         """The query that the answer came from; '' where none did, or several."""
-        steps = decisive_steps(self.steps, self.form)
+        steps = self.decisive_steps
         return steps[0].query if len(steps) == 1 else ""
 
     def lessons(self, judgment: Judgment) -> list[MemoryItem]:
-        """A procedure of a success, and at most one lesson of what went wrong."""
-        if not self.calls or is_unanswered(self.answer):
+        """A procedure of a success; of a failure what to avoid, where somebody said for what: a
+        call may be right for its own kind."""
+        if not self.calls or not self.answer or is_unanswered(self.answer):
             return []
-        tags = self.kind.tags
         if judgment.is_success:
-            done = self.procedure(decisive_steps(self.steps, self.form))
-            found = [done, lesson_of_errors(self.calls, tags, recovered=True)]
+            item = self.procedure(self.decisive_steps)
         else:
-            # Of a call alone nobody knows what it is wrong for: it may be right for its own kind.
-            wrong = self.pitfall(judgment) if self.said else None
-            found = [wrong, lesson_of_errors(self.calls, tags)]
-        return [item for item in found if item is not None]
+            item = self.pitfall(judgment) if self.said else None
+        return [] if item is None else [item]
 
     # -- a success ---------------------------------------------------------------------------------
 
@@ -143,20 +130,20 @@ class CallReading:
         chosen = [step for step in self.steps if step.call is last]
         return (self.procedure(chosen) or self._pattern(chosen[0])) if chosen else None
 
-    def _pattern(self, step: Step) -> MemoryItem | None:
+    def _pattern(self, step: CallStep) -> MemoryItem | None:
         """What a query of no kind that is known here leaves."""
         made = (
             template_for(step.query, self.prefixes, asked=self.form.asked) if step.query else None
         )
         return None if made is None else pattern_item(made, self)
 
-    def procedure(self, chosen: list[Step]) -> MemoryItem | None:
+    def procedure(self, chosen: Sequence[CallStep]) -> MemoryItem | None:
         """The calls that gave the answer, as general as they can be."""
-        if not chosen:
-            return self._absent()
+        if self._is_absence(chosen):
+            return self._absence()
         entities, shown = self._entities(chosen), self._write_steps(chosen)
         kind = self._kind(shown)
-        if not (kind.title and shown) or _is_special(kind, shown, entities):
+        if not (kind.title and shown):
             return None
         linker = self._linker(entities) if chosen[0].tool not in LINKING else ""
         link = LINK.format(linker, ("the", "each")[len(entities) > 1]) if linker else ""
@@ -174,13 +161,12 @@ class CallReading:
         item.rekey()
         return item
 
-    def _write_steps(self, chosen: Sequence[Step]) -> list[CallText]:
+    def _write_steps(self, chosen: Sequence[CallStep]) -> list[CallText]:
         """The steps without their specifics, each once; [] when one cannot be shown."""
         entities, texts = self._entities(chosen), texts_in(chosen, self.question)
         shown: dict[str, CallText] = {}
         for step in chosen:
-            linking = step.tool in LINKING and self.form.form == YES_NO
-            made = write_call(step, entities, texts, self.prefixes, linking=linking)
+            made = write_call(step, entities, texts, self.prefixes)
             if made is None:
                 return []
             shown.setdefault(made.text, made)
@@ -189,7 +175,7 @@ class CallReading:
     def _kind(self, shown: Sequence[CallText]) -> TaskKind:
         return kind_of([one.text for one in shown], self.form.form)
 
-    def _entities(self, about: Sequence[Step]) -> dict[str, str]:
+    def _entities(self, about: Sequence[CallStep]) -> dict[str, str]:
         return entities_in(self.steps, about, self.question, self.prefixes)
 
     def _linker(self, entities: Mapping[str, str]) -> str:
@@ -200,11 +186,15 @@ class CallReading:
         ]
         return used[-1] if used else "search_entity"
 
-    def _absent(self) -> MemoryItem | None:
-        """The searches that found nothing of that name."""
+    def _is_absence(self, chosen: Sequence[CallStep]) -> bool:
+        """Whether searches alone were decisive, and nothing had the name."""
+        form = self.form
+        known = form.named or form.asked or form.form == YES_NO
+        return not known and says_absent(self.answer) and all(s.tool in LINKING for s in chosen)
+
+    def _absence(self) -> MemoryItem | None:
         searches = list(dict.fromkeys(step.tool for step in self.steps if step.tool in LINKING))[:2]
-        known = self.form.named or self.form.asked
-        if not searches or known or not says_absent(self.answer):
+        if not searches:
             return None
         steps = [f"`{tool}(name)`" for tool in searches]
         steps.append("no hit has that name: say that there is no such thing, name no IRI")
@@ -225,7 +215,7 @@ class CallReading:
         about = f"; names terms of {ontology}" if ontology else ""
         return MemoryItem(
             whole_title(kind.title),
-            _when(kind, tools) + about + ".",
+            _name_calls(tools) + about + ".",
             list_steps(steps),
             source_type="success",
             task_query=self.question[:TASK_CHARS] or None,
@@ -241,22 +231,21 @@ class CallReading:
         """What to avoid after a call that somebody says was wrong, or else after the last error."""
         if last is None:
             failed = [call for call in self.calls if not call.ok][-1:]
-            return lesson_of_errors([*failed, *failed], self.kind.tags)
+            return lesson_of_error(failed[0], self.kind.tags) if failed else None
         chosen = [step for step in self.steps if step.call is last]
-        return self.pitfall(judgment, chosen[0]) if chosen else None
+        return self.pitfall(judgment, chosen) if chosen else None
 
-    def pitfall(self, judgment: Judgment, chosen: Step | None = None) -> MemoryItem | None:
+    def pitfall(
+        self, judgment: Judgment, chosen: Sequence[CallStep] | None = None
+    ) -> MemoryItem | None:
         """The call that the wrong answer came from. What it was wrong for is not read off the call,
         which may be right for its own kind."""
-        if chosen is None:
-            if not self.answer or not self.steps:
-                return None
-            chosen = (decisive_steps(self.steps, self.form) or self.steps[-1:])[-1]
-        shown = self._write_steps([chosen])
-        usable = shown and not shown[0].kept and not shown[0].gaps
-        call = shown[0].text if usable else ""
-        tags = [self.said] if self.said else []
-        return lesson_of_answer(self.said, chosen.tool, call, judgment, tags)
+        chosen = (chosen or self.decisive_steps)[-1:]
+        if not chosen:
+            return None
+        shown = self._write_steps(chosen)
+        call = shown[0].text if shown and not shown[0].kept else ""
+        return lesson_of_answer(self.said, chosen[0].tool, call, judgment)
 
 
 def pattern_item(pattern: QueryPattern, reading: CallReading) -> MemoryItem:
@@ -283,16 +272,7 @@ def pattern_item(pattern: QueryPattern, reading: CallReading) -> MemoryItem:
     )
 
 
-def _is_special(kind: TaskKind, shown: Sequence[CallText], entities: Mapping[str, str]) -> bool:
-    """Whether calls answered something that other tasks of their kind do not ask for. Two names
-    where a procedure has a place for one; the ontology itself, described as a term is; a thesaurus
-    in place of classes."""
-    several = len(entities) > 1 and kind.name not in TWO_TERMS
-    itself = kind.name == "describe" and not entities
-    return several or itself or any(is_of_a_thesaurus(one.text) for one in shown)
-
-
-def _tools_of(linker: str, chosen: Sequence[Step], shown: Sequence[CallText]) -> list[str]:
+def _tools_of(linker: str, chosen: Sequence[CallStep], shown: Sequence[CallText]) -> list[str]:
     """The tools that a procedure calls: to link names, to ask, and to read what a query found."""
     reads = any(one.query and not one.query.startswith("ASK") for one in shown)
     tools = [linker, *(step.tool for step in chosen), "sparql_slice" if reads else ""]
@@ -306,12 +286,10 @@ def _forms(link: str, calls: Sequence[CallText], ending: str) -> list[list[str]]
     return [made for form in forms if len(made := [step for step in form if step]) <= 3]
 
 
-def _when(kind: TaskKind, tools: Sequence[str]) -> str:
-    """When to use it, and what it calls: what the title leaves out."""
+def _name_calls(tools: Sequence[str]) -> str:
+    """What a procedure calls: what its title leaves out."""
     calls = dict.fromkeys(tool for tool in tools if tool not in LINKING and tool != "sparql_slice")
-    called = f"calls {' and '.join(calls or dict.fromkeys(tools))}"
-    said = f"{kind.extent}; {called}" if kind.extent else called
-    return said[0].upper() + said[1:]
+    return f"Calls {' and '.join(calls or dict.fromkeys(tools))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,79 +320,3 @@ class AnswerForm:
             return NUMBER
         things = self.wanted or self.named or _AND.split(self.answer)[1:]
         return ONE if len(things) <= 1 else ""
-
-
-def decisive_steps(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
-    """The one or two steps that an answer came from, in order; [] when that is unclear."""
-    # An ASK for concepts of SKOS only probes for a thesaurus.
-    steps = [step for step in steps if not (_is_ask(step) and is_of_a_thesaurus(step.query))]
-    none = says_none(answer.answer)
-    if answer.form == YES_NO:
-        return _yes_no_steps(steps, answer)
-    if says_absent(answer.answer) and not (answer.named or answer.asked):
-        return []
-    if answer.form == NUMBER:
-        return _counting_steps(steps, answer)
-    if wanted := answer.wanted or (frozenset() if none else answer.named):
-        return _covering_steps(steps, wanted)
-    others = [step for step in steps if step.tool not in LINKING]
-    empty = [step for step in others if none and step.rows == 0]
-    # What was asked first is the question itself; what comes after looks further.
-    return empty[:1] or others[-1:]
-
-
-def _is_ask(step: Step) -> bool:
-    return step.query.lstrip().upper().startswith("ASK")
-
-
-def _counting_steps(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
-    """The last query that counts; else what found so many rows; else where counts stand."""
-    number = number_in(answer.answer, answer.question)
-    counts = [step for step in steps if "COUNT" in step.query.upper()]
-    tables = [step for step in steps if step.tool in _COUNTING]
-    as_many = [step for step in tables if step.rows == number]
-    return (counts or as_many or tables)[-1:]
-
-
-def _yes_no_steps(steps: Sequence[Step], answer: AnswerForm) -> list[Step]:
-    """The last ASK; else the last look at a term of the question; else the last search for it."""
-    asks = [step for step in steps if _is_ask(step)]
-    others = [step for step in steps if step.tool not in LINKING]
-    searches = [step for step in steps if step.tool in LINKING]
-    if answer.asked:
-        return (asks or others)[-1:]
-    return (asks or searches or others)[-1:]
-
-
-def _covering_steps(steps: Sequence[Step], wanted: frozenset[str]) -> list[Step]:
-    """The fewest steps whose names hold those of the answer, with the fewest others among them.
-    What a query names itself, it did not find: who asks for the labels of terms has the terms
-    already."""
-    chosen: list[int] = []
-    left = set(wanted)
-    named = [wanted.intersection(step.names) if step.query else frozenset() for step in steps]
-    found = [
-        step.iris - own if len(own) > 1 else step.iris
-        for step, own in zip(steps, named, strict=True)
-    ]
-    while left and len(chosen) < MOST:
-        ranked = sorted(
-            (
-                -len(left & found[place]),
-                step.tool in LINKING,
-                len(left & named[place]),
-                len(step.iris - wanted),
-                step.chars,
-                place,
-            )
-            for place, step in enumerate(steps)
-            if left & found[place] and place not in chosen
-        )
-        if not ranked:
-            break
-        place = ranked[0][-1]
-        chosen.append(place)
-        left -= found[place]
-    if len(left) > LEAST_COVER * len(wanted):
-        return []
-    return [steps[place] for place in sorted(chosen)]

@@ -1,4 +1,4 @@
-"""What to avoid and how to recover: lessons of repeated errors and of wrong answers.
+"""What to avoid and how to recover: lessons of errors and of wrong answers.
 
 The words are ours. Of an error only its kind is used, because its text may be anybody's.
 """
@@ -14,14 +14,6 @@ from rlm.learning.confidence import START
 from rlm.learning.lesson import whole_title
 from rlm.loop.trace import ToolCall
 from rlm.store.types import Judgment, MemoryItem, Scope
-
-MACHINERY = (
-    "QueryTimeout", "EndpointError", "TimeoutError", "ConnectionError", "ModelUnavailable",
-    "ModelRateLimited", "ModelAuthError", "StoreLocked", "StoreFull", "StoreReadOnly",
-    "SandboxError", "LimitExceeded", "MemoryError",
-)  # fmt: skip
-"""Errors that say something of the machine, and nothing of how to ask."""
-_KIND = re.compile(r"[A-Za-z_]\w{0,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,38 +58,18 @@ _LESSONS = {
 }
 
 
-def lesson_of_errors(
-    calls: Sequence[ToolCall], tags: Sequence[str], *, recovered: bool = False
-) -> MemoryItem | None:
-    """The lesson of a repeated error; with `recovered`, of one after which the tool worked."""
-    counts: dict[tuple[str, str], int] = {}
-    for place, call in enumerate(calls):
-        kind = _kind(call.error)
-        if call.ok or kind not in _LESSONS:
-            continue
-        worked = any(later.ok and later.tool == call.tool for later in calls[place + 1 :])
-        counts[kind, call.tool] = counts.get((kind, call.tool), 0) + (
-            2 if recovered and worked else 1
-        )
-    found = [(-count, place, key) for place, (key, count) in enumerate(counts.items()) if count > 1]
-    if not found:
+def lesson_of_error(call: ToolCall, tags: Sequence[str]) -> MemoryItem | None:
+    """The lesson of a call that failed; None for errors that say nothing of how to ask."""
+    kind = re.split(r"\W", call.error, maxsplit=1)[0]
+    lesson = _LESSONS.get(kind)
+    if lesson is None:
         return None
-    kind, tool = min(found)[2]
-    lesson = _LESSONS[kind]
-    steps = [lesson.avoid.format(tool=tool), lesson.recover.format(tool=tool)]
-    return _item(
-        lesson.title.format(tool=tool), f"{kind}: it fails each time.", steps, (), (tool,), tags
-    )
+    steps = [lesson.avoid.format(tool=call.tool), lesson.recover.format(tool=call.tool)]
+    title = lesson.title.format(tool=call.tool)
+    return _item(title, f"{kind}: it fails each time.", steps, call.tool, tags)
 
 
-def _kind(error: str) -> str:
-    match = _KIND.match(error)
-    return "" if match is None or match[0] in MACHINERY else match[0]
-
-
-def lesson_of_answer(
-    kind: str, tool: str, call: str, judgment: Judgment, tags: Sequence[str]
-) -> MemoryItem:
+def lesson_of_answer(kind: str, tool: str, call: str, judgment: Judgment) -> MemoryItem:
     """The lesson of a run whose answer was wrong, or not grounded."""
     about = f"{kind.replace('_', ' ')} questions" if kind else "questions"
     reason = judgment.reason.casefold()
@@ -107,27 +79,19 @@ def lesson_of_answer(
         recover = "page with `sparql_slice` until there are no more"
     else:
         recover = "link the names with `search_entity`, then ask anew"
-    types = (kind,) if kind else ()
+    tags = [kind] if kind else []
+    wrong = "It gave a wrong answer."
     if call:
         steps = [f"wrong: `{call}`", recover]
-        item = _item(
-            f"this call for {about}", "It gave a wrong answer.", steps, types, (tool,), tags
-        )
+        item = _item(f"this call for {about}", wrong, steps, tool, tags, kind)
         if is_shown_whole(item):
             return item
     steps = [f"do not answer {about} from `{tool}` alone", recover]
-    return _item(
-        f"answering from `{tool}` alone", "It gave a wrong answer.", steps, types, (tool,), tags
-    )
+    return _item(f"answering from `{tool}` alone", wrong, steps, tool, tags, kind)
 
 
 def _item(
-    title: str,
-    description: str,
-    steps: list[str],
-    types: tuple[str, ...],
-    tools: tuple[str, ...],
-    tags: Sequence[str],
+    title: str, description: str, steps: list[str], tool: str, tags: Sequence[str], kind: str = ""
 ) -> MemoryItem:
     return MemoryItem(
         whole_title(title),
@@ -135,7 +99,7 @@ def _item(
         list_steps(steps),
         source_type="failure",
         tags=[*tags, "pitfall"],
-        scope=Scope(None, types, tools),
+        scope=Scope(None, (kind,) if kind else (), (tool,)),
         outcome="failure",
         confidence=START["failure"],
     )

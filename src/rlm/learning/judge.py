@@ -50,7 +50,7 @@ def judge_trajectory(
         shown = evidence or Evidence.of_artifact(artifact, ns)
         return _by_model(shown, client, usage, checked=grounding is not None, expected=expected)
     if grounding is None:
-        return _unjudged("nobody looked whether the answer is grounded, and there is no judge")
+        return _leave_open("nobody looked whether the answer is grounded, and there is no judge")
     return Judgment(True, "the run converged and everything that the answer names was seen", MEDIUM)
 
 
@@ -95,7 +95,7 @@ def _short(text: str) -> str:
     return clip_ends(" ".join(text.split()), REASON_CHARS)
 
 
-def _unjudged(why: str) -> Judgment:
+def _leave_open(why: str) -> Judgment:
     return Judgment(None, _short(why), LOW)
 
 
@@ -125,9 +125,9 @@ def _by_model(
             usage=usage,
         )
     except RLMError as exc:
-        return _unjudged(f"the judge could not be asked: {exc}")
+        return _leave_open(f"the judge could not be asked: {exc}")
     except ValueError as exc:
-        return _unjudged(f"the judge's reply could not be read, twice: {exc}")
+        return _leave_open(f"the judge's reply could not be read, twice: {exc}")
 
 
 def read_judgment(text: str) -> Judgment:

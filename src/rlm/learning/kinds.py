@@ -8,48 +8,25 @@ subclasses.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 YES_NO, NUMBER, NAMESPACES, ONE = "yes or no", "number", "namespaces", "one thing"
 """Forms of an answer."""
-FAMILIES = {
-    "namespaces": "orientation",
-    "describe": "entity_description",
-    "exists": "entity_description",
-    "subclasses": "hierarchy",
-    "all_subclasses": "hierarchy",
-    "superclasses": "hierarchy",
-    "all_superclasses": "hierarchy",
-    "roots": "hierarchy",
-    "is_subclass": "hierarchy",
-    "is_instance": "hierarchy",
-    "properties_by_domain": "property_discovery",
-    "properties_by_range": "property_discovery",
-    "search": "pattern_search",
-    "path": "relationship_discovery",
-    "count": "counting",
+_FAMILIES = {
+    "orientation": "namespaces imports metadata",
+    "entity_description": "describe exists types labels values",
+    "hierarchy": "subclasses all_subclasses superclasses all_superclasses roots leaves is_subclass"
+    " is_instance subproperties superproperties",
+    "property_discovery": "properties_by_domain properties_by_range domain range inverses traits",
+    "pattern_search": "search",
+    "relationship_discovery": "path",
+    "counting": "count",
     "instances": "instances",
-    "types": "entity_description",
-    "labels": "entity_description",
-    "values": "entity_description",
-    "leaves": "hierarchy",
-    "subproperties": "hierarchy",
-    "superproperties": "hierarchy",
-    "domain": "property_discovery",
-    "range": "property_discovery",
-    "inverses": "property_discovery",
-    "traits": "property_discovery",
-    "equivalents": "axioms",
-    "disjoint": "axioms",
-    "restrictions": "axioms",
-    "comparison": "axioms",
-    "replaced_by": "deprecation",
-    "replaces": "deprecation",
-    "deprecated": "deprecation",
-    "imports": "orientation",
-    "metadata": "orientation",
+    "axioms": "equivalents disjoint restrictions comparison",
+    "deprecation": "replaced_by replaces deprecated",
 }
+FAMILIES = {kind: family for family, kinds in _FAMILIES.items() for kind in kinds.split()}
 """Each kind of task and the family that it belongs to."""
 TITLES = {
     "namespaces": "List the namespaces and their prefixes",
@@ -106,26 +83,14 @@ COUNTED = frozenset((*TITLES, "triples"))
 FORMS = ("superlative", "comparison", "count", "negation", "path", "values", "listing")
 """Kinds that the form of a query tells, whatever it is about. What questions of a kind say is in
 `store.document.KIND_WORDS`: a memory with such a task type is also found by those words."""
-TWO_TERMS = ("path", "is_subclass", "is_instance", "", "superlative", "comparison", "negation",
-             "values", "listing")  # fmt: skip
-"""Kinds that are asked about two terms; what other calls say of a second one is another answer."""
 DECLARED = ("classes", "properties", "object_properties", "datatype_properties",
             "annotation_properties", "individuals")  # fmt: skip
-_ITSELF = "stated of the class itself"
-_ELSEWHERE = {
-    "instances": ("of its subclasses alone", "{} the instances of subclasses of a class"),
-    "properties_by_domain": (
-        "of its superclasses alone",
-        "{} properties by domain, inherited alone",
-    ),
-    "properties_by_range": ("of its superclasses alone", "{} properties by range, inherited alone"),
-}
-"""Without the class itself: how far that goes, and the title of it."""
 _INHERITED = {
     "instances": "{} all instances of a class, below it too",
     "properties_by_domain": "{} properties by domain, inherited too",
     "properties_by_range": "{} properties by range, inherited too",
 }
+"""The titles of lists that also have what a class inherits."""
 _PROBED = {
     ("rdfs:subClassOf", "in"): "subclasses",
     ("rdfs:subClassOf", "out"): "superclasses",
@@ -167,8 +132,7 @@ _SUB = "rdfs:subClassOf"
 _A = r"(?:a|rdf:type)"
 _ENTITY, _VARIABLE = r"\$ENTITY_\d+", r"\?\w+"
 _AGAINST = re.compile(r"\b(?:NOT\s+EXISTS|MINUS)\s*\{[^{}]*\}", re.IGNORECASE)
-_TWICE = re.compile(rf"{_SUB}\s*/\s*{_SUB}\s*\*")
-_PATH = re.compile(rf"{_SUB}\s*([+*]?)")
+_REACH = re.compile(rf"{_SUB}\s*[+*]")
 _ABOUT_TWO = re.compile(rf"{_ENTITY}\s+({_A}|{_SUB})\S*\s+{_ENTITY}")
 _BY_SIDE = re.compile(r"rdfs:(domain|range)\b")
 _OF_TYPE = re.compile(rf"{_VARIABLE}\s+{_A}(?:/\S+)?\s+({_ENTITY}|{_VARIABLE})")
@@ -177,7 +141,6 @@ _ABOVE = re.compile(rf"{_ENTITY}\s+{_SUB}[+*]?\s+{_VARIABLE}")
 _TYPED = re.compile(rf"{_VARIABLE}\s+{_A}\s+([a-z]+:\w+)")
 _VALUES = re.compile(r"VALUES\s+\?\w+\s*\{([^{}]*)\}", re.IGNORECASE)
 _EVERYTHING = re.compile(r"\{\s*\?\w+\s+\?\w+\s+\?\w+\s*\.?\s*\}")
-_THESAURUS = re.compile(r"\bskos:(?:Concept|broader|narrower|related|topConceptOf|hasTopConcept)\b")
 _ORDER = re.compile(r"\bORDER\s+BY\s+(.*?)(?:\bLIMIT\s+(\d+)|\}|$)", _ANY | re.DOTALL)
 _FEW = 20
 _BY_NAME = re.compile(r"^\W*(?:rdfs?|owl|skos):|(?:label|name|title)\W*$", _ANY)
@@ -220,18 +183,14 @@ class TaskKind:
     name: str = ""
     of: str = ""
     """What is counted, for `count`."""
-    extent: str = ""
-    """How far the answer goes."""
-    only: str = ""
-    """The one kind of property that is wanted: object, datatype or annotation."""
     special_title: str = ""
 
     @property
     def task_type(self) -> str:
         """The kind as the scope of a memory has it: counting classes is not counting instances."""
-        listed = f"list_{self.name}" if self.name in DECLARED else self.name
-        counted = f"count_{self.of}" if self.of else listed
-        return counted + (f"_{self.only}" if self.only else "")
+        if self.of:
+            return f"count_{self.of}"
+        return f"list_{self.name}" if self.name in DECLARED else self.name
 
     @property
     def tags(self) -> list[str]:
@@ -252,56 +211,29 @@ class TaskKind:
 
 
 def kind_of(calls: Sequence[str], form: str = "") -> TaskKind:
-    """The kind of task that these calls answer, as a procedure writes them (`calls.written`).
+    """The kind of task that these calls answer, as a procedure writes them (`calls.write_call`).
     `form` is that of the answer where it tells more than the call: YES_NO, NUMBER, NAMESPACES, ONE.
     One search may say what there is, or whether it is there."""
     kinds = [_of_call(call, form) for call in calls]
-    if len({(kind.name, kind.of, kind.only) for kind in kinds}) != 1:
+    if len({(kind.name, kind.of) for kind in kinds}) != 1:
         # What else was looked at belongs to a description.
         return next((kind for kind in kinds if kind.name == "describe"), TaskKind())
-    kind, counts = kinds[0], kinds[0].name == "count"
-    base = kind.of if counts else kind.name
-    marks = set(_marks(calls))
-    if base in ("subclasses", "superclasses"):
-        every = bool(marks & {"+", "*"})
-        base = f"all_{base}" if every else base
-        kind = replace(kind, extent="every level" if every else "one level")
-    elif base in _ELSEWHERE:
-        kind = _with_reach(kind, base, marks, "Count" if counts else "List")
-    return replace(kind, of=base) if counts else replace(kind, name=base)
+    kind, listed = kinds[0], kinds[0].of or kinds[0].name
+    if not any(map(_is_inherited, calls)):
+        return kind
+    if listed in ("subclasses", "superclasses"):
+        every = f"all_{listed}"
+        return replace(kind, of=every) if kind.of else replace(kind, name=every)
+    title = _INHERITED.get(listed, "").format("Count" if kind.of else "List")
+    return replace(kind, special_title=title) if title else kind
 
 
-def _with_reach(kind: TaskKind, base: str, marks: set[str], verb: str) -> TaskKind:
-    """How far a list of what a class has goes: itself, what it inherits, or both."""
-    inherited = marks not in (set(), {"-"})
-    if kind.only:
-        side = base.rpartition("_")[2]
-        title = f"{verb}{' all' * inherited} {kind.only} properties by {side}"
-        return replace(kind, special_title=title, extent="" if inherited else _ITSELF)
-    if marks and marks <= {"", "+"}:
-        extent, title = _ELSEWHERE[base]
-        return replace(kind, extent=extent, special_title=title.format(verb))
-    if inherited:
-        return replace(kind, special_title=_INHERITED[base].format(verb))
-    return replace(kind, extent=_ITSELF)
-
-
-def is_of_a_thesaurus(call: str) -> bool:
-    """Whether a call asks for concepts of SKOS, and not for classes."""
-    return _THESAURUS.search(call) is not None
-
-
-def _marks(calls: Iterable[str]) -> Iterable[str]:
-    """How far each call goes: '-' without the hierarchy, '' one level of it, '+' every level, '*'
-    and itself. A call that is neither a query nor one predicate of a term says nothing."""
-    for call in calls:
-        if call.startswith("sparql_query(") or "predicate=" in call:
-            text = _TWICE.sub(f"{_SUB}+", _AGAINST.sub(" ", call))
-            yield max(_PATH.findall(text), key=("", "+", "*").index, default="-")
-        elif call.startswith("ontology_view("):
-            listed = _VIEW.match(call)
-            inherits = "all=True" in call or (listed is not None and listed[1] == "instances")
-            yield "*" if inherits and "all=False" not in call else "-"
+def _is_inherited(call: str) -> bool:
+    """Whether a call looks at more than one level of the hierarchy."""
+    if call.startswith("ontology_view("):
+        instances = call.startswith("ontology_view('instances'") and "all=False" not in call
+        return instances or "all=True" in call
+    return _REACH.search(_AGAINST.sub(" ", call)) is not None
 
 
 def _of_call(call: str, form: str) -> TaskKind:
@@ -349,14 +281,10 @@ def _of_query(query: str, answer: str) -> TaskKind:
     name = _listed_terms(body, negated=body != query)
     if counts and _EVERYTHING.search(body):
         name = "triples"
-    types = {_TYPES[name] for name in _TYPED.findall(body) if name in _TYPES}
-    only = ""
-    if _BY_SIDE.search(body) and len(types) == 1:
-        only = types.pop().removesuffix("_properties").removesuffix("properties")
     chosen = name in ("instances", "search") and form in ("comparison", "negation")
     if not name or form == "superlative" or chosen:
         return other
-    return TaskKind("count", of=name, only=only) if counts else TaskKind(name, only=only)
+    return TaskKind("count", of=name) if counts else TaskKind(name)
 
 
 def _of_ask(body: str) -> TaskKind | None:
@@ -364,8 +292,7 @@ def _of_ask(body: str) -> TaskKind | None:
     about = _ABOUT_TWO.search(body)
     if about is None or about[1] != _SUB:
         return about and TaskKind("is_instance")
-    direct = _PATH.findall(body) == [""]
-    title = "Check whether a class is a direct subclass" if direct else ""
+    title = "" if _REACH.search(body) else "Check whether a class is a direct subclass"
     return TaskKind("is_subclass", special_title=title)
 
 

@@ -312,7 +312,7 @@ def suspicious(text: str, *, quoted: bool = True) -> str:
         return "writes words in letters that only look like them"
     if _SPELLED.search(text):
         return "spells words out letter by letter"
-    if any(map(_is_prose, _decoded(text))):
+    if any(map(_is_prose, _decode_parts(text))):
         return "holds coded text"
     said = text if quoted else _QUOTED.sub(" ", text)
     shown = html.unescape(re.sub(r"\\u00([0-7][0-9a-f])", lambda code: chr(int(code[1], 16)), said))
@@ -352,7 +352,7 @@ _CODED: tuple[tuple[str, Callable[[str], str]], ...] = (
 )
 
 
-def _decoded(text: str) -> Iterator[str]:
+def _decode_parts(text: str) -> Iterator[str]:
     """What is coded in a text: base64, hexadecimal digits, escapes, entities."""
     for pattern, decode in _CODED:
         for found in re.findall(pattern, text):

@@ -19,8 +19,6 @@ NUMBER_WORDS = (
     "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
     "nineteen", "twenty",
 )  # fmt: skip
-
-"""What a result may be rounded by."""
 READ_CHARS = 20_000
 """What is read of an answer for its words."""
 

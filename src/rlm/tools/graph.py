@@ -10,6 +10,7 @@ to another tenant.
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rlm.errors import LimitExceeded, ValidationError
@@ -61,16 +62,14 @@ def graph_tools(
     )
 
 
+@dataclass(eq=False, slots=True)
 class _GraphTools:
-    def __init__(
-        self, backend: MemoryBackend, recalled: RecalledTexts, foreign: ForeignText
-    ) -> None:
-        self._backend = backend
-        self._recalled = recalled
-        self._foreign = foreign
-        self._own: set[str] = set()
-        self._lock = threading.Lock()
-        self._writes = 0
+    _backend: MemoryBackend
+    _recalled: RecalledTexts
+    _foreign: ForeignText
+    _own: set[str] = field(default_factory=set)
+    _writes: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def _graph(self) -> GraphStore:

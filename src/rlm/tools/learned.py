@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.errors import HandleError, LimitExceeded, ValidationError
@@ -47,31 +48,23 @@ def learned_tools(
 ) -> Toolbox:
     """The tools of one run; `trace` has the calls that made its results. With `held`, nothing is
     stored: lessons are put there until the run is judged."""
-    tools = _Learned(store, handles, session, recalled, ontology, trace, prefixes or {}, held)
+    known = {"ontology": ontology, "prefixes": prefixes or {}}
+    gate = Gate(prefixes=prefixes or {}, recalled=recalled)
+    tools = _Learned(store, handles, session, trace, known, gate, held)
     return Toolbox.of(meter, tools.mem_extract, tools.mem_learn_from_failure)
 
 
+@dataclass(eq=False, slots=True)
 class _Learned:
-    def __init__(
-        self,
-        store: MemoryBackend,
-        handles: Store,
-        session: str | None,
-        recalled: RecalledTexts | None,
-        ontology: str | None,
-        trace: Trace | None,
-        prefixes: Mapping[str, str],
-        held: list[MemoryItem] | None,
-    ) -> None:
-        self._held = held
-        self._store = store
-        self._handles = handles
-        self._session = session
-        self._trace = trace
-        self._known: dict[str, Any] = {"ontology": ontology, "prefixes": prefixes}
-        self._gate = Gate(prefixes=prefixes, recalled=recalled)
-        self._lock = threading.Lock()
-        self._learnt = 0
+    _store: MemoryBackend
+    _handles: Store
+    _session: str | None
+    _trace: Trace | None
+    _known: Mapping[str, Any]
+    _gate: Gate
+    _held: list[MemoryItem] | None
+    _learnt: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def mem_extract(
         self, result: Handle, task: str, judgment: dict[str, Any], auto_store: bool = True

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from rlm.errors import LimitExceeded, NotFound, ValidationError
@@ -92,22 +93,15 @@ def memory_tools(
     )
 
 
+@dataclass(eq=False, slots=True)
 class _Memory:
-    def __init__(
-        self,
-        backend: MemoryBackend,
-        session: str | None,
-        recalled: RecalledTexts,
-        gate: Gate,
-        held: list[MemoryItem] | None,
-    ) -> None:
-        self._backend = backend
-        self._held = held
-        self._gate = gate
-        self._session = session
-        self._recalled = recalled
-        self._lock = threading.Lock()
-        self._adds = 0
+    _backend: MemoryBackend
+    _session: str | None
+    _recalled: RecalledTexts
+    _gate: Gate
+    _held: list[MemoryItem] | None
+    _adds: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def mem_search(
         self, q: str, k: int = 6, polarity: str | None = None, domain: str | None = None

@@ -90,8 +90,7 @@ def sparql_tools(
     `ontology` is what a person calls the graph, and so do memories; the engine's name where none is
     given. The time of these tools is the engine's, which has limits of its own.
     """
-    name = ontology or engine.name
-    tools = _SPARQL(engine, handles, memory, patterns, name)
+    tools = _SPARQL(engine, handles, memory, patterns, ontology or engine.name)
     return Toolbox.of(
         meter,
         tools.sparql_query,
@@ -102,21 +101,14 @@ def sparql_tools(
     )
 
 
+@dataclass(eq=False, slots=True)
 class _SPARQL:
-    def __init__(
-        self,
-        engine: Engine,
-        handles: Store,
-        memory: MemoryBackend | None,
-        patterns: Patterns | None,
-        name: str,
-    ) -> None:
-        self._engine = engine
-        self._handles = handles
-        self._memory = memory
-        self._patterns = patterns
-        self._name = name
-        self._sampled: GraphMeta | None = None
+    _engine: Engine
+    _handles: Store
+    _memory: MemoryBackend | None
+    _patterns: Patterns | None
+    _name: str
+    _sampled: GraphMeta | None = None
 
     @property
     def _meta(self) -> GraphMeta:

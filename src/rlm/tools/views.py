@@ -44,14 +44,14 @@ QUERY_ROWS = 25
 
 def view_tools(views: Views, meter: Meter) -> Toolbox:
     """The views of one graph. Their time is the engine's, which has limits of its own."""
-    tools = {name: _fitted(getattr(views, name)) for name in MOUNTED}
+    tools = {name: _fit_results(getattr(views, name)) for name in MOUNTED}
     seldom = [tools.pop(name) for name in SELDOM]
     often = Toolbox.of(meter, *tools.values(), untimed=True)
     rest = Toolbox.of(meter, *seldom, untimed=True, summary=SELDOM_SUMMARY)
     return often | rest
 
 
-def _fitted(view: Tool) -> Tool:
+def _fit_results(view: Tool) -> Tool:
     @functools.wraps(view)
     def call_and_fit(*args: Any, **kwargs: Any) -> Any:
         return fit(view(*args, **kwargs), VIEW_CHARS)
