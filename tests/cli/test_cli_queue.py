@@ -68,6 +68,13 @@ def test_a_person_decides_whether_a_decision_is_superseded(
     assert "may supersede" not in rlm("memory", "why", older, "--db", db).out
     [waiting] = rlm("memory", "review", "--db", db, "--json").json
     assert (waiting["memory_id"], waiting["superseded_by"]) == (older, newer)
+    file = tmp_path / "more.jsonl"
+    file.write_text(json.dumps({"title": "Prune the roses", "content": "In March."}))
+    rlm("memory", "import", str(file), "--db", db)
+    [held, shown] = rlm("memory", "review", "--limit", "1", "--db", db, "--json").json
+    assert held["title"] == "Prune the roses", "what is in quarantine leaves room for proposals"
+    assert shown == waiting
+    rlm("memory", "review", "--reject", held["memory_id"], "--db", db)
     listed = rlm("memory", "review", "--db", db)
     assert f"superseded by {newer} (" in listed.out and "--accept ID" in listed.err
     done = rlm("memory", "review", f"--{verb}", older[:6], "--db", db, "--json").json

@@ -22,8 +22,6 @@ from rlm.worker import check_cancelled
 
 GET_CHARS = 20_000
 """The most of one memory that is shown, and of what a branch gets."""
-HIT_CHARS = 200
-"""The most of a hit's text as data: hosts show a model that beside the line."""
 WEAK_HITS = 3
 """So many are shown that fit less well than what is shown unasked: who asks can judge them."""
 MOST_CHANGES = 50
@@ -155,18 +153,17 @@ def _branch_return(
 
 
 def _hit(memory: Memory) -> dict[str, Any]:
-    """What is needed to choose among hits; `memory_get` has the rest."""
-    said = memory.content if memory.kind == "turn" else memory.description or memory.content
+    """A hit as data. Hosts show a model that beside the text, so it is little; `memory_get` has the
+    rest."""
     return {
         "id": memory.id,
         "kind": memory.kind,
         "title": memory.title,
-        "text": _cut(" ".join(said.split()), HIT_CHARS),
+        "line": memory.line(),
         "score": round(memory.score, 3),
-        "scope": memory.scope,
         "source_session": memory.source_session,
         "date": memory.created_at[:10],
-        **({"weak_match": True} if memory.weak else {}),
+        "level": memory.scope,
     }
 
 
@@ -178,8 +175,8 @@ def _changed(word: str, memories: Sequence[Memory]) -> ToolAnswer:
     return ToolAnswer("\n".join(lines), {"memories": data})
 
 
-def _cut(content: str, most: int = GET_CHARS) -> str:
-    return content if len(content) <= most else content[: most - 1] + "…"
+def _cut(content: str) -> str:
+    return content if len(content) <= GET_CHARS else content[: GET_CHARS - 1] + "…"
 
 
 ID = text("As memory_search shows it.", most=200)
