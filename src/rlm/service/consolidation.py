@@ -161,6 +161,7 @@ def plan(
     automatic = _is_automatic() if automatic is None else automatic
     back = {each for line in _lines(store, UNDO) for each in line.node_ids}
     proposed = {(line.node_ids[0], target_level(line)) for line in _lines(store, PROPOSE)}
+    tell = on_progress or (lambda count: None)
     index = _new_index(store) if len(fresh) > FEW * store.stats()["memories"] else None
     items, count, later = all_items(store), 0, list[Change]()
     while page := list(islice(items, BATCH)):
@@ -171,14 +172,9 @@ def plan(
         later += filter(None, (_prune(store, item) for item in open_))
         later += _promotions(store, open_, proposed, automatic=automatic)
         count += len(page)
-        if on_progress is not None:
-            on_progress(count // 2)
-
-    def compared(share: float) -> None:
-        if on_progress is not None:
-            on_progress(int(count * (1 + share) / 2))
-
-    groups = find_same(store, index or BySearch(store, fresh), compared, keep=back)
+        tell(count // 2)
+    compare = index or BySearch(store, fresh)
+    groups = find_same(store, compare, lambda share: tell(int(count * (1 + share) / 2)), keep=back)
     changes = [_merge(group) for group in groups]
     merged = set[str]().union(*(change.memories for change in changes))
     return changes + [change for change in later if merged.isdisjoint(change.memories)]

@@ -68,7 +68,7 @@ class Echoes:
 
     def _quotes(self, plain: str) -> bool:
         spans = list(_WORD.finditer(plain))
-        words = [self._known(span[0]) for span in spans]
+        words = [self._correct(span[0]) for span in spans]
         runs = list(_runs_of(words))
         found = [place for place, run in enumerate(runs) if run in self._runs]
         if not found:
@@ -77,7 +77,7 @@ class Echoes:
         first, last = found[0], self._end(found, runs)
         before = plain[: spans[first].start()] if first else ""
         after = plain[spans[last].start() :] if last < len(words) else ""
-        differs = _OTHERWISE.search(before) or _OTHERWISE.search(after)
+        differs = _OTHERWISE.search(f"{before}\n{after}")
         if differs or not quoted.issuperset(range(first, last)):
             return False
         reported, remarked = _REPORTS.search(before), _REPORTS.search(after)
@@ -94,7 +94,7 @@ class Echoes:
         goes_on = found[-1] + 1 < len(runs)
         return (ended if goes_on and ended else found)[-1] + RUN
 
-    def _known(self, word: str) -> str:
+    def _correct(self, word: str) -> str:
         """The word of a memory that this one is with a typing error, else itself: two letters
         changed places, one is missing, or one is too many. Another letter is another word."""
         if word in self._words:

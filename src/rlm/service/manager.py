@@ -68,31 +68,27 @@ class MemoryManager:
         `ontology` choose among lessons: turns have neither.
         """
         check_retrieve(query, outcome)
-        wanted = tuple(choice(kind, KINDS, "kind") for kind in check_many(kinds, "kinds", "text"))
+        kinds = [choice(kind, KINDS, "kind") for kind in check_many(kinds, "kinds", "text")]
         levels = LEVELS[LEVELS.index(choice(scope or LEVELS[0], LEVELS, "scope")) :]
         limit, detail = check_count(limit, "limit"), explain or floor
         pool = max(POOL, limit) if limit > 0 else 0
-        lessons = tuple(kind for kind in wanted if kind != TURN)
         found: list[Found] = []
-        if lessons or not wanted:
+        if set(kinds) != {TURN}:
             hits = self.store.retrieve(
                 query,
                 pool,
                 scope=Scope(ontology=ontology) if ontology else None,
                 outcome=outcome,
                 levels=levels,
-                kinds=lessons,
+                kinds=[kind for kind in kinds if kind != TURN],
                 explain=detail,
                 count_access=False,
             )
-            found += (_found_item(hit, explain) for hit in hits)
-        if TURN in (wanted or KINDS) and levels == LEVELS and not (outcome or ontology):
+            found += (_found_item(hit) for hit in hits)
+        if TURN in (kinds or KINDS) and levels == LEVELS and not (outcome or ontology):
             found += self._turns(query, pool, explain=detail)
         ranked = rank_found(found)
-        if floor:
-            chosen = _choose(ranked, limit, weak)
-        else:
-            chosen = put_later_first(hit.memory for hit in ranked[:limit])
+        chosen = _choose(ranked, limit, weak) if floor else _best(ranked, limit)
         if count_access:
             self.store.note_access([(each.scope, each.id) for each in chosen if each.kind != TURN])
         return chosen if explain else [replace(memory, why=None) for memory in chosen]
@@ -268,8 +264,8 @@ class MemoryManager:
         return explain_query(self, id_or_query, limit)
 
 
-def _found_item(hit: Hit, explain: bool) -> Found:
-    memory = Memory.of_item(hit.item, hit.score, hit.why if explain else None)
+def _found_item(hit: Hit) -> Found:
+    memory = Memory.of_item(hit.item, hit.score, hit.why)
     return Found(memory, hit.why, _place(hit.item.provenance.get("turn")))
 
 
@@ -277,12 +273,17 @@ def _place(turn: Any) -> int | None:
     return turn if isinstance(turn, int) else None
 
 
+def _best(ranked: Sequence[Found], limit: int) -> list[Memory]:
+    return put_later_first(hit.memory for hit in ranked[:limit])
+
+
 def _choose(ranked: Sequence[Found], limit: int, weak: int) -> list[Memory]:
     """Of what is still believed: what fits, then up to `weak` others, marked, if there is room."""
     believed = [hit for hit in ranked if _is_believed(hit)]
-    chosen = put_later_first([hit.memory for hit in believed if _fits(hit)][:limit])
-    others = [replace(hit.memory, weak=True) for hit in believed if not _fits(hit)]
-    return chosen + put_later_first(others[: max(0, min(weak, limit - len(chosen)))])
+    chosen = _best([hit for hit in believed if _fits(hit)], limit)
+    others = [hit for hit in believed if not _fits(hit)]
+    room = max(0, min(weak, limit - len(chosen)))
+    return [*chosen, *(replace(each, weak=True) for each in _best(others, room))]
 
 
 def _fits(hit: Found) -> bool:
