@@ -26,13 +26,11 @@ SHOWN_LINES, SHOWN_CHARS = 12, 200
 @count("--limit", default=20, most=1000, doc="How many, at most.")
 def list_(session: Session, limit: int) -> None:
     """List the runs that the store keeps, the newest first."""
-    found: list[tuple[Run, Trajectory]] = []
-    if not session.lacks_store():
-        with session.reading() as store:
-            found = store.recent_runs(limit)
-            others = "" if found else elsewhere(store, "trajectories")
-        if not found:
-            session.notify(f"no run is kept here yet: `rlm run` keeps every one{others}")
+    nothing = "no run is kept here yet: `rlm run` keeps every one"
+    found = session.list_rows(
+        lambda store: store.recent_runs(limit),
+        lambda store: f"{nothing}{elsewhere(store, 'trajectories')}",
+    )
     headers = ("id", "when (UTC)", "model", "steps", "answered", "question")
     documents, rows = [_to_dict(*each) for each in found], [_row(*each) for each in found]
     session.show_table(documents, headers, rows, ("question",))

@@ -41,13 +41,11 @@ def search(session: Session, query: tuple[str, ...], k: int, kind: str | None, *
     from rlm.service.manager import MemoryManager
 
     task = read_stdin() if query == ("-",) else " ".join(query)
-    hits: list[Memory] = []
-    if not session.lacks_store():
-        with session.reading() as store:
-            manager = MemoryManager(store, person=True)
-            hits = manager.search(task, limit=k, kinds=(kind,) if kind else (), **given)
-        if not hits:
-            session.notify(f"nothing found{_why_nothing(session, task)}")
+    given |= {"limit": k, "kinds": (kind,) if kind else ()}
+    hits = session.list_rows(
+        lambda store: MemoryManager(store, person=True).search(task, **given),
+        lambda store: f"nothing found{_why_nothing(store, task)}",
+    )
     if given["explain"] and not session.json:
         for number, hit in enumerate(hits, start=1):
             print_text(f"{number}. {hit.id}  {hit.title}")
@@ -59,20 +57,17 @@ def search(session: Session, query: tuple[str, ...], k: int, kind: str | None, *
     return 0 if hits else 1
 
 
-def _why_nothing(session: Session, task: str) -> str:
+def _why_nothing(store: MemoryBackend, task: str) -> str:
     """What a person who expected a hit should know."""
-    if session.json:
-        return ""
     if not task.strip():
         return ": the task is empty"
-    with session.reading() as store:
-        counts = store.stats()
-        others = "" if counts["memories"] else elsewhere(store, "memories")
+    counts = store.stats()
     if waiting := counts["quarantined"]:
         return f"; {waiting:,} more wait in quarantine: `rlm memory review`"
     if counts["memories"]:
         return ""
-    return f": the project {session.tenant.project} holds no memories{others or ' (see --project)'}"
+    others = elsewhere(store, "memories") or " (see --project)"
+    return f": the project {store.tenant.project} holds no memories{others}"
 
 
 def _hit_dict(hit: Memory) -> dict[str, Any]:
@@ -102,17 +97,14 @@ def list_memories(
     session: Session, source: str | None, pack: str | None, limit: int, **filters: Any
 ) -> None:
     """List memories, newest first."""
-    found: list[MemoryItem] = []
-    if not session.lacks_store():
-        filters |= {"source_type": source, "provenance": {"pack": pack} if pack else None}
-        with session.reading() as store:
-            found = store.list_items(limit=limit, **filters)
-            known = found or session.json or store.stats()["memories"]
-            others = "" if known else elsewhere(store, "memories")
-        if not found:
-            session.notify(
-                "the archive is empty" if filters["archived"] else f"no memories{others}"
-            )
+    filters |= {"source_type": source, "provenance": {"pack": pack} if pack else None}
+
+    def nothing(store: MemoryBackend) -> str:
+        if filters["archived"]:
+            return "the archive is empty"
+        return f"no memories{'' if store.stats()['memories'] else elsewhere(store, 'memories')}"
+
+    found = session.list_rows(lambda store: store.list_items(limit=limit, **filters), nothing)
     headers = ("id", "made", "level", "outcome", "trust", "conf", "title")
     documents, rows = [item.to_dict() for item in found], [_row(item) for item in found]
     session.show_table(documents, headers, rows, ("title",))

@@ -75,18 +75,16 @@ class Echoes:
             return False
         quoted = {place + step for place in found for step in range(RUN)}
         first, last = found[0], self._end(found, runs)
-        before = plain[: spans[first].start()] if first else ""
+        before = plain[: spans[first].start()]
         after = plain[spans[last].start() :] if last < len(words) else ""
         differs = _OTHERWISE.search(f"{before}\n{after}")
         if differs or not quoted.issuperset(range(first, last)):
             return False
         reported, remarked = _REPORTS.search(before), _REPORTS.search(after)
-        own = (0 if reported else first) + (0 if remarked else len(words) - last)
-        if len(quoted) < SHARE * (len(quoted) + own):
-            return False
-        empty = STOPWORDS.issuperset(words[:first]) or AGREES.fullmatch(before)
-        begins = empty or reported or runs[first] in self._starts
-        return bool(begins and (not after or remarked or runs[last - RUN] in self._ends))
+        own = (not reported) * first + (not remarked) * (len(words) - last)
+        begins = reported or runs[first] in self._starts or _is_empty(before, words[:first])
+        ends = not after or remarked or runs[last - RUN] in self._ends
+        return bool(begins and ends and len(quoted) >= SHARE * (len(quoted) + own))
 
     def _end(self, found: Sequence[int], runs: Sequence[tuple[str, ...]]) -> int:
         """Where the quotation ends; its last run may lead from one text into the next."""
@@ -102,6 +100,10 @@ class Echoes:
         kept = (cut for cut in _leave_one_out(word) if cut in self._words and _can_be_misspelt(cut))
         fixed = self._misspelt.get(word) or self._misspelt.get("".join(sorted(word)))
         return fixed or next(kept, word)
+
+
+def _is_empty(text: str, words: Sequence[str]) -> bool:
+    return STOPWORDS.issuperset(words) or AGREES.fullmatch(text) is not None
 
 
 def _can_be_misspelt(word: str) -> bool:

@@ -10,7 +10,7 @@ gate for notes, and is not stored a second time in other words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,6 @@ from rlm.store.values import check_count, check_many, choice
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
     from rlm.store.graph import Node, NodeHit
-    from rlm.store.types import Hit
 
 TURN = "turn"
 BESIDE = 2
@@ -71,20 +70,11 @@ class MemoryManager:
         kinds = [choice(kind, KINDS, "kind") for kind in check_many(kinds, "kinds", "text")]
         levels = LEVELS[LEVELS.index(choice(scope or LEVELS[0], LEVELS, "scope")) :]
         limit, detail = check_count(limit, "limit"), explain or floor
-        pool = max(POOL, limit) if limit > 0 else 0
+        pool = max(POOL, limit)
         found: list[Found] = []
         if set(kinds) != {TURN}:
-            hits = self.store.retrieve(
-                query,
-                pool,
-                scope=Scope(ontology=ontology) if ontology else None,
-                outcome=outcome,
-                levels=levels,
-                kinds=[kind for kind in kinds if kind != TURN],
-                explain=detail,
-                count_access=False,
-            )
-            found += (_found_item(hit) for hit in hits)
+            given: Any = {"outcome": outcome, "levels": levels, "explain": detail}
+            found += self._lessons(query, pool, kinds, ontology, **given)
         if TURN in (kinds or KINDS) and levels == LEVELS and not (outcome or ontology):
             found += self._turns(query, pool, explain=detail)
         ranked = rank_found(found)
@@ -92,6 +82,15 @@ class MemoryManager:
         if count_access:
             self.store.note_access([(each.scope, each.id) for each in chosen if each.kind != TURN])
         return chosen if explain else [replace(memory, why=None) for memory in chosen]
+
+    def _lessons(
+        self, query: str, pool: int, kinds: Iterable[str], ontology: str | None, **given: Any
+    ) -> Iterator[Found]:
+        given["kinds"] = [kind for kind in kinds if kind != TURN]
+        given["scope"] = Scope(ontology=ontology) if ontology else None
+        for hit in self.store.retrieve(query, pool, count_access=False, **given):
+            memory = Memory.of_item(hit.item, hit.score, hit.why)
+            yield Found(memory, hit.why, _place(hit.item.provenance.get("turn")))
 
     def _turns(self, query: str, pool: int, *, explain: bool) -> list[Found]:
         if "graph" in self.store.lacks:
@@ -262,11 +261,6 @@ class MemoryManager:
             if is_id(id_or_query):
                 raise
         return explain_query(self, id_or_query, limit)
-
-
-def _found_item(hit: Hit) -> Found:
-    memory = Memory.of_item(hit.item, hit.score, hit.why)
-    return Found(memory, hit.why, _place(hit.item.provenance.get("turn")))
 
 
 def _place(turn: Any) -> int | None:
