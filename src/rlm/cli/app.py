@@ -23,7 +23,7 @@ MEMORY = {
         "rm": "rlm.cli.memory_write:remove",
         "restore": "rlm.cli.memory_write:restore",
         "feedback": "rlm.cli.memory_signals:feedback",
-        "import": "rlm.cli.memory_import:import_",
+        "import": "rlm.cli.memory_write:import_",
         "train": "rlm.cli.train:train",
     },
     "Keep in order": {

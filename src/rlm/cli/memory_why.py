@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +10,7 @@ import click
 from rlm.cli.command import count
 from rlm.cli.ids import SHORTEST
 from rlm.cli.memory_read import find_memory_or_turn, with_memory_ids
-from rlm.cli.output import print_fields, print_json, print_text
+from rlm.cli.output import print_fields, print_json, print_part, print_text
 from rlm.cli.session import Session
 from rlm.errors import NotFound
 
@@ -82,14 +82,14 @@ def _print_memory(found: Mapping[str, Any]) -> None:
     if found["archived_at"]:
         print_text(f"archived at {found['archived_at']}")
     if turn := found["turn"]:
-        print_text(f"\ndecided in turn {turn.get('n', '?')} of session {turn.get('session', '?')}")
-        print_text(f"   {' '.join(turn['content'].split())[:300]}")
-    _print_list("signals", (_signal_line(each) for each in found["signals"]))
+        place = f"turn {turn.get('n', '?')} of session {turn.get('session', '?')}"
+        print_part(f"decided in {place}", [" ".join(turn["content"].split())[:300]])
+    print_part("signals", (_signal_line(each) for each in found["signals"]))
     back = "" if found["archived_at"] else ", and brought back since"
     for key, heading in (("supersedes", "supersedes"), ("superseded_by", f"superseded by{back}")):
         lines = (f"{each['id']}  {each['title'] or '(gone)'}" for each in found[key])
-        _print_list(heading, lines)
-    _print_list(
+        print_part(heading, lines)
+    print_part(
         "may supersede (`rlm memory review --accept ID` if so, else --refuse ID)",
         (f"{each['id']}  {each['reason']}" for each in found["may_supersede"]),
     )
@@ -98,11 +98,3 @@ def _print_memory(found: Mapping[str, Any]) -> None:
 def _signal_line(row: Mapping[str, Any]) -> str:
     moved = f"{row['delta']:+.2f} → {row['after']:.2f}"
     return f"{row['at'][:10]}  {row['kind']}  {moved}  {row['reason'] or ''}".rstrip()
-
-
-def _print_list(heading: str, lines: Iterable[str]) -> None:
-    shown = list(lines)
-    if shown:
-        print_text(f"\n{heading}")
-    for line in shown:
-        print_text(f"   {line}")

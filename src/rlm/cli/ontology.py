@@ -17,7 +17,7 @@ from rlm.cli.command import command, count, new_group, words
 from rlm.cli.ontology_query import query
 from rlm.cli.ontology_source import ASKED, open_views, resolve_name
 from rlm.cli.ontology_views import add_view_commands
-from rlm.cli.output import one_line, print_fields, print_json, print_table, print_text
+from rlm.cli.output import one_line, print_fields, print_json, print_part, print_table, print_text
 from rlm.cli.session import Session
 from rlm.errors import OntologyError
 
@@ -46,14 +46,11 @@ def _join(values: Iterable[object]) -> str:
     return ", ".join(map(str, values))
 
 
-def _print_part(title: str, pairs: Iterable[tuple[str, str]]) -> None:
+def _print_columns(title: str, pairs: Iterable[tuple[str, str]]) -> None:
     """A heading and two columns below it."""
     shown = [(one_line(first), one_line(second)) for first, second in pairs]
-    if shown:
-        width = max(len(first) for first, _ in shown)
-        print_text(f"\n{title}")
-        for first, second in shown:
-            print_text(f"  {first:<{width}}  {second}")
+    width = max((len(first) for first, _ in shown), default=0)
+    print_part(title, (f"{first:<{width}}  {second}" for first, second in shown))
 
 
 @command(app, "stats")
@@ -95,9 +92,9 @@ def stats(session: Session, **given: Any) -> None:
     fields["imports, not fetched"] = _join(found["imports_not_fetched"]) + more
     print_fields(list(fields.items()))
     used = ((_name(each, "predicate"), f"{each['count']:,}") for each in predicates)
-    _print_part("most used predicates", used)
+    _print_columns("most used predicates", used)
     namespaces = found["namespaces"].items()
-    _print_part("prefixes", ((f"{prefix}:", f"<{space}>") for prefix, space in namespaces))
+    _print_columns("prefixes", ((f"{prefix}:", f"<{space}>") for prefix, space in namespaces))
 
 
 def _name(each: Mapping[str, Any], key: str) -> str:
@@ -174,7 +171,7 @@ def describe(session: Session, name: str, limit: int, **given: Any) -> None:
         if not key.endswith("_is_union"):
             fields.append((key.replace("_", " "), "yes" if value is True else value))
     print_fields([*fields, ("statements", f"{out:,} of it, {into:,} about it")])
-    _print_part("points to", ((link["predicate"], _name(link, "object")) for link in sample))
+    _print_columns("points to", ((link["predicate"], _name(link, "object")) for link in sample))
 
 
 @command(app, "relations")

@@ -148,7 +148,7 @@ def _target(session: Session, out: str, kind: str, *, force: bool) -> Path:
 def _ask(engine: Engine, asked: Checked, limit: int, timeout: float | None) -> Answer:
     from rlm.ontology.query.lexer import PNAME
 
-    with output.waiting("asking"):
+    with output.progress("asking"):
         try:
             return engine.query(asked.text, limit=limit, timeout_s=timeout)
         except QueryTimeout as exc:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -73,6 +73,13 @@ def print_fields(fields: Sequence[tuple[str, object]]) -> None:
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
         _write(f"{name:<{width}}  {value}")
+
+
+def print_part(heading: str, lines: Iterable[str]) -> None:
+    """A heading and lines below it, after a blank line; nothing without lines."""
+    shown = [f"  {line}" for line in lines]
+    if shown:
+        print_text("\n".join(["", heading, *shown]))
 
 
 def print_table(
@@ -142,16 +149,11 @@ def progress(
         bar.stop()
 
 
-def waiting(what: str) -> AbstractContextManager[object]:
-    """A bar, if it takes long."""
-    return progress(what)
-
-
-def opening(source: str) -> AbstractContextManager[object]:
-    """The same while an ontology is opened."""
+def show_opening(source: str) -> AbstractContextManager[object]:
+    """A bar while an ontology is opened."""
     path = Path(source).expanduser()
     loading = f"loading {path.name} (the next time it is cached)"
-    return waiting(loading if path.is_file() else f"asking {source}")
+    return progress(loading if path.is_file() else f"asking {source}")
 
 
 class _Bar:

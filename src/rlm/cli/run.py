@@ -247,7 +247,7 @@ def _wait_for(session: Session, source: OntologySource | None) -> Iterator[Calla
     """A bar while an ontology loads; yields the callback for the model's name."""
     with ExitStack() as waits:
         if source is not None:
-            waits.enter_context(output.opening(source.files[0]))
+            waits.enter_context(output.show_opening(source.files[0]))
 
         def start(model: str) -> None:
             waits.close()
