@@ -26,6 +26,8 @@ _UNSAFE_JSON = re.compile(
     "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
 
+NARROW = 40
+"""A column of a table that has something wider than this may wrap."""
 PATIENCE_S = 1.0
 """Work that takes longer than this shows a progress bar."""
 
@@ -97,6 +99,13 @@ def print_table(
         return
     for line in [[one_line(name) for name in headers], *cells]:
         _write("\t".join(line))
+
+
+def print_cells(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table in which every column wraps that has something wide."""
+    columns = zip(headers, zip(*rows, strict=True), strict=True)
+    wide = [name for name, cells in columns if max(map(len, cells)) > NARROW]
+    print_table(headers, rows, prose=wide)
 
 
 def notify(message: str) -> None:

@@ -22,6 +22,8 @@ from rlm.worker import check_cancelled
 
 GET_CHARS = 20_000
 """The most of one memory that is shown, and of what a branch gets."""
+TITLE_CHARS = 80
+"""The most of a title as data, beside the line."""
 WEAK_HITS = 3
 """So many are shown that fit less well than what is shown unasked: who asks can judge them."""
 MOST_CHANGES = 50
@@ -87,17 +89,17 @@ def _get(call: ToolRequest, id: str) -> ToolAnswer:
 
 def _record(call: ToolRequest, session: str | None = None, **given: Any) -> ToolAnswer:
     memory = call.memory.record(**given, source_session=session, origin="mcp")
-    return _changed("recorded", [memory])
+    return _tell_changed("recorded", [memory])
 
 
 def _feedback(call: ToolRequest, id: str, helpful: bool, comment: str = "") -> ToolAnswer:
-    return _changed("noted", [call.memory.feedback(id, helpful, comment)])
+    return _tell_changed("noted", [call.memory.feedback(id, helpful, comment)])
 
 
 def _outcome(
     call: ToolRequest, ids: Sequence[str], succeeded: bool, session: str | None = None
 ) -> ToolAnswer:
-    return _changed("noted", call.memory.outcome(ids, succeeded, session=session))
+    return _tell_changed("noted", call.memory.outcome(ids, succeeded, session=session))
 
 
 def _consolidate(call: ToolRequest, dry_run: bool = True) -> ToolAnswer:
@@ -158,7 +160,7 @@ def _hit(memory: Memory) -> dict[str, Any]:
     return {
         "id": memory.id,
         "kind": memory.kind,
-        "title": memory.title,
+        "title": _cut(memory.title, TITLE_CHARS),
         "line": memory.line(),
         "score": round(memory.score, 3),
         "source_session": memory.source_session,
@@ -167,7 +169,7 @@ def _hit(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _changed(word: str, memories: Sequence[Memory]) -> ToolAnswer:
+def _tell_changed(word: str, memories: Sequence[Memory]) -> ToolAnswer:
     lines, data = [], []
     for each in memories:
         lines.append(f"{each.id}  {word}: confidence {each.confidence:.2f}, {each.trust}")
@@ -175,8 +177,8 @@ def _changed(word: str, memories: Sequence[Memory]) -> ToolAnswer:
     return ToolAnswer("\n".join(lines), {"memories": data})
 
 
-def _cut(content: str) -> str:
-    return content if len(content) <= GET_CHARS else content[: GET_CHARS - 1] + "…"
+def _cut(content: str, most: int = GET_CHARS) -> str:
+    return content if len(content) <= most else content[: most - 1] + "…"
 
 
 ID = text("As memory_search shows it.", most=200)

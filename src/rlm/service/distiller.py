@@ -358,7 +358,7 @@ class Distiller:
             if stored.session_id == item.session_id and with_commits != stored.provenance:
                 found.committed.append(replace(stored, provenance=with_commits))
             return True
-        words = amendment.decided(item)
+        words = amendment.decision_text(item)
         query = f"{words}\n{said}"[:QUERY_CHARS]
         hits = self.store.retrieve(query, RECALLED, count_access=False)
         known = Echoes(

@@ -32,7 +32,7 @@ def open_transcript(path: Path) -> Iterator[IO[bytes]]:
             return
         with path.open("rb"):
             pass
-        with _decompressed(path) as file:
+        with _open_zstd(path) as file:
             yield file
     except FileNotFoundError as exc:
         raise NotFound(
@@ -44,7 +44,7 @@ def open_transcript(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _decompressed(path: Path) -> Iterator[IO[bytes]]:
+def _open_zstd(path: Path) -> Iterator[IO[bytes]]:
     name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
     try:
         zstd: Any = import_module(name)
