@@ -47,11 +47,11 @@ GRAPH = {
     "unlink": "rlm.cli.graph_write:unlink",
     "edges": "rlm.cli.graph_read:list_edges",
     "history": "rlm.cli.graph_read:history",
-    "consolidate": "rlm.cli.graph_evolve:consolidate",
-    "promote": "rlm.cli.graph_evolve:promote",
-    "decay": "rlm.cli.graph_evolve:decay",
-    "undo": "rlm.cli.graph_evolve:undo",
-    "copy": "rlm.cli.graph_evolve:copy",
+    "consolidate": "rlm.cli.graph_write:consolidate",
+    "promote": "rlm.cli.graph_write:promote",
+    "decay": "rlm.cli.graph_write:decay",
+    "undo": "rlm.cli.graph_write:undo",
+    "copy": "rlm.cli.graph_write:copy",
 }
 graph = LazyGroup(
     "graph", help="Nodes and the hyperedges that join them.", sections={"Commands": GRAPH}
