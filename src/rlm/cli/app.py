@@ -11,7 +11,7 @@ from rlm.cli.session import Session
 MEMORY = {
     "Find": {
         "search": "rlm.cli.memory_read:search",
-        "why": "rlm.cli.memory_why:why",
+        "why": "rlm.cli.memory_read:why",
         "list": "rlm.cli.memory_read:list_memories",
         "show": "rlm.cli.memory_read:show",
         "stats": "rlm.cli.memory_read:stats",
