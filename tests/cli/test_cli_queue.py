@@ -64,10 +64,17 @@ def test_a_person_decides_whether_a_decision_is_superseded(
     newer, older = (each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json)
     told = rlm("memory", "why", newer, "--db", db).out
     hint = "(`rlm memory review --accept ID` if so, else --refuse ID)"
-    assert f"may supersede {hint}\n   {older}  about the same" in told
+    assert f"may supersede {hint}\n  {older}  about the same" in told
     assert "may supersede" not in rlm("memory", "why", older, "--db", db).out
     [waiting] = rlm("memory", "review", "--db", db, "--json").json
     assert (waiting["memory_id"], waiting["superseded_by"]) == (older, newer)
+    file = tmp_path / "more.jsonl"
+    file.write_text(json.dumps({"title": "Prune the roses", "content": "In March."}))
+    rlm("memory", "import", str(file), "--db", db)
+    [held, shown] = rlm("memory", "review", "--limit", "1", "--db", db, "--json").json
+    assert held["title"] == "Prune the roses", "what is in quarantine leaves room for proposals"
+    assert shown == waiting
+    rlm("memory", "review", "--reject", held["memory_id"], "--db", db)
     listed = rlm("memory", "review", "--db", db)
     assert f"superseded by {newer} (" in listed.out and "--accept ID" in listed.err
     done = rlm("memory", "review", f"--{verb}", older[:6], "--db", db, "--json").json
@@ -79,7 +86,7 @@ def test_a_person_decides_whether_a_decision_is_superseded(
     if verb == "refuse":
         assert live == [newer, older]
         return
-    assert live == [newer] and f"supersedes\n   {older}" in told
+    assert live == [newer] and f"supersedes\n  {older}" in told
     assert "accepted by ada" in json.dumps(rlm("memory", "show", older, "--db", db, "--json").json)
     assert rlm("memory", "restore", older, "--db", db).code == 0
     again = rlm("memory", "review", "--accept", older, "--db", db)
@@ -98,7 +105,7 @@ def test_a_decision_that_was_brought_back_is_no_longer_called_superseded(
     [newer] = rlm("memory", "list", "--db", db, "--json").json
     [older] = rlm("memory", "why", newer["memory_id"], "--db", db, "--json").json["supersedes"]
     old = older.get("memory_id") or older["id"]
-    assert f"superseded by\n   {newer['memory_id']}" in rlm("memory", "why", old, "--db", db).out
+    assert f"superseded by\n  {newer['memory_id']}" in rlm("memory", "why", old, "--db", db).out
     rlm("memory", "restore", old, "--db", db)
     assert "superseded by, and brought back since" in rlm("memory", "why", old, "--db", db).out
 

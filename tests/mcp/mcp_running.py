@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -34,6 +36,26 @@ def environment(**more: str) -> dict[str, str]:
 
 def command(*args: str) -> list[str]:
     return [sys.executable, "-m", "rlm", *args]
+
+
+def wait_until(condition: Callable[[], Any], seconds: float = 30.0) -> bool:
+    """Whether something that tells nobody comes true: asked again every 20 ms."""
+    ends = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < ends:
+        time.sleep(0.02)
+    return bool(found)
+
+
+def wait_for_end(pid: int, seconds: float = 20.0) -> bool:
+    """Whether a process that need not be our child ends; the kernel tells."""
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([process], [], [], seconds)[0])
+    finally:
+        os.close(process)
 
 
 @asynccontextmanager

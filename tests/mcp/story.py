@@ -47,9 +47,9 @@ async def memories(client: Any) -> None:
     hit = found["hits"][0]
     assert (hit["id"], hit["kind"], hit["source_session"]) == (one, "decision", "s-1")
     assert list(hit) == [
-        "id", "kind", "title", "text", "score", "scope", "source_session", "date",
+        "id", "kind", "title", "line", "score", "source_session", "date", "level",
     ]  # fmt: skip
-    assert hit["text"] == "The courier leaves at 12:15; print labels by 11:30."
+    assert (hit["line"], hit["level"]) == (line, "project")
     whole, memory = await ask(client, "memory_get", id=one)
     assert "by 11:30" in whole and memory["content"].endswith("by 11:30.")
     before = memory["confidence"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
-from mcp_running import ERAS, RawClient, ask, new_token, over_http, run_async
+from mcp_running import ERAS, RawClient, ask, new_token, over_http, run_async, wait_until
 
 from rlm import open_store
 from rlm.store.types import Tenant
@@ -84,9 +83,8 @@ def test_a_cancelled_run_asks_its_model_no_more(folder: Path, model: Model) -> N
             {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}
         )
         with open_store(folder / "m.db", tenant=Tenant(project="shop"), embedder="none") as store:
-            ends = time.monotonic() + 30
-            while not (runs := store.recent_runs()) and time.monotonic() < ends:
-                time.sleep(0.02)
+            assert wait_until(store.recent_runs)
+            runs = store.recent_runs()
         assert len(runs) == 1 and not runs[0][1].converged  # what there was of it is kept
         assert model.calls == 2
 
@@ -111,12 +109,8 @@ def cpu_ticks(pid: int) -> int:
     return 0
 
 
-def wait_until(true: Callable[[], object]) -> bool:
-    """Well before the query and the block would be ended by their own limits, of 30 s."""
-    ends = time.monotonic() + 15
-    while not (found := true()) and time.monotonic() < ends:
-        time.sleep(0.02)
-    return bool(found)
+SOON_S = 15.0
+"""Well before the query and the block would be ended by their own limits, of 30 s."""
 
 
 def is_busy(server: int) -> bool:
@@ -140,7 +134,7 @@ def test_a_client_that_goes_away_ends_its_query(folder: Path, capsys: Any, mode:
             async with server.client(token, mode) as client, anyio.create_task_group() as calls:
                 query = {"ontology": "boats", "query": ENDLESS}
                 calls.start_soon(client.call_tool, "sparql_query", query)
-                assert await anyio.to_thread.run_sync(wait_until, lambda: is_busy(pid))
+                assert await anyio.to_thread.run_sync(wait_until, lambda: is_busy(pid), SOON_S)
                 waiting = anyio.Event()
 
                 async def wait_in_line() -> None:
@@ -152,7 +146,7 @@ def test_a_client_that_goes_away_ends_its_query(folder: Path, capsys: Any, mode:
                 calls.cancel_scope.cancel()
 
         run_async(play)
-        assert wait_until(lambda: not is_busy(pid))
+        assert wait_until(lambda: not is_busy(pid), SOON_S)
 
         async def again() -> None:
             async with server.client(token, mode) as client:
@@ -172,9 +166,9 @@ def test_a_cancelled_run_ends_its_code(folder: Path, model: Model) -> None:
         arguments = {"question": "How many lines?", "file": "long.txt"}
         params = {"name": "agent_run", "arguments": arguments}
         raw.write({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": params})
-        assert wait_until(lambda: is_busy(raw.process.pid))
+        assert wait_until(lambda: is_busy(raw.process.pid), SOON_S)
         raw.write(
             {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}
         )
-        assert wait_until(lambda: not processes_of(raw.process.pid))
+        assert wait_until(lambda: not processes_of(raw.process.pid), SOON_S)
         assert model.calls == 1

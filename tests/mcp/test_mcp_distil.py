@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mcp_running import RawClient, command, environment
+from mcp_running import RawClient, command, environment, wait_for_end, wait_until
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "invoice-1.jsonl"
 
@@ -24,13 +23,6 @@ def leave(folder: Path) -> Path:
     told["transcript_path"] = str(EXAMPLE)
     (spool / "one.json").write_text(json.dumps(told))
     return spool
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
-    ends = time.monotonic() + seconds
-    while not (fulfilled := condition()) and time.monotonic() < ends:
-        time.sleep(0.05)
-    return fulfilled
 
 
 def test_a_session_that_ended_is_found_by_the_next_search(folder: Path) -> None:
@@ -48,7 +40,7 @@ def test_a_session_that_ended_is_found_by_the_next_search(folder: Path) -> None:
             hits = raw.call(**asked)["structuredContent"]["hits"]
             return any(hit["kind"] == "decision" for hit in hits)
 
-        assert wait_for(found)
+        assert wait_until(found)
         assert list(spool.iterdir()) == []
 
 
@@ -66,14 +58,14 @@ def test_it_is_a_setting(folder: Path, value: str, code: int) -> None:
 
 
 STARTER = """
-import os, subprocess, sys, time
+import os, subprocess, sys
 child = subprocess.Popen([*sys.argv[1:], "--beside", str(os.getpid())])
 print(child.pid, flush=True)
-time.sleep(60)
+child.wait()
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc")
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the kernel has to tell")
 def test_its_worker_ends_with_it(folder: Path) -> None:
     line = [sys.executable, "-c", STARTER, *command("worker", "--watch")]
     with subprocess.Popen(
@@ -82,12 +74,4 @@ def test_its_worker_ends_with_it(folder: Path) -> None:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         parent.send_signal(signal.SIGKILL)
-    assert wait_for(lambda: not is_alive(pid))
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
+    assert wait_for_end(pid)

@@ -15,7 +15,7 @@ from rlm import MemoryItem, NotFound, StoreError, ValidationError, clock, open_s
 from rlm.learning import same_lessons
 from rlm.learning.lesson_index import LessonIndex
 from rlm.service import accept, consolidate, proposals, refuse, undo
-from rlm.service.consolidation import BATCH, plan
+from rlm.service.consolidation import BATCH
 from rlm.store import Tenant
 from rlm.store.backend import all_items
 
@@ -459,7 +459,9 @@ def test_a_run_that_fails_in_the_middle_leaves_whole_changes_and_the_next_goes_o
     with open_store(tmp_path / "m.db", embedder="none") as store:
         items = [weak(f"w{n}", content=f"- c{n}", description=f"d{n}") for n in range(BATCH + 10)]
         ids = store.add_many(items)
-        planned = [each for change in plan(store, ids) for each in change.memories]
+        planned = [
+            each for change in consolidate(store, dry_run=True).changes for each in change.memories
+        ]
         assert sorted(planned) == sorted(ids)
         refused = planned[BATCH + 5]
         store.db.connection.execute(
@@ -481,12 +483,10 @@ def test_a_plan_holds_ids_and_not_the_memories(tmp_path):
     bulk, count = "x" * 8_000, 2_000
     known = {"kind": "decision", "note": bulk}
     with open_store(tmp_path / "m.db", embedder="none") as store:
-        ids = store.add_many(
-            weak(f"w{n}", content=f"- c{n}", provenance=known) for n in range(count)
-        )
+        store.add_many(weak(f"w{n}", content=f"- c{n}", provenance=known) for n in range(count))
         tracemalloc.start()
         try:
-            assert plan(store, ids) == []
+            assert consolidate(store, dry_run=True).changes == []
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

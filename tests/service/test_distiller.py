@@ -163,7 +163,7 @@ def test_a_worker_without_a_model_leaves_what_waits_for_one(store, tmp_path):
     assert [job.state for job in store.jobs()] == ["done"]
 
 
-def test_a_session_that_a_model_cannot_answer_is_given_up_in_the_end(store, tmp_path):
+def test_a_session_that_a_model_cannot_answer_is_distilled_without_it_in_the_end(store, tmp_path):
     odd = ScriptedClient([ModelBadReply("no text")], repeat_last=True)
     distiller = Distiller(store, odd)
     distiller.queue_session(path=decided().write(tmp_path))
@@ -172,10 +172,31 @@ def test_a_session_that_a_model_cannot_answer_is_given_up_in_the_end(store, tmp_
         with clock.frozen(now):
             report = distiller.process()
             [job] = store.jobs()
-            assert job.attempts == attempt and "no text" in job.last_error
+            assert job.attempts == attempt
+            assert job.state == ("done" if attempt == ATTEMPTS else "ready")
         now += timedelta(hours=7)
-    assert job.state == "dead" and report.dead == 1 and len(odd.calls) == ATTEMPTS
+    assert (report.distilled, report.dead, len(odd.calls)) == (1, 0, ATTEMPTS)
+    assert "no text" in job.payload["result"]["without_model"]
+    assert report.errors == ["claude:s1: distilled without a model: ModelBadReply: no text"]
     assert decisions(store) == ["Always round half up."], "what needs no model was kept at once"
+    store.retry_job(job.job_no)
+    client = ScriptedClient([FOUND])
+    assert Distiller(store, client).process().procedures == 1, "a person may have it asked again"
+    assert "half up" in client.calls[0][1]["content"]
+
+
+def test_a_transcript_that_is_gone_before_the_model_was_reached_fails_nothing(store, tmp_path):
+    path = decided().write(tmp_path)
+    Distiller(store).queue_session(path=path)
+    assert Distiller(store, ScriptedClient([NO_NETWORK])).process().waiting == 1
+    path.unlink()
+    with clock.frozen(clock.now() + timedelta(days=40)):
+        report = Distiller(store, ScriptedClient([FOUND])).process()
+    [told] = report.errors
+    assert (report.dead, report.failed) == (0, 0) and "distilled without a model: " in told
+    [job] = store.jobs()
+    assert job.state == "done" and "is gone" in job.payload["result"]["without_model"]
+    assert decisions(store) == ["Always round half up."]
 
 
 # -- commits

@@ -106,7 +106,7 @@ def test_long_texts_and_many_turns_are_bounded(tmp_path):
 
 
 def test_a_line_without_end_is_passed_over(tmp_path, monkeypatch):
-    monkeypatch.setattr("rlm.service.transcripts.lines.LINE_BYTES", 2_000)
+    monkeypatch.setattr("rlm.service.transcripts.read.LINE_BYTES", 2_000)
     path = ClaudeTranscript().user("hi").user("x" * 9_000).says("bye").write(tmp_path)
     session = read_transcript(path)
     assert texts(session) == [("user", "hi"), ("assistant", "bye")]

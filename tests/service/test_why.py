@@ -21,12 +21,9 @@ def test_a_decision_tells_its_turn_its_signals_and_what_it_replaced(agent, perso
     turns = tell_session(shared, "s-2", ["hm", NEW])
     first = decide(shared, "No threshold.", "s-0")
     old = decide(shared, OLD, "s-1", supersedes=[first])
-    new = decide(shared, NEW, "s-2", supersedes=[old])
+    new = decide(shared, NEW, "s-2", supersedes=[old], turn_node=turns[1])
     shared.update(first, provenance={"kind": "decision", "superseded_by": old})
     shared.delete(first)
-    node = shared.graph.create_node("decision", NEW, metadata={"memory_id": new})
-    members = [{"node_id": node, "role": "subject"}, {"node_id": turns[1], "role": "object"}]
-    shared.graph.create_edge("relation", "decided in", members)
     agent.feedback(new, helpful=True, comment="fixed the import")
 
     found = agent.why(new)

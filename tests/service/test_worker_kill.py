@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import random
 import resource
+import signal
 import subprocess
 import sys
-import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -34,10 +34,10 @@ def queue(store, folder: Path, count: int, turns: int) -> None:
         distiller.queue_session(path=made.write(folder))
 
 
-def start(store: Path, lease_s: float = 0.2) -> subprocess.Popen[str]:
+def start(store: Path, *seconds: float) -> subprocess.Popen[bytes]:
+    """A worker with a lease of so many seconds, that is killed after so many."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    line = [sys.executable, str(WORKER), str(store), str(lease_s)]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=env)
+    return subprocess.Popen([sys.executable, str(WORKER), str(store), *map(str, seconds)], env=env)
 
 
 def check(store, count: int, turns: int) -> None:
@@ -57,10 +57,8 @@ def kill_workers(folder: Path, *, kills: int, count: int, turns: int, most_s: fl
     with open_store(str(path), embedder=None) as store:
         queue(store, folder, count, turns)
     for _ in range(kills):
-        with start(path) as worker:
-            assert worker.stdout is not None and worker.stdout.readline() == "begun\n"
-            time.sleep(rng.random() * most_s)  # whatever it does then, it is killed doing it
-            worker.kill()
+        with start(path, 0.2, 0.001 + rng.random() * most_s) as worker:
+            assert worker.wait(60) in (0, -signal.SIGALRM)
     with open_store(str(path), embedder=None) as store:
         with clock.frozen(clock.now() + timedelta(minutes=1)):  # every lease has run out
             report = Distiller(store).process()
@@ -85,8 +83,6 @@ def test_two_workers_at_once_distil_every_session_once(tmp_path):
         queue(store, tmp_path, 12, 10)
     workers = [start(path, 60) for _ in range(2)]
     assert [worker.wait(60) for worker in workers] == [0, 0]
-    for worker in workers:
-        worker.stdout.close()
     with open_store(str(path), embedder=None) as store:
         check(store, 12, 10)
 

@@ -11,7 +11,7 @@ from rlm.cli.session import Session
 MEMORY = {
     "Find": {
         "search": "rlm.cli.memory_read:search",
-        "why": "rlm.cli.memory_why:why",
+        "why": "rlm.cli.memory_read:why",
         "list": "rlm.cli.memory_read:list_memories",
         "show": "rlm.cli.memory_read:show",
         "stats": "rlm.cli.memory_read:stats",
@@ -23,7 +23,7 @@ MEMORY = {
         "rm": "rlm.cli.memory_write:remove",
         "restore": "rlm.cli.memory_write:restore",
         "feedback": "rlm.cli.memory_signals:feedback",
-        "import": "rlm.cli.memory_import:import_",
+        "import": "rlm.cli.memory_write:import_",
         "train": "rlm.cli.train:train",
     },
     "Keep in order": {
@@ -47,11 +47,11 @@ GRAPH = {
     "unlink": "rlm.cli.graph_write:unlink",
     "edges": "rlm.cli.graph_read:list_edges",
     "history": "rlm.cli.graph_read:history",
-    "consolidate": "rlm.cli.graph_evolve:consolidate",
-    "promote": "rlm.cli.graph_evolve:promote",
-    "decay": "rlm.cli.graph_evolve:decay",
-    "undo": "rlm.cli.graph_evolve:undo",
-    "copy": "rlm.cli.graph_evolve:copy",
+    "consolidate": "rlm.cli.graph_write:consolidate",
+    "promote": "rlm.cli.graph_write:promote",
+    "decay": "rlm.cli.graph_write:decay",
+    "undo": "rlm.cli.graph_write:undo",
+    "copy": "rlm.cli.graph_write:copy",
 }
 graph = LazyGroup(
     "graph", help="Nodes and the hyperedges that join them.", sections={"Commands": GRAPH}

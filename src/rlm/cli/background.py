@@ -16,6 +16,7 @@ from pathlib import Path
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
 from rlm.llm.types import OFFLINE
+from rlm.service.spool import list_spool
 from rlm.worker import Aside, start_aside
 
 FIRST_S, EVERY_S = 2.0, 600.0
@@ -59,7 +60,7 @@ class _Worker(threading.Thread):
         wait = FIRST_S
         while not self._ended.wait(wait):
             wait = EVERY_S
-            if any(self._spool.glob("*.json")):
+            if list_spool(self._spool):
                 with self._lock, suppress(OSError):
                     self._process = None if self._ended.is_set() else start_aside(*self._args)
                 if self._process is not None:

@@ -11,7 +11,7 @@ import click
 
 from rlm.cli.command import count, unit, with_options, words
 from rlm.cli.ids import find_node
-from rlm.cli.output import print_fields, print_json, print_text
+from rlm.cli.output import print_fields, print_json, print_part, print_text
 from rlm.cli.session import Session
 from rlm.errors import NotFound, ValidationError
 from rlm.store.graph import DIRECTIONS
@@ -105,9 +105,9 @@ def show(session: Session, node_id: str) -> None:
         print_json({"node": node.to_dict(), **parts})
         return
     _print_node(node)
-    _print_part("edges", [_edge_line(edge) for edge in edges])
-    _print_part("related", [f"{other.id}  {other.type}  {_short(other, 80)}" for other in related])
-    _print_part("history", [_event_line(event) for event in log])
+    print_part("edges", [_edge_line(edge) for edge in edges])
+    print_part("related", [f"{other.id}  {other.type}  {_short(other, 80)}" for other in related])
+    print_part("history", [_event_line(event) for event in log])
 
 
 def _dicts(**parts: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
@@ -122,13 +122,6 @@ def _print_node(node: Node) -> None:
     values["metadata"] = json.dumps(node.metadata, ensure_ascii=False) if node.metadata else None
     print_fields([(name.replace("_", " "), value) for name, value in values.items()])
     print_text(f"\n{content}")
-
-
-def _print_part(name: str, lines: list[str]) -> None:
-    if lines:
-        print_text(f"\n{name}")
-        for line in lines:
-            print_text(f"  {line}")
 
 
 def _edge_line(edge: Edge) -> str:
@@ -195,7 +188,7 @@ def history(session: Session, node_id: str | None, limit: int) -> None:
         return
     for event in log:
         print_text(_event_line(event) if node_id else f"{_event_line(event)}{_nodes(event)}")
-    _print_part("confidence", [_change_line(change, node_id) for change in changes])
+    print_part("confidence", [_change_line(change, node_id) for change in changes])
 
 
 def _nodes(event: Evolution) -> str:

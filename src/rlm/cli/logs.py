@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rlm.cli.command import command, count, new_group
-from rlm.cli.output import one_line, print_json, print_text
+from rlm.cli.output import one_line
 from rlm.cli.run import query_lines, verdict_words
 from rlm.cli.session import Session, elsewhere
 from rlm.errors import NotFound, RLMError
@@ -26,13 +26,11 @@ SHOWN_LINES, SHOWN_CHARS = 12, 200
 @count("--limit", default=20, most=1000, doc="How many, at most.")
 def list_(session: Session, limit: int) -> None:
     """List the runs that the store keeps, the newest first."""
-    found: list[tuple[Run, Trajectory]] = []
-    if not session.lacks_store():
-        with session.reading() as store:
-            found = store.recent_runs(limit)
-            others = "" if found else elsewhere(store, "trajectories")
-        if not found:
-            session.notify(f"no run is kept here yet: `rlm run` keeps every one{others}")
+    nothing = "no run is kept here yet: `rlm run` keeps every one"
+    found = session.list_rows(
+        lambda store: store.recent_runs(limit),
+        lambda store: f"{nothing}{elsewhere(store, 'trajectories')}",
+    )
     headers = ("id", "when (UTC)", "model", "steps", "answered", "question")
     documents, rows = [_to_dict(*each) for each in found], [_row(*each) for each in found]
     session.show_table(documents, headers, rows, ("question",))
@@ -84,12 +82,11 @@ def show(session: Session, run: str, full: bool) -> None:
         raise NotFound(f"{run} is neither a log file nor the id of a run (t-…): {hint}")
     metadata, turns = read_log(path)
     calls = _stored_calls(session, metadata.get("trajectory_id"))
-    if session.json:
-        print_json({"metadata": metadata, "iterations": turns, "calls": calls})
-        return
-    turn_lines = [line for turn in turns for line in _turn_lines(turn, full=full)]
-    for line in [*_head_lines(metadata, len(turns)), *turn_lines, *_query_part(calls)]:
-        print_text(line)
+    lines = _head_lines(metadata, len(turns))
+    for turn in turns:
+        lines += _turn_lines(turn, full=full)
+    document = {"metadata": metadata, "iterations": turns, "calls": calls}
+    session.show(document, *lines, *_query_part(calls))
 
 
 def _find_run(session: Session, trajectory_id: str) -> list[tuple[Run, Trajectory]]:
@@ -108,9 +105,6 @@ def _stored_calls(session: Session, trajectory_id: Any) -> list[dict[str, Any]]:
 
 def _show_stored(session: Session, run: Run, trajectory: Trajectory) -> None:
     """What the store knows of a run without a log."""
-    if session.json:
-        print_json({"run": asdict(run), "trajectory": asdict(trajectory)})
-        return
     how = "answered" if _is_answered(trajectory) else "not answered"
     if not trajectory.converged:
         how = f"not finished: {trajectory.artifact.get('reason', '')}"
@@ -129,8 +123,7 @@ def _show_stored(session: Session, run: Run, trajectory: Trajectory) -> None:
         *(f"  {part}" for part in (trajectory.final_answer or "").splitlines()),
         *_query_part(trajectory.artifact.get("calls")),
     ]
-    for line in lines:
-        print_text(line)
+    session.show({"run": asdict(run), "trajectory": asdict(trajectory)}, *lines)
     session.notify("no log was written of this run: --log-dir DIR keeps one")
 
 

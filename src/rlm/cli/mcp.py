@@ -64,8 +64,7 @@ def mcp(
 
 
 def _over_stdio(session: Session, source: BinaryIO, sink: BinaryIO, *given: Any) -> int:
-    from rlm.mcp_server.server import Access
-    from rlm.mcp_server.stdio import serve_stdio
+    from rlm.mcp_server.server import Access, serve_stdio
 
     access = Access(session.tenant, session=f"mcp-{clock.new_uuid()}")
     with _server(session, lambda _: access, *given) as (server, _), distil_beside(session):

@@ -1,14 +1,15 @@
-"""The memory commands that change nothing but the access count: search, list, show, stats."""
+"""The memory commands that change nothing but the access count: search, list, show, stats, why."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rlm.cli.command import count, words
-from rlm.cli.ids import find_memory, find_node
-from rlm.cli.output import print_fields, print_json, print_text
+from rlm.cli.ids import SHORTEST, find_memory, find_node
+from rlm.cli.output import print_fields, print_json, print_part, print_text
 from rlm.cli.session import Session, elsewhere
 from rlm.cli.text import read_stdin
 from rlm.errors import NotFound
@@ -41,13 +42,11 @@ def search(session: Session, query: tuple[str, ...], k: int, kind: str | None, *
     from rlm.service.manager import MemoryManager
 
     task = read_stdin() if query == ("-",) else " ".join(query)
-    hits: list[Memory] = []
-    if not session.lacks_store():
-        with session.reading() as store:
-            manager = MemoryManager(store, person=True)
-            hits = manager.search(task, limit=k, kinds=(kind,) if kind else (), **given)
-        if not hits:
-            session.notify(f"nothing found{_why_nothing(session, task)}")
+    given |= {"limit": k, "kinds": (kind,) if kind else ()}
+    hits = session.list_rows(
+        lambda store: MemoryManager(store, person=True).search(task, **given),
+        lambda store: f"nothing found{_why_nothing(store, task)}",
+    )
     if given["explain"] and not session.json:
         for number, hit in enumerate(hits, start=1):
             print_text(f"{number}. {hit.id}  {hit.title}")
@@ -59,20 +58,17 @@ def search(session: Session, query: tuple[str, ...], k: int, kind: str | None, *
     return 0 if hits else 1
 
 
-def _why_nothing(session: Session, task: str) -> str:
+def _why_nothing(store: MemoryBackend, task: str) -> str:
     """What a person who expected a hit should know."""
-    if session.json:
-        return ""
     if not task.strip():
         return ": the task is empty"
-    with session.reading() as store:
-        counts = store.stats()
-        others = "" if counts["memories"] else elsewhere(store, "memories")
+    counts = store.stats()
     if waiting := counts["quarantined"]:
         return f"; {waiting:,} more wait in quarantine: `rlm memory review`"
     if counts["memories"]:
         return ""
-    return f": the project {session.tenant.project} holds no memories{others or ' (see --project)'}"
+    others = elsewhere(store, "memories") or " (see --project)"
+    return f": the project {store.tenant.project} holds no memories{others}"
 
 
 def _hit_dict(hit: Memory) -> dict[str, Any]:
@@ -102,17 +98,14 @@ def list_memories(
     session: Session, source: str | None, pack: str | None, limit: int, **filters: Any
 ) -> None:
     """List memories, newest first."""
-    found: list[MemoryItem] = []
-    if not session.lacks_store():
-        filters |= {"source_type": source, "provenance": {"pack": pack} if pack else None}
-        with session.reading() as store:
-            found = store.list_items(limit=limit, **filters)
-            known = found or session.json or store.stats()["memories"]
-            others = "" if known else elsewhere(store, "memories")
-        if not found:
-            session.notify(
-                "the archive is empty" if filters["archived"] else f"no memories{others}"
-            )
+    filters |= {"source_type": source, "provenance": {"pack": pack} if pack else None}
+
+    def nothing(store: MemoryBackend) -> str:
+        if filters["archived"]:
+            return "the archive is empty"
+        return f"no memories{'' if store.stats()['memories'] else elsewhere(store, 'memories')}"
+
+    found = session.list_rows(lambda store: store.list_items(limit=limit, **filters), nothing)
     headers = ("id", "made", "level", "outcome", "trust", "conf", "title")
     documents, rows = [item.to_dict() for item in found], [_row(item) for item in found]
     session.show_table(documents, headers, rows, ("title",))
@@ -202,3 +195,88 @@ def _count_text(value: Any) -> Any:
     if isinstance(value, dict):
         return ", ".join(f"{key} {part}" for key, part in value.items() if part is not None)
     return f"{value:,}" if isinstance(value, int) else value
+
+
+# -- why
+
+WHY = ("id", "title", "kind", "trust", "confidence", "source_session", "created_at", "last_used")
+
+
+@click.argument("words", metavar="ID|QUERY", nargs=-1, required=True)
+@count("-k", default=5, most=50, doc="How many hits of a query, at most.")
+def why(session: Session, words: tuple[str, ...], k: int) -> int:
+    """Explain a memory: its session and turn, its signals, what it replaced or was replaced by.
+
+    Of any other text: the factors of each hit, and what just missed. The exit code is 1 when
+    nothing is found.
+    """
+    from rlm.service.manager import MemoryManager
+
+    with session.reading() as store:
+        asked = _whole_id(store, words[0]) if len(words) == 1 else " ".join(words)
+        found = MemoryManager(store, person=True).why(asked, k)
+    if session.json:
+        print_json(with_memory_ids(found))
+    elif "query" in found:
+        _print_hits(found)
+    else:
+        _print_memory(found)
+    if found.get("hits") == []:
+        session.notify("nothing found")
+        return 1
+    return 0
+
+
+def _whole_id(store: MemoryBackend, text: str) -> str:
+    """The id that begins so; the text itself where there is none."""
+    if len(text) < SHORTEST or not all(each in "0123456789abcdef-" for each in text):
+        return text
+    try:
+        found = find_memory_or_turn(store, text)
+    except NotFound:
+        return text
+    return found.id
+
+
+def _print_hits(found: Mapping[str, Any]) -> None:
+    from rlm.retrieval.explain import Explanation
+
+    for heading in ("hits", "near_misses"):
+        if heading == "near_misses" and found[heading]:
+            print_text("\njust missed")
+        for number, hit in enumerate(found[heading], start=1):
+            source = f", session {hit['source_session']}" if hit["source_session"] else ""
+            day = hit["created_at"][:10]
+            print_text(f"{number}. {hit['id']}  {hit['title']} ({hit['kind']}, {day}{source})")
+            factors = str(Explanation.from_dict(hit["why"]))
+            ranked = f"{hit['score']:.3f}"
+            same = ranked == f"{hit['why']['score']:.3f}"
+            weighed = "" if same else f"; {ranked} beside the other hits"
+            print_text(f"   {factors}{weighed}")
+
+
+def _print_memory(found: Mapping[str, Any]) -> None:
+    memory = found["memory"]
+    print_fields([(name.replace("_", " "), memory[name]) for name in WHY])
+    if memory["kind"] == "turn":
+        print_text(f"\n{memory['content']}")
+        return
+    if found["archived_at"]:
+        print_text(f"archived at {found['archived_at']}")
+    if turn := found["turn"]:
+        place = f"turn {turn.get('n', '?')} of session {turn.get('session', '?')}"
+        print_part(f"decided in {place}", [" ".join(turn["content"].split())[:300]])
+    print_part("signals", (_signal_line(each) for each in found["signals"]))
+    back = "" if found["archived_at"] else ", and brought back since"
+    for key, heading in (("supersedes", "supersedes"), ("superseded_by", f"superseded by{back}")):
+        lines = (f"{each['id']}  {each['title'] or '(gone)'}" for each in found[key])
+        print_part(heading, lines)
+    print_part(
+        "may supersede (`rlm memory review --accept ID` if so, else --refuse ID)",
+        (f"{each['id']}  {each['reason']}" for each in found["may_supersede"]),
+    )
+
+
+def _signal_line(row: Mapping[str, Any]) -> str:
+    moved = f"{row['delta']:+.2f} → {row['after']:.2f}"
+    return f"{row['at'][:10]}  {row['kind']}  {moved}  {row['reason'] or ''}".rstrip()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--reject", metavar="ID|all", multiple=True, help="Archive it; repeatable.")
 @click.option("--accept", metavar="ID|all", multiple=True, help="Do as proposed; repeatable.")
 @click.option("--refuse", metavar="ID|all", multiple=True, help="Leave it as it is; repeatable.")
-@count("--limit", default=50, doc="How many to list, at most.")
+@count("--limit", default=50, doc="How many to list of each, at most.")
 def review(session: Session, limit: int, **chosen: tuple[str, ...]) -> int:
     """List what is in quarantine and what is proposed; decide on it.
 
@@ -59,7 +59,7 @@ def _list_waiting(session: Session, limit: int) -> None:
     if not session.lacks_store():
         with session.reading() as store:
             held = store.list_items(trust="quarantined", limit=limit)
-            proposed = proposals(store)[: limit - len(held)]
+            proposed = proposals(store)[:limit]
         if not held and not proposed:
             session.notify("nothing is in quarantine, nothing is proposed")
     documents = [_document(item, quarantine_reason(item)) for item in held]

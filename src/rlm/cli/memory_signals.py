@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,10 +11,6 @@ from rlm.cli.ids import find_memory
 from rlm.cli.output import number_of
 from rlm.cli.session import Session
 from rlm.errors import ValidationError
-
-if TYPE_CHECKING:
-    from rlm.service.stability import Stability
-    from rlm.store.types import Signal
 
 MEANING = {
     "stable": "not reverted for a week",
@@ -49,10 +44,7 @@ def stability(session: Session) -> None:
     """
     from rlm.service.stability import check_stability
 
-    found: list[Stability] = []
-    if not session.lacks_store():
-        with session.changing() as store:
-            found = check_stability(store)
+    found = session.list_rows(check_stability, changes=True)
     rows = [(each.memory_id, each.title, each.state, f"{each.confidence:.2f}") for each in found]
     if not rows:
         session.show([], "no memory has commits that were not judged yet")
@@ -70,10 +62,7 @@ def decay(session: Session) -> None:
     """
     from rlm.service.confidence import ConfidenceEvaluator
 
-    found: list[Signal] = []
-    if not session.lacks_store():
-        with session.changing() as store:
-            found = ConfidenceEvaluator(store).decay_all()
+    found = session.list_rows(lambda store: ConfidenceEvaluator(store).decay_all(), changes=True)
     rows = [(each.memory_id, f"{each.delta:+.2f}", each.reason) for each in found]
     if not rows:
         session.show([], "nothing to lower since the last time")

@@ -1,4 +1,4 @@
-"""The memory commands that change something: add, edit, rm, restore."""
+"""The memory commands that change something: add, import, edit, rm, restore."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import click
 
 from rlm.cli.command import unit, with_options, words
 from rlm.cli.ids import find_memory, name_memory
-from rlm.cli.output import print_json, print_text
+from rlm.cli.output import number_of, print_json, print_text
 from rlm.cli.session import Session
-from rlm.cli.text import read_text
+from rlm.cli.text import read_bytes, read_text
 from rlm.errors import RLMError, ValidationError
 from rlm.service.memory import STORED_KINDS
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, MemoryItem, Scope
@@ -47,6 +47,8 @@ MESSAGES = {
     "existed": "it was there already",
     "restored": "brought back from the archive",
 }
+NAMED = 20
+"""At most this many refusals of an import are printed one by one; `--json` has them all."""
 REDACTED = re.compile(r"\[redacted:([\w-]+)\]")
 
 
@@ -106,6 +108,39 @@ def _find_same(store: MemoryBackend, item: MemoryItem) -> MemoryItem | None:
 
     found = store.get(admit_item(item, store.tenant, origin="cli").memory_id)
     return found if found is not None and found.level == item.level else None
+
+
+@click.argument("file")
+@click.option("--trust", is_flag=True, help="I vouch for it: no quarantine.")
+@words("--level", LEVELS, "Who sees the memories [project].", default="project")
+def import_(session: Session, file: str, trust: bool, level: str) -> int:
+    """Add the memories of a plain file: a JSON list, as an older MemoryStore wrote it, or one JSON
+    object a line; - reads stdin.
+
+    The memories wait in quarantine until somebody has read them, unless you vouch for the file with
+    --trust. What the store has already stays as it is; an entry that is not a memory is refused,
+    with why: then the exit code is 1. What `rlm pack export` wrote comes back with `rlm pack
+    import`.
+    """
+    from rlm.store.itemfile import MOST_BYTES, import_records, read_records
+
+    data = read_bytes(file, MOST_BYTES)
+    records = read_records(data, "stdin" if file == "-" else file)  # before a store is made
+    with session.store() as store:
+        report = import_records(records, store, level=level, trust=trust)
+    refused = len(report.refused)
+    counts = {"added": report.added, "there already": report.present, "refused": refused}
+    session.show_fields(report.to_dict(), counts)
+    for refusal in report.refused[:NAMED]:
+        title = f" ({refusal.title})" if refusal.title else ""
+        session.notify(f"{refusal.place}{title}: {refusal.reason}")
+    if refused > NAMED:
+        session.notify(f"… and {number_of(refused - NAMED, 'other', 'others')}")
+    if report.added and not trust:
+        session.notify(
+            "what was added waits in quarantine: see `rlm memory review`, or use --trust"
+        )
+    return 1 if refused else 0
 
 
 @click.argument("memory_id", metavar="ID")

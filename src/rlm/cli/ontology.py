@@ -17,7 +17,7 @@ from rlm.cli.command import command, count, new_group, words
 from rlm.cli.ontology_query import query
 from rlm.cli.ontology_source import ASKED, open_views, resolve_name
 from rlm.cli.ontology_views import add_view_commands
-from rlm.cli.output import one_line, print_fields, print_json, print_table, print_text
+from rlm.cli.output import one_line, print_fields, print_json, print_part
 from rlm.cli.session import Session
 from rlm.errors import OntologyError
 
@@ -46,14 +46,11 @@ def _join(values: Iterable[object]) -> str:
     return ", ".join(map(str, values))
 
 
-def _print_part(title: str, pairs: Iterable[tuple[str, str]]) -> None:
+def _print_columns(title: str, pairs: Iterable[tuple[str, str]]) -> None:
     """A heading and two columns below it."""
     shown = [(one_line(first), one_line(second)) for first, second in pairs]
-    if shown:
-        width = max(len(first) for first, _ in shown)
-        print_text(f"\n{title}")
-        for first, second in shown:
-            print_text(f"  {first:<{width}}  {second}")
+    width = max((len(first) for first, _ in shown), default=0)
+    print_part(title, (f"{first:<{width}}  {second}" for first, second in shown))
 
 
 @command(app, "stats")
@@ -95,9 +92,9 @@ def stats(session: Session, **given: Any) -> None:
     fields["imports, not fetched"] = _join(found["imports_not_fetched"]) + more
     print_fields(list(fields.items()))
     used = ((_name(each, "predicate"), f"{each['count']:,}") for each in predicates)
-    _print_part("most used predicates", used)
+    _print_columns("most used predicates", used)
     namespaces = found["namespaces"].items()
-    _print_part("prefixes", ((f"{prefix}:", f"<{space}>") for prefix, space in namespaces))
+    _print_columns("prefixes", ((f"{prefix}:", f"<{space}>") for prefix, space in namespaces))
 
 
 def _name(each: Mapping[str, Any], key: str) -> str:
@@ -120,15 +117,13 @@ def search(session: Session, text: tuple[str, ...], limit: int, **given: Any) ->
     """
     with open_views(session, given) as views:
         hits = views.search_entity(" ".join(text), limit, given["in"])
-    if session.json:
-        print_json(hits)
-    elif hits:
-        keys = ("match_type", "curie", "kind", "label")
-        rows = [(*(hit[key] for key in keys), _remark(hit)) for hit in hits]
-        print_table(("match", "name", "kind", "label", "remark"), rows, prose=("label", "remark"))
-        if len(hits) == limit:
-            session.notify(f"the best {limit}" + (": more with --limit" if limit < LISTED else ""))
-    else:
+    keys = ("match_type", "curie", "kind", "label")
+    rows = [(*(hit[key] for key in keys), _remark(hit)) for hit in hits]
+    headers = ("match", "name", "kind", "label", "remark")
+    session.show_table(hits, headers, rows, headers[3:])
+    if len(hits) == limit:
+        session.notify(f"the best {limit}" + (": more with --limit" if limit < LISTED else ""))
+    elif not hits:
         session.notify("nothing found")
     return 0 if hits else 1
 
@@ -174,7 +169,7 @@ def describe(session: Session, name: str, limit: int, **given: Any) -> None:
         if not key.endswith("_is_union"):
             fields.append((key.replace("_", " "), "yes" if value is True else value))
     print_fields([*fields, ("statements", f"{out:,} of it, {into:,} about it")])
-    _print_part("points to", ((link["predicate"], _name(link, "object")) for link in sample))
+    _print_columns("points to", ((link["predicate"], _name(link, "object")) for link in sample))
 
 
 @command(app, "relations")
@@ -194,16 +189,13 @@ def relations(session: Session, name: str, limit: int, **given: Any) -> int:
         found = views.probe_relationships(resolve_name(views, name), by, given["direction"], limit)
     sides = [side for side in SIDES if side[1] in found]
     total = sum(found[f"{side}_count"] for _, side, _ in sides)
-    if session.json:
-        print_json(found)
-        return 0 if total else 1
     rows = [
         (way, link["predicate"], link[end], link.get("label", ""))
         for way, side, end in sides
         for link in found[side]
     ]
-    if rows:
-        print_table(("way", "predicate", "other end", "label"), rows, prose=("other end", "label"))
+    headers = ("way", "predicate", "other end", "label")
+    session.show_table(found, headers, rows, headers[2:])
     for way, side, _ in sides:
         shown, there = len(found[side]), found[f"{side}_count"]
         if shown < there:
@@ -229,11 +221,7 @@ def path(session: Session, start: str, end: str, depth: int, limit: int, **given
     with open_views(session, given) as views:
         found = views.find_path(resolve_name(views, start), resolve_name(views, end), depth, limit)
         lines = [_path_line(views, each["edges"]) for each in found["paths"]]
-    if session.json:
-        print_json(found)
-        return 0 if lines else 1
-    for line in lines:
-        print_text(one_line(line))
+    session.show(found, *map(one_line, lines))
     if not found["complete"]:
         session.notify("time ran out before all paths were searched: try a smaller --depth")
     elif found["more"]:

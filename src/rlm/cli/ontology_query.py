@@ -22,7 +22,7 @@ import click
 
 from rlm.cli import output
 from rlm.cli.ontology_source import SOURCE, STDIN, open_engine
-from rlm.cli.output import encode_json, print_json, print_table, print_text
+from rlm.cli.output import encode_json, print_cells, print_json, print_text
 from rlm.cli.session import Session
 from rlm.errors import ConfigError, QueryRefused, QueryTimeout
 from rlm.files import write_whole
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 SHOWN_ROWS, FILE_ROWS, MOST_ROWS = 100, 10_000, 1_000_000
 FILE_BYTES = 256 << 20
 TEXT_BYTES = 1 << 20
-NARROW = 40
-"""A column of a table that has something wider than this may wrap."""
 ENDINGS = {
     ".csv": "SELECT",
     ".tsv": "SELECT",
@@ -148,7 +146,7 @@ def _target(session: Session, out: str, kind: str, *, force: bool) -> Path:
 def _ask(engine: Engine, asked: Checked, limit: int, timeout: float | None) -> Answer:
     from rlm.ontology.query.lexer import PNAME
 
-    with output.waiting("asking"):
+    with output.progress("asking"):
         try:
             return engine.query(asked.text, limit=limit, timeout_s=timeout)
         except QueryTimeout as exc:
@@ -169,10 +167,7 @@ def _print(session: Session, answer: Answer, rows: list[dict[str, str]]) -> None
         return
     names = _columns(answer)
     if rows:
-        cells = [[row.get(name, "") for name in names] for row in rows]
-        widest = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        wide = [name for name, width in zip(names, widest, strict=True) if width > NARROW]
-        print_table(names, cells, prose=wide)
+        print_cells(names, [[row.get(name, "") for name in names] for row in rows])
     else:
         session.notify(f"no {_what(answer)}")
 

@@ -134,7 +134,7 @@ def open_engine(
 
     given = OntologySource((source,)) if isinstance(source, str) else source
     with given.spool() as named:
-        with output.opening(named.files[0]):
+        with output.show_opening(named.files[0]):
             engine = open_engine(
                 named.files, format=format_, imports=named.imports, limits=limits or EngineLimits()
             )
@@ -142,7 +142,7 @@ def open_engine(
             for note in getattr(engine, "notes", ()):
                 session.notify(note)
             if with_meta:
-                with output.opening(named.files[0]):
+                with output.show_opening(named.files[0]):
                     engine.meta()
             yield engine
 
@@ -160,7 +160,7 @@ def open_views(session: Session, given: Mapping[str, Any]) -> Iterator[Views]:
             session.notify(f"{given['source']} is an endpoint: counts and lists come from samples")
         elif note := missing_language(views.meta.languages, lang):
             session.notify(note)
-        with output.waiting("asking"):
+        with output.progress("asking"):
             yield views
 
 

@@ -14,13 +14,12 @@ import click
 
 from rlm.cli.command import Decorator, command, count, with_options, words
 from rlm.cli.ontology_source import ASKED, LANG, SOURCE, open_engine, open_views, resolve_name
-from rlm.cli.output import print_fields, print_json, print_table, print_text
+from rlm.cli.output import print_cells, print_fields, print_json, print_text
 from rlm.cli.session import Session
 from rlm.ontology.views.listing import MOST_ROWS
 from rlm.ontology.views.views import CATALOGUE, Views
 
 SHOWN_ROWS = 1_000
-PROSE_CHARS = 40
 LEVELS = ("error", "warning", "note", "never")
 DOCS = {
     "depth": "How many levels.",
@@ -107,30 +106,21 @@ def _read_on(
 
 def _show(session: Session, name: str, found: dict[str, Any]) -> int:
     rows = found.get("rows")
-    code = 0 if rows or rows is None else 1
     if session.json:
         print_json(found)
-        return code
-    if name == "tree":
-        return _show_tree(session, found)
-    head = {k: v for k, v in found.items() if k not in ("rows", "next_offset", "total")}
-    print_fields([(key.replace("_", " "), _text(value)) for key, value in head.items()])
-    if rows is None:
-        return 0
-    if rows:
-        if head:
+    elif name == "tree":
+        _show_tree(session, found)
+    else:
+        head = {k: v for k, v in found.items() if k not in ("rows", "next_offset", "total")}
+        print_fields([(key.replace("_", " "), _text(value)) for key, value in head.items()])
+        if rows and head:
             print_text("")
-        _print_rows(rows)
-    session.notify(_count_line(found))
-    return code
-
-
-def _print_rows(rows: list[dict[str, Any]]) -> None:
-    keys = list(dict.fromkeys(key for row in rows for key in row))
-    cells = [[_text(row.get(key, "")) for key in keys] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    wide = [key for key, width in zip(keys, widths, strict=True) if width > PROSE_CHARS]
-    print_table(keys, cells, prose=wide)
+        if rows:
+            keys = list(dict.fromkeys(key for row in rows for key in row))
+            print_cells(keys, [[_text(row.get(key, "")) for key in keys] for row in rows])
+        if rows is not None:
+            session.notify(_count_line(found))
+    return 0 if rows or rows is None else 1
 
 
 def _count_line(found: Mapping[str, Any]) -> str:
@@ -151,12 +141,11 @@ def _text(value: Any) -> str:
     return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
 
 
-def _show_tree(session: Session, found: dict[str, Any]) -> int:
+def _show_tree(session: Session, found: dict[str, Any]) -> None:
     top = [{**found, "depth": 0}] if "name" in found else []
     for line in draw_tree([*top, *found["rows"]]):
         print_text(line)
     session.notify(_count_line(found))
-    return 0 if found["rows"] else 1
 
 
 def draw_tree(rows: list[dict[str, Any]]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -26,6 +26,8 @@ _UNSAFE_JSON = re.compile(
     "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
 
+NARROW = 40
+"""A column of a table that has something wider than this may wrap."""
 PATIENCE_S = 1.0
 """Work that takes longer than this shows a progress bar."""
 
@@ -75,6 +77,13 @@ def print_fields(fields: Sequence[tuple[str, object]]) -> None:
         _write(f"{name:<{width}}  {value}")
 
 
+def print_part(heading: str, lines: Iterable[str]) -> None:
+    """A heading and lines below it, after a blank line; nothing without lines."""
+    shown = [f"  {line}" for line in lines]
+    if shown:
+        print_text("\n".join(["", heading, *shown]))
+
+
 def print_table(
     headers: Sequence[str], rows: Sequence[Sequence[object]], *, prose: Sequence[str] = ()
 ) -> None:
@@ -90,6 +99,13 @@ def print_table(
         return
     for line in [[one_line(name) for name in headers], *cells]:
         _write("\t".join(line))
+
+
+def print_cells(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table in which every column wraps that has something wide."""
+    columns = zip(headers, zip(*rows, strict=True), strict=True)
+    wide = [name for name, cells in columns if max(map(len, cells)) > NARROW]
+    print_table(headers, rows, prose=wide)
 
 
 def notify(message: str) -> None:
@@ -142,16 +158,11 @@ def progress(
         bar.stop()
 
 
-def waiting(what: str) -> AbstractContextManager[object]:
-    """A bar, if it takes long."""
-    return progress(what)
-
-
-def opening(source: str) -> AbstractContextManager[object]:
-    """The same while an ontology is opened."""
+def show_opening(source: str) -> AbstractContextManager[object]:
+    """A bar while an ontology is opened."""
     path = Path(source).expanduser()
     loading = f"loading {path.name} (the next time it is cached)"
-    return waiting(loading if path.is_file() else f"asking {source}")
+    return progress(loading if path.is_file() else f"asking {source}")
 
 
 class _Bar:

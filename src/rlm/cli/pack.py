@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rlm.cli.command import command, new_group, unit, words
-from rlm.cli.output import print_json, print_table, progress
+from rlm.cli.output import progress
 from rlm.cli.session import Session
 from rlm.errors import PackError, ValidationError
 from rlm.store.types import LEVELS
@@ -129,25 +129,17 @@ def list_packs(session: Session) -> None:
     """List the packs that were imported, and those that ship with rlm."""
     from rlm.packs import list_packs, shipped_packs
 
-    rows = []
-    if not session.lacks_store():
-        with session.reading() as store:
-            rows = list_packs(store)
-        if not rows:
-            session.notify("no pack was imported yet")
+    rows = session.list_rows(list_packs, "no pack was imported yet")
     shipped = shipped_packs()
-    if session.json:
-        named = {name: str(path) for name, path in shipped.items()}
-        print_json({"imported": [row.to_dict() for row in rows], "shipped": named})
-        return
+    named = {name: str(path) for name, path in shipped.items()}
+    document = {"imported": [row.to_dict() for row in rows], "shipped": named}
     headers = ("no", "name", "imported", "memories", "added", "trust", "signer", "rolled back")
     table: list[tuple[object, ...]] = []
     for row in rows:
         counts = (row.imported_at[:10], row.item_count, row.added_count)
         ended = (row.rolled_back_at or "")[:10]
         table.append((row.pack_no, row.name, *counts, row.trust, row.signer or "", ended))
-    if table:
-        print_table(headers, table, prose=("name", "signer"))
+    session.show_table(document, headers, table, ("name", "signer"))
     session.notify(f"shipped, import by name: {', '.join(shipped) or 'none'}")
 
 

@@ -126,11 +126,7 @@ def run(
     asked = _question(question, query)
     imports = read_imports(given.pop("imports"))
     source = _find_source(given.pop("ontologies"), given["ontology_name"], imports, contexts)
-    named = given["model"] or session.settings.model or given["replay"]
-    if given["base_url"] and not named:
-        raise ConfigError(
-            "--base-url names a server but not which of its models: give --model NAME"
-        )
+    _check_named(session, given)
     from rlm.agent import RunSpec, run_spec
 
     context = None if source and not contexts else _context(session, contexts)
@@ -163,6 +159,13 @@ def run(
     if result.result.interrupted:
         return INTERRUPTED
     return 0 if result.answered else 1
+
+
+def _check_named(session: Session, given: Mapping[str, Any]) -> None:
+    named = given["model"] or session.settings.model or given["replay"]
+    if given["base_url"] and not named:
+        why = "--base-url names a server but not which of its models: give --model NAME"
+        raise ConfigError(why)
 
 
 def _print_forms(session: Session) -> int:
@@ -247,7 +250,7 @@ def _wait_for(session: Session, source: OntologySource | None) -> Iterator[Calla
     """A bar while an ontology loads; yields the callback for the model's name."""
     with ExitStack() as waits:
         if source is not None:
-            waits.enter_context(output.opening(source.files[0]))
+            waits.enter_context(output.show_opening(source.files[0]))
 
         def start(model: str) -> None:
             waits.close()

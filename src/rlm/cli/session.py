@@ -188,14 +188,21 @@ class Session:
         elif rows:
             output.print_table(headers, rows, prose=prose)
 
-    def list_rows(self, read: Callable[[MemoryBackend], list[T]], nothing: str) -> list[T]:
-        """What a command lists. Without a store that is nothing; an empty list is said."""
+    def list_rows(
+        self,
+        read: Callable[[MemoryBackend], list[T]],
+        nothing: str | Callable[[MemoryBackend], str] = "",
+        *,
+        changes: bool = False,
+    ) -> list[T]:
+        """What a command lists, which may also change something. Without a store that is nothing;
+        an empty list is said."""
         if self.lacks_store():
             return []
-        with self.reading() as store:
+        with self.changing() if changes else self.reading() as store:
             found = read(store)
-        if not found:
-            self.notify(nothing)
+            if not found and not self.json and nothing:
+                self.notify(nothing if isinstance(nothing, str) else nothing(store))
         return found
 
     def notify(self, message: str) -> None:

@@ -12,7 +12,7 @@ import click
 from rlm.cli import output
 from rlm.cli.command import scaling_option
 from rlm.cli.failure import INTERRUPTED
-from rlm.cli.output import one_line, print_json, print_table
+from rlm.cli.output import one_line
 from rlm.cli.run import model_options, take_limits
 from rlm.cli.session import Session
 
@@ -102,17 +102,15 @@ def _describe(outcome: TaskOutcome) -> str:
 def _print_report(session: Session, report: TrainReport) -> None:
     from rlm.train import summary
 
-    if session.json:
-        print_json(report.to_dict())
-    elif report.outcomes:
-        lines = report.kinds()
-        rows = [
-            (each.kind, each.tasks, each.earlier or "", f"{each.successes}/{each.tasks}",
-             f"{each.steps:.1f}", each.new_memories)
-            for each in [*lines, *([summary("all", report.outcomes)] if len(lines) > 1 else [])]
-        ]  # fmt: skip
-        print_table(("kind", "tasks", "done before", "right", "steps", "new memories"), rows)
-    for outcome in report.outcomes if not session.json else ():
+    lines = report.kinds()
+    rows = [
+        (each.kind, each.tasks, each.earlier or "", f"{each.successes}/{each.tasks}",
+         f"{each.steps:.1f}", each.new_memories)
+        for each in [*lines, *([summary("all", report.outcomes)] if len(lines) > 1 else [])]
+    ]  # fmt: skip
+    headers = ("kind", "tasks", "done before", "right", "steps", "new memories")
+    session.show_table(report.to_dict(), headers, rows)
+    for outcome in report.outcomes:
         if not outcome.success:
             verdict = VERDICTS[outcome.success]
             session.notify(

@@ -238,9 +238,12 @@ def _to_dict(job: Job) -> dict[str, Any]:
 
 def _row(job: Job) -> tuple[object, ...]:
     result = job.payload.get("result") or {}
-    note = job.last_error or ", ".join(
+    said = [
         number_of(result[f"{name}s"], name, f"{name}s") for name in FOUND if f"{name}s" in result
-    )
+    ]
+    if why := result.get("without_model"):
+        said.append(f"without a model: {why}")
+    note = job.last_error or ", ".join(said)
     when = job.created_at[:16].replace("T", " ")
     return job.job_no, job.state, job.agent, job.session_id, job.attempts, when, note
 

@@ -100,10 +100,10 @@ def check_arguments(schema: Schema, given: Mapping[str, Any] | None) -> dict[str
             raise ValidationError(why, field=name)
     for name in schema["required"]:
         if name not in arguments:
-            raise ValidationError(f"{name} is missing: {_wanted(known[name])}", field=name)
+            raise ValidationError(f"{name} is missing: {_describe(known[name])}", field=name)
     for name, value in arguments.items():
         if not _fits(value, known[name]):
-            why = f"{name} is {_show(value)}: {_wanted(known[name])}"
+            why = f"{name} is {_show(value)}: {_describe(known[name])}"
             if name not in schema["required"]:
                 why += ", or leave it out"
             raise ValidationError(why, field=name)
@@ -127,7 +127,7 @@ def _fits(value: Any, schema: Schema) -> bool:
     return bool(schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf))
 
 
-def _wanted(schema: Schema) -> str:
+def _describe(schema: Schema) -> str:
     if "enum" in schema:
         return f"use one of {', '.join(schema['enum'])}"
     wanted = f"use {_NAMES[schema['type']]}"

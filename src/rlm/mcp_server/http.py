@@ -49,15 +49,8 @@ class RefusedRequest(Exception):
 class Guard:
     """The ASGI application in front of the server."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        find_token: FindToken,
-        hosts: Iterable[str],
-        *,
-        patience_s: float = PATIENCE_S,
-    ) -> None:
-        self._app, self._find, self._patience_s = app, find_token, patience_s
+    def __init__(self, app: ASGIApp, find_token: FindToken, hosts: Iterable[str]) -> None:
+        self._app, self._find = app, find_token
         self._hosts = frozenset(hosts)
         ours = {f"{scheme}://{host}" for scheme in ("http", "https") for host in self._hosts}
         self._origins = {None, *ours}
@@ -97,7 +90,7 @@ class Guard:
 
     async def _body(self, receive: Receive) -> bytes:
         body, size = bytearray(), 0
-        with anyio.move_on_after(self._patience_s):
+        with anyio.move_on_after(PATIENCE_S):
             while True:
                 message = await receive()
                 if message["type"] != "http.request":

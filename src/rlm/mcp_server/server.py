@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from io import TextIOWrapper
+from typing import Any, BinaryIO
 
 import anyio
 import anyio.from_thread
@@ -21,6 +22,7 @@ import anyio.to_thread
 from mcp import types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 
 from rlm._version import __version__
 from rlm.errors import (
@@ -153,6 +155,19 @@ async def _run(
         for end in on_cancel:
             end()
         raise
+
+
+def serve_stdio(server: Server[dict[str, Any]], source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer one client: what comes from `source` on `sink`; returns at its end."""
+
+    async def serve() -> None:
+        taken = anyio.wrap_file(TextIOWrapper(source, "utf-8", "replace"))
+        given = anyio.wrap_file(TextIOWrapper(sink, "utf-8"))
+        with suppress(BrokenPipeError):  # the client went away while it was answered
+            async with stdio_server(taken, given) as (read, write):
+                await server.run(read, write, server.create_initialization_options())
+
+    anyio.run(serve)
 
 
 def _describe(exc: RLMError, may: Access) -> str:

@@ -22,8 +22,8 @@ from rlm.worker import check_cancelled
 
 GET_CHARS = 20_000
 """The most of one memory that is shown, and of what a branch gets."""
-HIT_CHARS = 200
-"""The most of a hit's text as data: hosts show a model that beside the line."""
+TITLE_CHARS = 80
+"""The most of a title as data, beside the line."""
 WEAK_HITS = 3
 """So many are shown that fit less well than what is shown unasked: who asks can judge them."""
 MOST_CHANGES = 50
@@ -89,17 +89,17 @@ def _get(call: ToolRequest, id: str) -> ToolAnswer:
 
 def _record(call: ToolRequest, session: str | None = None, **given: Any) -> ToolAnswer:
     memory = call.memory.record(**given, source_session=session, origin="mcp")
-    return _changed("recorded", [memory])
+    return _tell_changed("recorded", [memory])
 
 
 def _feedback(call: ToolRequest, id: str, helpful: bool, comment: str = "") -> ToolAnswer:
-    return _changed("noted", [call.memory.feedback(id, helpful, comment)])
+    return _tell_changed("noted", [call.memory.feedback(id, helpful, comment)])
 
 
 def _outcome(
     call: ToolRequest, ids: Sequence[str], succeeded: bool, session: str | None = None
 ) -> ToolAnswer:
-    return _changed("noted", call.memory.outcome(ids, succeeded, session=session))
+    return _tell_changed("noted", call.memory.outcome(ids, succeeded, session=session))
 
 
 def _consolidate(call: ToolRequest, dry_run: bool = True) -> ToolAnswer:
@@ -155,22 +155,21 @@ def _branch_return(
 
 
 def _hit(memory: Memory) -> dict[str, Any]:
-    """What is needed to choose among hits; `memory_get` has the rest."""
-    said = memory.content if memory.kind == "turn" else memory.description or memory.content
+    """A hit as data. Hosts show a model that beside the text, so it is little; `memory_get` has the
+    rest."""
     return {
         "id": memory.id,
         "kind": memory.kind,
-        "title": memory.title,
-        "text": _cut(" ".join(said.split()), HIT_CHARS),
+        "title": _cut(memory.title, TITLE_CHARS),
+        "line": memory.line(),
         "score": round(memory.score, 3),
-        "scope": memory.scope,
         "source_session": memory.source_session,
         "date": memory.created_at[:10],
-        **({"weak_match": True} if memory.weak else {}),
+        "level": memory.scope,
     }
 
 
-def _changed(word: str, memories: Sequence[Memory]) -> ToolAnswer:
+def _tell_changed(word: str, memories: Sequence[Memory]) -> ToolAnswer:
     lines, data = [], []
     for each in memories:
         lines.append(f"{each.id}  {word}: confidence {each.confidence:.2f}, {each.trust}")

@@ -46,7 +46,7 @@ def pick_tools(toolsets: Sequence[str], library: Library) -> tuple[ToolDefinitio
     return (*MEMORY_TOOLS, *chosen)
 
 
-def _shown(value: Any) -> ToolAnswer:
+def _answer(value: Any) -> ToolAnswer:
     """A value as text; a list is one line a row."""
     rows = value if isinstance(value, list) else [value]
     lines = (json.dumps(row, ensure_ascii=False, default=str) for row in rows)
@@ -111,7 +111,7 @@ def _catalogue(
     if set(given) != {"other"}:
         raise ValidationError("diff takes `other`, the newer ontology, and nothing else")
     before, after = library.open(ontology), library.open(given["other"])
-    return _shown(fit(diff(before.engine, after.engine), VIEW_CHARS))
+    return _answer(fit(diff(before.engine, after.engine), VIEW_CHARS))
 
 
 def _view(
@@ -121,7 +121,7 @@ def _view(
     from rlm.tools.views import view_tools
 
     box = view_tools(library.open(ontology).views, Meter())
-    return _shown(box.functions[name](**given))
+    return _answer(box.functions[name](**given))
 
 
 def _sparql(
@@ -140,7 +140,7 @@ def _sparql(
     found = box.functions[name](**given)
     if "ref" in found:
         found["ref"] = found["ref"].key
-    return _shown(found)
+    return _answer(found)
 
 
 def _sparql_tools(library: Library) -> tuple[ToolDefinition, ...]:
@@ -202,7 +202,7 @@ def _note(name: str, call: ToolRequest, **given: Any) -> ToolAnswer:
     from rlm.tools.graph import graph_tools
 
     found = graph_tools(call.store, Meter()).functions[name](**given)
-    return _shown({"id": found} if isinstance(found, str) else found)
+    return _answer({"id": found} if isinstance(found, str) else found)
 
 
 def _graph_tool(

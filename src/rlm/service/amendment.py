@@ -115,12 +115,12 @@ def compare(newer: MemoryItem, older: MemoryItem, store: MemoryBackend) -> Amend
     near = _is_near(newer, older, store)
     if not (len(shared) >= SOME_STEMS and share >= SOME_SHARE) and not (near and shared):
         return None
-    said, before = decided(newer), decided(older)
+    said, before = decision_text(newer), decision_text(older)
     conflict, amends = find_conflict(said, before), _AMENDS.search(said)
     if conflict in ("", ONE_NO) and share < SURE_SHARE:
         return None
     if conflict:
-        own = len(_telling(said) & _telling(before))
+        own = len(_key_stems(said) & _key_stems(before))
         sure = _is_certain(conflict, share, own, amends=bool(amends), near=near)
         return Amendment(newer, older, sure, _reason(shared, conflict))
     if amends and left - right:
@@ -149,10 +149,10 @@ def is_same(one: MemoryItem, other: MemoryItem) -> bool:
     most = max(len(left), len(right))
     if most < SURE_STEMS or len(left & right) / most < SAME_SHARE:
         return False
-    return not find_conflict(decided(one), decided(other))
+    return not find_conflict(decision_text(one), decision_text(other))
 
 
-def decided(item: MemoryItem) -> str:
+def decision_text(item: MemoryItem) -> str:
     """The words that settle it, without the question that they may answer."""
     return str(item.provenance.get("decided") or item.description)
 
@@ -160,14 +160,14 @@ def decided(item: MemoryItem) -> str:
 def subject_of(item: MemoryItem) -> frozenset[str]:
     """The telling words of a decision, as stems without numbers; where it has few of its own, with
     those of the question."""
-    own = _telling(item.description)
+    own = _key_stems(item.description)
     if len(own) >= FEW_STEMS:
         return own
     asked = (line for line in item.content.splitlines() if line.startswith("In answer to:"))
-    return own | _telling(next(asked, "").removeprefix("In answer to:"))
+    return own | _key_stems(next(asked, "").removeprefix("In answer to:"))
 
 
-def _telling(text: str) -> frozenset[str]:
+def _key_stems(text: str) -> frozenset[str]:
     return frozenset(stem for stem in tokens(text) if stem not in _EMPTY and not stem[:1].isdigit())
 
 
@@ -177,9 +177,9 @@ def find_conflict(newer: str, older: str) -> str:
         for other, same in _numbers(older):
             if unit == same and number != other:
                 return f"it has {number} where {other} was"
-    denied = [_telling(named) for named in _INSTEAD.findall(older)]
+    denied = [_key_stems(named) for named in _INSTEAD.findall(older)]
     for named in _INSTEAD.findall(newer):
-        replaced = _telling(" ".join(named.split()[:4]))
+        replaced = _key_stems(" ".join(named.split()[:4]))
         if replaced and replaced <= set(tokens(older)) and not any(map(replaced.issubset, denied)):
             return f'it replaces "{" ".join(named.split()[:4])}"'
     if bool(_NEGATION.search(newer)) != bool(_NEGATION.search(older)):

@@ -126,7 +126,8 @@ def consolidate(
     report = Consolidation(dry_run)
     before = _compared_upto(store)
     fresh, mark = store.changed_since(0 if everything else before)
-    planned = plan(store, fresh, automatic=automatic, on_progress=on_progress)
+    automatic = _is_automatic() if automatic is None else automatic
+    planned = plan(store, fresh, automatic=automatic, on_progress=on_progress or (lambda _: None))
     if dry_run:
         report.changes = planned
         return report
@@ -153,12 +154,11 @@ def plan(
     store: MemoryBackend,
     fresh: Sequence[str],
     *,
-    automatic: bool | None = None,
-    on_progress: Callable[[int], None] | None = None,
+    automatic: bool,
+    on_progress: Callable[[int], None],
 ) -> list[Change]:
     """What there is to do, with the memories of these ids compared. It holds ids and titles of what
     would change, not the memories. `on_progress` gets a number of memories of all."""
-    automatic = _is_automatic() if automatic is None else automatic
     back = {each for line in _lines(store, UNDO) for each in line.node_ids}
     proposed = {(line.node_ids[0], target_level(line)) for line in _lines(store, PROPOSE)}
     index = _new_index(store) if len(fresh) > FEW * store.stats()["memories"] else None
@@ -171,14 +171,12 @@ def plan(
         later += filter(None, (_prune(store, item) for item in open_))
         later += _promotions(store, open_, proposed, automatic=automatic)
         count += len(page)
-        if on_progress is not None:
-            on_progress(count // 2)
+        on_progress(count // 2)
 
-    def compared(share: float) -> None:
-        if on_progress is not None:
-            on_progress(int(count * (1 + share) / 2))
+    def tell(share: float) -> None:
+        on_progress(int(count * (1 + share) / 2))
 
-    groups = find_same(store, index or BySearch(store, fresh), compared, keep=back)
+    groups = find_same(store, index or BySearch(store, fresh), tell, keep=back)
     changes = [_merge(group) for group in groups]
     merged = set[str]().union(*(change.memories for change in changes))
     return changes + [change for change in later if merged.isdisjoint(change.memories)]

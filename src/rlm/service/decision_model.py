@@ -88,14 +88,19 @@ def _structure(place: Place, words: Sequence[str], question: str) -> Iterator[st
         yield "= open end"
     if place.first:
         yield "= first turn"
-    if not begins:
-        before = place.parts[place.index - 1]
-        yield "= after a question" if QUESTION.search(before) else "= after a statement"
-    if not ends and QUESTION.search(place.parts[place.index + 1]):
-        yield "= before a question"
+    yield from _neighbours(place)
     size = "short" if len(spoken) <= SHORT_WORDS else "long"
     yield f"= {size}, {'asked' if question else 'told'}{', begins' if begins else ''}"
     yield from _taken_up(place, words)
+
+
+def _neighbours(place: Place) -> Iterator[str]:
+    """What kind of sentence comes before and after it in the turn."""
+    for before in place.parts[: place.index][-1:]:
+        yield "= after a question" if QUESTION.search(before) else "= after a statement"
+    for after in place.parts[place.index + 1 :][:1]:
+        if QUESTION.search(after):
+            yield "= before a question"
 
 
 def _taken_up(place: Place, words: Sequence[str]) -> Iterator[str]:

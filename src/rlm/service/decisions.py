@@ -73,10 +73,10 @@ class Decision:
     """Files that the agent changed right after."""
 
 
-def find_decisions(session: CodingSession, known: Echoes | None = None) -> list[Decision]:
-    """The decisions of a session, in order. What only repeats `known` texts, or what memory told
-    the agent in this very session, is none."""
-    echoes = Echoes(session.injected) if known is None else known
+def find_decisions(session: CodingSession) -> list[Decision]:
+    """The decisions of a session, in order. What only repeats what memory told the agent in this
+    very session is none."""
+    echoes = Echoes(session.injected)
     spoken = list(_read_places(session.turns))
     likely = iter(score([place for _, places in spoken for place in places]))
     found: list[Decision] = []
@@ -84,15 +84,19 @@ def find_decisions(session: CodingSession, known: Echoes | None = None) -> list[
         turn, later = session.turns[at], session.turns[at + 1 : at + 2]
         files = tuple(later[0].files[:FILES]) if later and later[0].role != "user" else ()
         for quote, sure in _join_bare([(place.sentence, next(likely)) for place in places]):
-            agrees = AGREES.fullmatch(quote) is not None
-            asked = places[0].asked
-            own = [part for part in asked if not echoes.holds(part)] if agrees else asked
-            context = find_context(own)
-            empty = agrees and len(_WORD.findall(context)) < SAID_WORDS  # or what memory said
+            agrees, asked = AGREES.fullmatch(quote) is not None, places[0].asked
+            context = _find_accepted(asked, echoes) if agrees else find_context(asked)
+            empty = agrees and not context
             if not (empty or echoes.holds(quote) or echoes.holds(turn.text)):
                 found.append(Decision(quote, turn.number, turn.at, sure, context, agrees, files))
     said = [each for each in found if not each.accepts]
     return found if len(said) >= SETTLED else said
+
+
+def _find_accepted(asked: Sequence[str], echoes: Echoes) -> str:
+    """What a person agrees to; '' where the agent said too little, or only what memory had said."""
+    context = find_context([part for part in asked if not echoes.holds(part)])
+    return context if len(_WORD.findall(context)) >= SAID_WORDS else ""
 
 
 def _read_places(turns: Sequence[SessionTurn]) -> Iterator[tuple[int, list[Place]]]:

@@ -6,7 +6,8 @@ a turn is known by its number, a memory by its words.
 
 Nothing needs a model; with one its findings are added, within the caps of a day. Where the model
 cannot be asked, a session is distilled without it and stays in the queue, with the first turn that
-the model has not read (`UNREAD`): it is asked later, about no turn twice.
+the model has not read (`UNREAD`): it is asked later, about no turn twice. In the end, when no reply
+could be used or the transcript is gone, the job is done, and says that no model has read it.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ RELATED = 3
 """Decisions that a model compares with a new rule."""
 UNREAD = "unread_from"
 """In the result of a job: the first turn that a model was to read and did not."""
+WITHOUT_MODEL = "without_model"
+"""In the result of a job that was distilled without a model which was to be asked: why."""
 UNREACHABLE = (ModelAuthError, ModelRateLimited, ModelUnavailable)
 """Where asking about the next session is of no use either."""
 MOST_COMMITS, COMMITS = 20, ("commits", "repo")
@@ -164,7 +167,10 @@ class Distiller:
                 raise ValidationError(f"given up after {CRASHES} tries: {why}")
             counts = self._distil(job, read_job(job), report)
         except (NotFound, ValidationError) as exc:
-            self._fail(job, str(exc), report, final=True)
+            if is_distilled(job):  # its transcript is gone, and only the model has not read it
+                self._end_without_model(job, str(exc), dict(job.payload["result"]), report)
+            else:
+                self._fail(job, str(exc), report, final=True)
         except (RLMError, OSError, ValueError, RecursionError, MemoryError) as exc:
             if self._is_lost(job):  # queued again, or taken over: it is another's now
                 log.info("job %s: %s", job.job_no, exc)
@@ -218,7 +224,7 @@ class Distiller:
         with self.store.together():
             turns = save_turns(self.store, session)
             self._add_nodes(found.decisions, turns)
-            ended = self._end(job, found, result)
+            waiting = self._end(job, found, result, report)
             for each in found.committed:
                 self.store.update(each.memory_id, provenance=each.provenance)
             for amended in found.amendments:
@@ -226,19 +232,32 @@ class Distiller:
                 act(self.store, amended.newer.memory_id, amended.older.memory_id, amended.reason)
         sure = sum(each.certain for each in found.amendments)
         proposed = len(found.amendments) - sure
-        return {"distilled": 1, **ended, **counts, "superseded": sure, "proposed": proposed}
+        return {"distilled": 1, **waiting, **counts, "superseded": sure, "proposed": proposed}
 
-    def _end(self, job: Job, found: _Findings, result: dict[str, Any]) -> dict[str, int]:
+    def _end(
+        self, job: Job, found: _Findings, result: dict[str, Any], report: Report
+    ) -> dict[str, int]:
         """Store what a session taught, and end its job or have it wait for the model."""
         items = [*found.decisions, *found.procedures]
         if not found.unread:
             self.store.finish_job(job, items, result=result)
             return {}
-        final = job.attempts >= ATTEMPTS and not (self._unreachable or self.client is None)
-        at = None if final else _retry_at(job)
-        self.store.fail_job(job, found.unread[:2_000], retry_at=at, result=result)
+        if job.attempts >= ATTEMPTS and self.client is not None and not self._unreachable:
+            self._end_without_model(job, found.unread, result, report)
+            waiting = {}
+        else:
+            why = found.unread[:2_000]
+            self.store.fail_job(job, why, retry_at=_retry_at(job), result=result)
+            waiting = {"waiting": 1}
         self.store.add_many(items)
-        return {"dead" if final else "waiting": 1}
+        return waiting
+
+    def _end_without_model(
+        self, job: Job, why: str, result: dict[str, Any], report: Report
+    ) -> None:
+        """End a job whose model never read it, and say so; `rlm queue retry` asks it again."""
+        self.store.finish_job(job, result={**result, WITHOUT_MODEL: why[:2_000]})
+        report.errors.append(f"{job.agent}:{job.session_id}: distilled without a model: {why}")
 
     def _add_nodes(self, decisions: Sequence[MemoryItem], turns: dict[int, str]) -> None:
         """A node for each decision, linked to the turn in which it was taken."""
@@ -339,7 +358,7 @@ class Distiller:
             if stored.session_id == item.session_id and with_commits != stored.provenance:
                 found.committed.append(replace(stored, provenance=with_commits))
             return True
-        words = amendment.decided(item)
+        words = amendment.decision_text(item)
         query = f"{words}\n{said}"[:QUERY_CHARS]
         hits = self.store.retrieve(query, RECALLED, count_access=False)
         known = Echoes(
@@ -373,6 +392,11 @@ def unread_from(job: Job) -> int | None:
     """The first turn of a job's session that a model was to read and did not."""
     number = (job.payload.get("result") or {}).get(UNREAD)
     return number if isinstance(number, int) else None
+
+
+def is_distilled(job: Job) -> bool:
+    """Whether all that needs no model is stored, and the job only waits for one."""
+    return unread_from(job) is not None and "turns" in job.payload["result"]
 
 
 def _join(said: Sequence[Decision], learnt: SessionFindings) -> list[Decision]:

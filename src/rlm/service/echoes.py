@@ -68,25 +68,23 @@ class Echoes:
 
     def _quotes(self, plain: str) -> bool:
         spans = list(_WORD.finditer(plain))
-        words = [self._known(span[0]) for span in spans]
+        words = [self._correct(span[0]) for span in spans]
         runs = list(_runs_of(words))
         found = [place for place, run in enumerate(runs) if run in self._runs]
         if not found:
             return False
         quoted = {place + step for place in found for step in range(RUN)}
         first, last = found[0], self._end(found, runs)
-        before = plain[: spans[first].start()] if first else ""
+        before = plain[: spans[first].start()]
         after = plain[spans[last].start() :] if last < len(words) else ""
-        differs = _OTHERWISE.search(before) or _OTHERWISE.search(after)
+        differs = _OTHERWISE.search(f"{before}\n{after}")
         if differs or not quoted.issuperset(range(first, last)):
             return False
         reported, remarked = _REPORTS.search(before), _REPORTS.search(after)
-        own = (0 if reported else first) + (0 if remarked else len(words) - last)
-        if len(quoted) < SHARE * (len(quoted) + own):
-            return False
-        empty = STOPWORDS.issuperset(words[:first]) or AGREES.fullmatch(before)
-        begins = empty or reported or runs[first] in self._starts
-        return bool(begins and (not after or remarked or runs[last - RUN] in self._ends))
+        own = (not reported) * first + (not remarked) * (len(words) - last)
+        begins = reported or runs[first] in self._starts or _is_empty(before, words[:first])
+        ends = not after or remarked or runs[last - RUN] in self._ends
+        return bool(begins and ends and len(quoted) >= SHARE * (len(quoted) + own))
 
     def _end(self, found: Sequence[int], runs: Sequence[tuple[str, ...]]) -> int:
         """Where the quotation ends; its last run may lead from one text into the next."""
@@ -94,7 +92,7 @@ class Echoes:
         goes_on = found[-1] + 1 < len(runs)
         return (ended if goes_on and ended else found)[-1] + RUN
 
-    def _known(self, word: str) -> str:
+    def _correct(self, word: str) -> str:
         """The word of a memory that this one is with a typing error, else itself: two letters
         changed places, one is missing, or one is too many. Another letter is another word."""
         if word in self._words:
@@ -102,6 +100,10 @@ class Echoes:
         kept = (cut for cut in _leave_one_out(word) if cut in self._words and _can_be_misspelt(cut))
         fixed = self._misspelt.get(word) or self._misspelt.get("".join(sorted(word)))
         return fixed or next(kept, word)
+
+
+def _is_empty(text: str, words: Sequence[str]) -> bool:
+    return STOPWORDS.issuperset(words) or AGREES.fullmatch(text) is not None
 
 
 def _can_be_misspelt(word: str) -> bool:

@@ -221,7 +221,7 @@ def _rule(found: Any, session: CodingSession) -> MemoryItem | None:
         trust="unverified",
         **({"created_at": turns[-1].at} if turns[-1].at else {}),  # type: ignore[arg-type]
     )
-    return _gated(item, session)
+    return _gate(item, session)
 
 
 def _line(text: Any) -> str:
@@ -252,7 +252,7 @@ def _fold(text: str) -> str:
 
 def _lessons(found: Iterable[dict[str, Any]], session: CodingSession) -> list[MemoryItem]:
     return [
-        _gated(
+        _gate(
             MemoryItem(
                 title=whole_title(one["title"]),
                 description=_line(one["description"])[:240],
@@ -269,7 +269,7 @@ def _lessons(found: Iterable[dict[str, Any]], session: CodingSession) -> list[Me
     ]
 
 
-def _gated(item: MemoryItem, session: CodingSession) -> MemoryItem:
+def _gate(item: MemoryItem, session: CodingSession) -> MemoryItem:
     """In quarantine where it speaks to a prompt, or repeats what a tool printed."""
     printed = ForeignText(
         [each.error for turn in session.turns for each in turn.commands if each.error]
@@ -283,7 +283,7 @@ def _gated(item: MemoryItem, session: CodingSession) -> MemoryItem:
     return item
 
 
-def _shown(item: MemoryItem) -> str:
+def _show_item(item: MemoryItem) -> str:
     return f"{item.description}\n{item.content}"[:800]
 
 
@@ -293,7 +293,7 @@ def judge_amendments(
     """Which of these pairs a model says are superseded, and why. RLMError when it cannot say."""
     ordered = [pair if is_later(*pair) else (pair[1], pair[0]) for pair in pairs]
     data = [
-        {"pair": number, "newer": _shown(newer), "older": _shown(older)}
+        {"pair": number, "newer": _show_item(newer), "older": _show_item(older)}
         for number, (newer, older) in enumerate(ordered, 1)
     ]
     opened, text, closed = mark_data(data)

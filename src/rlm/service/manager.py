@@ -10,7 +10,7 @@ gate for notes, and is not stored a second time in other words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,6 @@ from rlm.store.values import check_count, check_many, choice
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
     from rlm.store.graph import Node, NodeHit
-    from rlm.store.types import Hit
 
 TURN = "turn"
 BESIDE = 2
@@ -68,34 +67,30 @@ class MemoryManager:
         `ontology` choose among lessons: turns have neither.
         """
         check_retrieve(query, outcome)
-        wanted = tuple(choice(kind, KINDS, "kind") for kind in check_many(kinds, "kinds", "text"))
+        kinds = [choice(kind, KINDS, "kind") for kind in check_many(kinds, "kinds", "text")]
         levels = LEVELS[LEVELS.index(choice(scope or LEVELS[0], LEVELS, "scope")) :]
         limit, detail = check_count(limit, "limit"), explain or floor
-        pool = max(POOL, limit) if limit > 0 else 0
-        lessons = tuple(kind for kind in wanted if kind != TURN)
+        pool = max(POOL, limit)
         found: list[Found] = []
-        if lessons or not wanted:
-            hits = self.store.retrieve(
-                query,
-                pool,
-                scope=Scope(ontology=ontology) if ontology else None,
-                outcome=outcome,
-                levels=levels,
-                kinds=lessons,
-                explain=detail,
-                count_access=False,
-            )
-            found += (_found_item(hit, explain) for hit in hits)
-        if TURN in (wanted or KINDS) and levels == LEVELS and not (outcome or ontology):
+        if set(kinds) != {TURN}:
+            given: Any = {"outcome": outcome, "levels": levels, "explain": detail}
+            found += self._lessons(query, pool, kinds, ontology, **given)
+        if TURN in (kinds or KINDS) and levels == LEVELS and not (outcome or ontology):
             found += self._turns(query, pool, explain=detail)
         ranked = rank_found(found)
-        if floor:
-            chosen = _choose(ranked, limit, weak)
-        else:
-            chosen = put_later_first(hit.memory for hit in ranked[:limit])
+        chosen = _choose(ranked, limit, weak) if floor else _best(ranked, limit)
         if count_access:
             self.store.note_access([(each.scope, each.id) for each in chosen if each.kind != TURN])
         return chosen if explain else [replace(memory, why=None) for memory in chosen]
+
+    def _lessons(
+        self, query: str, pool: int, kinds: Iterable[str], ontology: str | None, **given: Any
+    ) -> Iterator[Found]:
+        given["kinds"] = [kind for kind in kinds if kind != TURN]
+        given["scope"] = Scope(ontology=ontology) if ontology else None
+        for hit in self.store.retrieve(query, pool, count_access=False, **given):
+            memory = Memory.of_item(hit.item, hit.score, hit.why)
+            yield Found(memory, hit.why, _place(hit.item.provenance.get("turn")))
 
     def _turns(self, query: str, pool: int, *, explain: bool) -> list[Found]:
         if "graph" in self.store.lacks:
@@ -268,21 +263,21 @@ class MemoryManager:
         return explain_query(self, id_or_query, limit)
 
 
-def _found_item(hit: Hit, explain: bool) -> Found:
-    memory = Memory.of_item(hit.item, hit.score, hit.why if explain else None)
-    return Found(memory, hit.why, _place(hit.item.provenance.get("turn")))
-
-
 def _place(turn: Any) -> int | None:
     return turn if isinstance(turn, int) else None
+
+
+def _best(ranked: Sequence[Found], limit: int) -> list[Memory]:
+    return put_later_first(hit.memory for hit in ranked[:limit])
 
 
 def _choose(ranked: Sequence[Found], limit: int, weak: int) -> list[Memory]:
     """Of what is still believed: what fits, then up to `weak` others, marked, if there is room."""
     believed = [hit for hit in ranked if _is_believed(hit)]
-    chosen = put_later_first([hit.memory for hit in believed if _fits(hit)][:limit])
-    others = [replace(hit.memory, weak=True) for hit in believed if not _fits(hit)]
-    return chosen + put_later_first(others[: max(0, min(weak, limit - len(chosen)))])
+    chosen = _best([hit for hit in believed if _fits(hit)], limit)
+    others = [hit for hit in believed if not _fits(hit)]
+    room = max(0, min(weak, limit - len(chosen)))
+    return [*chosen, *(replace(each, weak=True) for each in _best(others, room))]
 
 
 def _fits(hit: Found) -> bool:

@@ -54,18 +54,19 @@ def save_turns(store: MemoryBackend, session: CodingSession) -> dict[int, str]:
     fresh = [turn for turn in session.turns if contents[turn.number] and turn.number not in known]
     made = graph.create_nodes(_node(turn, contents[turn.number], session) for turn in fresh)
     nodes = {number: node.id for number, node in known.items()}
-    nodes.update({turn.number: node for turn, node in zip(fresh, made, strict=True)})
+    nodes |= dict(zip((turn.number for turn in fresh), made, strict=True))
     for number, node in known.items():
         if contents.get(number, node.content) not in ("", node.content):
             graph.update_node(node.id, content=contents[number], reasoning="the session went on")
-    members = [
-        {"node_id": node, "role": "context", "position": number}
-        for number, node in sorted(nodes.items())
-    ]
-    if edge is None and members:
-        graph.create_edge("context", label_of(session), members)
-    elif edge is not None and fresh:
-        graph.update_edge(edge.id, members=members, reasoning="the session went on")
+    if fresh:
+        members = [
+            {"node_id": node, "role": "context", "position": number}
+            for number, node in sorted(nodes.items())
+        ]
+        if edge is None:
+            graph.create_edge("context", label_of(session), members)
+        else:
+            graph.update_edge(edge.id, members=members, reasoning="the session went on")
     return nodes
 
 

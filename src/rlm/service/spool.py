@@ -91,13 +91,18 @@ class SpoolFile:
         self.tenant = Tenant(text("org") or settings.org, text("team") or settings.team, project)
 
 
-def read_spool(folder: str | PathLike[str], settings: Settings) -> Iterator[SpoolFile]:
-    """The files of the spool, the oldest first. What cannot be used is put aside."""
+def list_spool(folder: str | PathLike[str]) -> list[str]:
+    """The paths of the files that wait, by name; none without the folder."""
     try:
         names = sorted(each for each in os.listdir(folder) if each.endswith(".json"))
     except OSError:
-        return
-    for path in (os.path.join(folder, name) for name in names):
+        return []
+    return [os.path.join(folder, name) for name in names]
+
+
+def read_spool(folder: str | PathLike[str], settings: Settings) -> Iterator[SpoolFile]:
+    """What the files of the spool say. What cannot be used is put aside."""
+    for path in list_spool(folder):
         try:
             yield SpoolFile(path, settings)
         except FileNotFoundError:  # another worker was faster

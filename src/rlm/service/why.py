@@ -1,8 +1,7 @@
 """Why a memory is there and why it was found: its source, its signals, what it replaced.
 
-A decision is joined to what it supersedes by `provenance` of the memories, and to the turn in which
-it was taken by an edge of the hypergraph. Everything here is read through one manager, so it says
-no more than that may see.
+What a decision supersedes, and the turn in which it was taken, are named in its `provenance`.
+Everything here is read through one manager, so it says no more than that may see.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 MISSES = 3
 """Near misses that are shown beside the hits."""
 MOST_LINKS = 50
-DECISIONS = 10_000
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -98,16 +96,8 @@ def _ids(value: Any) -> Iterable[str]:
 
 def _turn(manager: MemoryManager, item: MemoryItem) -> dict[str, Any] | None:
     """The turn of a session in which a decision was taken."""
-    if item.kind != "decision" or "graph" in manager.store.lacks:
+    node_id = item.provenance.get("turn_node")
+    if not isinstance(node_id, str) or "graph" in manager.store.lacks:
         return None
-    graph = manager.store.graph
-    decisions = graph.query_nodes(type="decision", limit=DECISIONS)
-    for node in decisions:
-        if node.metadata.get("memory_id") != item.memory_id:
-            continue
-        for edge in graph.get_links(node.id, type="relation", label="decided in"):
-            turns = (graph.get_node(each) for each in edge.node_ids if each != node.id)
-            for turn in turns:
-                if turn is not None and turn.subtype == "turn":
-                    return {"id": turn.id, "content": turn.content, **turn.metadata}
-    return None
+    turn = manager.store.graph.get_node(node_id)
+    return None if turn is None else {"id": turn.id, "content": turn.content, **turn.metadata}

@@ -83,7 +83,7 @@ class ValueEncoder:
     def _text(self, value: HostText) -> Any:
         if value._fold:
             return plain_text(str(value))
-        return {"$ref": {"key": value._key, "start": value._start, "stop": value._stop}}
+        return {"$ref": {"key": value.key, "start": value._start, "stop": value._stop}}
 
 
 def _encode_number(value: float) -> Any:

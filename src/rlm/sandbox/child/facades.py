@@ -25,39 +25,24 @@ from rlm.sandbox.child.texts import HostText, SharedObject, find_matches
 
 
 def _compile(pattern: Any, flags: int = 0) -> re.Pattern[str]:
-    return pattern._pattern if isinstance(pattern, Pattern) else re.compile(pattern, flags)
+    return pattern._pattern if isinstance(pattern, HostPattern) else re.compile(pattern, flags)
 
 
 def _subject(value: Any) -> Any:
     return value._whole() if isinstance(value, HostText) else value
 
 
-class Pattern(SharedObject):
+class HostPattern(SharedObject):
     """A compiled pattern. A text on the host is searched piece by piece where that can be done."""
 
-    __slots__ = ("_pattern",)
+    __slots__ = ("_pattern", "flags", "groupindex", "groups", "pattern")
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
-        self._pattern = pattern
+        self._pattern, self.pattern, self.flags = pattern, pattern.pattern, pattern.flags
+        self.groups, self.groupindex = pattern.groups, dict(pattern.groupindex)
 
     def __repr__(self) -> str:
         return repr(self._pattern)
-
-    @property
-    def pattern(self) -> str:
-        return self._pattern.pattern
-
-    @property
-    def flags(self) -> int:
-        return self._pattern.flags
-
-    @property
-    def groups(self) -> int:
-        return self._pattern.groups
-
-    @property
-    def groupindex(self) -> dict[str, int]:
-        return dict(self._pattern.groupindex)
 
     def search(self, subject: Any, *bounds: int) -> Any:
         if isinstance(subject, HostText) and not bounds:
@@ -98,26 +83,26 @@ class Pattern(SharedObject):
 def re_functions() -> dict[str, Any]:
     def searcher(name: str) -> Callable[..., Any]:
         def function(pattern: Any, subject: Any, flags: int = 0) -> Any:
-            return getattr(Pattern(_compile(pattern, flags)), name)(subject)
+            return getattr(HostPattern(_compile(pattern, flags)), name)(subject)
 
         return function
 
-    def sub(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> str:
-        return _compile(pattern, flags).sub(repl, _subject(string), count)
+    def replacer(name: str) -> Callable[..., Any]:
+        def function(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> Any:
+            return getattr(_compile(pattern, flags), name)(repl, _subject(string), count)
 
-    def subn(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> Any:
-        return _compile(pattern, flags).subn(repl, _subject(string), count)
+        return function
 
     def split(pattern: Any, string: Any, maxsplit: int = 0, flags: int = 0) -> list[Any]:
         return _compile(pattern, flags).split(_subject(string), maxsplit)
 
-    def compile(pattern: Any, flags: int = 0) -> Pattern:
-        return Pattern(_compile(pattern, flags))
+    def compile(pattern: Any, flags: int = 0) -> HostPattern:
+        return HostPattern(_compile(pattern, flags))
 
     searches = ("search", "match", "fullmatch", "findall", "finditer")
-    parts = {name: searcher(name) for name in searches}
-    own = {"sub": sub, "subn": subn, "split": split, "compile": compile, "Pattern": Pattern}
-    return {**parts, **own}
+    made = {name: searcher(name) for name in searches}
+    made |= {name: replacer(name) for name in ("sub", "subn")}
+    return {**made, "split": split, "compile": compile, "Pattern": HostPattern}
 
 
 # -- functions that would read by name, or run text ------------------------------------------------

@@ -84,29 +84,13 @@ def _is_named_tuple(value: Any) -> bool:
 
 def _harmless(found: Any) -> Any:
     """`str.format` reads attributes by itself; any other `format` is as it is."""
-    if isinstance(found, BuiltinMethodType) and isinstance(found.__self__, str):
-        return _Format(found.__self__, mapped=found.__name__ == "format_map")
+    if isinstance(found, BuiltinMethodType) and isinstance(text := found.__self__, str):
+        if found.__name__ == "format_map":
+            return lambda mapping: _Formatter().vformat(text, (), mapping)
+        return lambda *args, **words: _Formatter().vformat(text, args, words)
     if isinstance(found, MethodDescriptorType) and issubclass(found.__objclass__, str):
-        return _format_unbound
+        return lambda text, *args, **words: _Formatter().vformat(text, args, words)
     return found
-
-
-class _Format:
-    """`text.format`, with every field read through the guard."""
-
-    __slots__ = ("_mapped", "_text")
-
-    def __init__(self, text: str, *, mapped: bool) -> None:
-        self._text, self._mapped = text, mapped
-
-    def __call__(self, *args: Any, **words: Any) -> str:
-        if self._mapped:
-            return _Formatter().vformat(self._text, (), args[0])
-        return _Formatter().vformat(self._text, args, words)
-
-
-def _format_unbound(text: str, *args: Any, **words: Any) -> str:
-    return _Formatter().vformat(text, args, words)
 
 
 class _Formatter(string.Formatter):

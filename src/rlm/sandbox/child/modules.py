@@ -144,7 +144,7 @@ MODULES = _make_facades()
 guards.open_types(datetime.date, datetime.datetime, datetime.timedelta, datetime.time)
 guards.open_types(decimal.Decimal, fractions.Fraction, collections.ChainMap)
 guards.open_types(io.StringIO, io.BytesIO)
-guards.seal_types(SharedObject, Facade, facades.Pattern, dataclasses.Field)
+guards.seal_types(SharedObject, Facade, facades.HostPattern, dataclasses.Field)
 guards.seal_types(HostText, HostRows, Rows, TextParts, TextWords, TextMatch)
 datetime.datetime.strptime("1970", "%Y")  # the first call loads a module of its own
 _INNER = frozenset({"_strptime"})

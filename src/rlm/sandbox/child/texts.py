@@ -37,7 +37,7 @@ class SharedObject:
 class HostText(SharedObject):
     """A part of a text on the host."""
 
-    __slots__ = ("_call", "_dtype", "_fold", "_key", "_prev", "_start", "_stop")
+    __slots__ = ("_call", "_fold", "_start", "_stop", "dtype", "key", "prev")
 
     def __init__(
         self,
@@ -49,35 +49,23 @@ class HostText(SharedObject):
         prev: str = "",
         fold: bool = False,
     ) -> None:
-        self._call, self._key, self._start, self._stop = call, key, start, stop
-        self._dtype, self._prev, self._fold = dtype, prev, fold
+        self._call, self.key, self._start, self._stop = call, key, start, stop
+        self.dtype, self.prev, self._fold = dtype, prev, fold
 
     # -- what a handle says of itself --------------------------------------------------------------
-
-    @property
-    def key(self) -> str:
-        return self._key
-
-    @property
-    def dtype(self) -> str:
-        return self._dtype
 
     @property
     def sz(self) -> int:
         return self._stop - self._start
 
     @property
-    def prev(self) -> str:
-        return self._prev
-
-    @property
     def is_shut(self) -> bool:
         """Whether printing it shows the handle: it is long, or the result of a tool."""
-        return self.sz > SLICE_CHARS or self._dtype == "results"
+        return self.sz > SLICE_CHARS or self.dtype == "results"
 
     def __repr__(self) -> str:
         where = "" if self._start == 0 else f" from {self._start}"
-        return f"Ref({self._key!r}, {self._dtype}, {self.sz} chars{where})"
+        return f"Ref({self.key!r}, {self.dtype}, {self.sz} chars{where})"
 
     def __len__(self) -> int:
         return self.sz
@@ -86,13 +74,13 @@ class HostText(SharedObject):
         return self.sz > 0
 
     def __hash__(self) -> int:
-        return hash((self._key, self._start, self._stop))
+        return hash((self.key, self._start, self._stop))
 
     def __str__(self) -> str:
         """The text where it is short; else a mark that stands for it in a prompt to a model."""
         if self.sz <= SLICE_CHARS:
             return self._read(0, self.sz)
-        mark: str = self._call("text.mark", self._key, self._start, self._stop)
+        mark: str = self._call("text.mark", self.key, self._start, self._stop)
         return mark
 
     def __format__(self, spec: str) -> str:
@@ -106,7 +94,7 @@ class HostText(SharedObject):
 
     def __eq__(self, other: Any) -> bool:
         if isinstance(other, HostText):
-            same = (self._key, self._start, self._stop) == (other._key, other._start, other._stop)
+            same = (self.key, self._start, self._stop) == (other.key, other._start, other._stop)
             return same or (self.sz == other.sz <= SLICE_CHARS and str(self) == str(other))
         if not isinstance(other, str) or len(other) != self.sz or self.sz > WHOLE_CHARS:
             return False
@@ -118,7 +106,7 @@ class HostText(SharedObject):
         parts = []
         while start < stop:
             end = min(stop, start + CHUNK_CHARS)
-            part = self._call("text.read", self._key, self._start + start, self._start + end)
+            part = self._call("text.read", self.key, self._start + start, self._start + end)
             if not part:
                 break
             parts.append(part)
@@ -136,7 +124,7 @@ class HostText(SharedObject):
 
     def _part(self, start: int, stop: int) -> HostText:
         first, end = self._start + start, self._start + stop
-        return HostText(self._call, self._key, first, end, self._dtype, fold=self._fold)
+        return HostText(self._call, self.key, first, end, self.dtype, fold=self._fold)
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
@@ -170,7 +158,7 @@ class HostText(SharedObject):
 
     def find(self, needle: str, start: int | None = None, stop: int | None = None) -> int:
         begin, end = self._bounds(start, stop)
-        at: int = self._call("text.find", self._key, _plain(needle), begin, end, self._fold)
+        at: int = self._call("text.find", self.key, _plain(needle), begin, end, self._fold)
         return at - self._start if at >= 0 else -1
 
     def index(self, needle: str, start: int | None = None, stop: int | None = None) -> int:
@@ -198,7 +186,7 @@ class HostText(SharedObject):
         if self._fold:
             part = self._part(begin - self._start, end - self._start)
             return sum(1 for _ in find_matches(re.compile(re.escape(_plain(needle))), part))
-        counted: int = self._call("text.count", self._key, _plain(needle), begin, end)
+        counted: int = self._call("text.count", self.key, _plain(needle), begin, end)
         return counted
 
     def __contains__(self, needle: Any) -> bool:
@@ -218,9 +206,7 @@ class HostText(SharedObject):
     def lower(self) -> Any:
         if self.sz <= SLICE_CHARS:
             return str(self).lower()
-        return HostText(
-            self._call, self._key, self._start, self._stop, self._dtype, self._prev, True
-        )
+        return HostText(self._call, self.key, self._start, self._stop, self.dtype, self.prev, True)
 
     casefold = lower
 

@@ -72,7 +72,7 @@ def our_entries(file: SettingsFile) -> dict[str, Any]:
     text = _decode(file.path, _read(file.path))
     if not text.strip("\ufeff \t\r\n"):
         return {}
-    with _naming(file.path):
+    with _name_in_errors(file.path):
         if file.holds == "server":
             found = _find_server(file, text)
             return {"server": found} if is_our_server(found) else {}
@@ -86,7 +86,7 @@ def our_entries(file: SettingsFile) -> dict[str, Any]:
 def _plan_file(file: SettingsFile, *, remove: bool) -> FileChange:
     before = _read(file.path)
     text = _decode(file.path, before)
-    with _naming(file.path):
+    with _name_in_errors(file.path):
         if before is not None and not _is_blank(text):
             _require_object(file, text)
         original = _original(file, before, text)
@@ -216,7 +216,7 @@ def _require_object(file: SettingsFile, text: str) -> None:
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def _name_in_errors(path: Path) -> Iterator[None]:
     """Turn what is wrong with a file into an error that names it."""
     try:
         yield

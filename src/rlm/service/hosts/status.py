@@ -14,6 +14,7 @@ from rlm.service.distiller import unread_from
 from rlm.service.hook_log import MISSED, log_path
 from rlm.service.hosts.entries import HOSTS, SCOPES, settings_files
 from rlm.service.hosts.install import our_entries
+from rlm.service.spool import list_spool
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import JOB_STATES
 
@@ -26,9 +27,9 @@ def host_status(settings: config.Settings, folder: Path) -> dict[str, Any]:
     log = Path(log_path(settings.cache_dir))
     lines = _log_lines(log)
     return {
-        "hooks": {host: _installed(host, folder) for host in HOSTS},
+        "hooks": {host: _find_scopes(host, folder) for host in HOSTS},
         "disabled": settings.disabled not in ("", "0"),
-        "spool": {"path": str(spool), "waiting": len(list(spool.glob("*.json")))},
+        "spool": {"path": str(spool), "waiting": len(list_spool(spool))},
         "last_injection": _last_injection(log.parent),
         "missed_deadlines": sum(MISSED in line for line in lines),
         "last_fault": lines[-1] if lines else "",
@@ -85,7 +86,7 @@ def status_lines(status: dict[str, Any], queue: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _installed(host: str, folder: Path) -> str:
+def _find_scopes(host: str, folder: Path) -> str:
     """`user`, `project`, both, or `none`; what cannot be read is said."""
     found = []
     for scope in SCOPES:
