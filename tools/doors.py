@@ -147,7 +147,7 @@ class Doors:
                 (reach.called if own else reach.given).add(name)
             elif name is not None and own:
                 reach.types.add(name)
-        for name in {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}:
+        for name in sorted({part.id for part in ast.walk(node) if isinstance(part, ast.Name)}):
             if name in source.definitions:
                 inner = source.definitions[name]
                 self._follow(source, inner, reach, seen, own=own and not _is_fixture(inner))

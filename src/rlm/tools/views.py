@@ -8,12 +8,14 @@ not whole says so, and `left_out` says which lists lost how many.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm.handles import Meter
 from rlm.loop.trace import render_value
+from rlm.ontology.views.describe import MOST_LINKS
 from rlm.ontology.views.listing import Page
 from rlm.ontology.views.views import MOUNTED, Views
 from rlm.tools.toolbox import Tool, Toolbox, check_count, check_text, clip
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 
 VIEW_CHARS = 1000
 """The most that a view returns, as JSON: what is longer would count as leakage."""
+ROW_CHARS = 100
+"""So much a row where more rows are asked for."""
+SAID_TWICE = ("uri", "match_in", "edges")
+"""Of a row: what its `curie` or its `text` says too. It goes before any row does."""
 LONG_CHARS = 300
 """A text in an answer that has to be shortened has no more than this."""
 SHORTER_CHARS = (120, 60, 30)
@@ -52,9 +58,14 @@ def view_tools(views: Views, meter: Meter) -> Toolbox:
 
 
 def _fit_results(view: Tool) -> Tool:
+    signature = inspect.signature(view)
+
     @functools.wraps(view)
     def call_and_fit(*args: Any, **kwargs: Any) -> Any:
-        return fit(view(*args, **kwargs), VIEW_CHARS)
+        found = view(*args, **kwargs)
+        rows = signature.bind(*args, **kwargs).arguments.get("limit", 0)
+        most = ROW_CHARS * min(rows, MOST_LINKS) if isinstance(rows, int) else 0
+        return fit(found, max(VIEW_CHARS, most))
 
     return call_and_fit
 
@@ -75,7 +86,7 @@ def fit(value: T, most: int) -> T:
         return len(render_value(_note(made))) > most
 
     if too_long():
-        made = _clip_texts(made, LONG_CHARS)
+        made = _say_once(_clip_texts(made, LONG_CHARS))
     while too_long() and (longest := _longest_list(made)):
         longest.pop()
     for chars in SHORTER_CHARS:
@@ -134,8 +145,23 @@ def _note_rows(made: Any) -> Any:
     if not isinstance(made, Page):
         return made
     total = f"{made.total:,}{'' if made.counted else ' or more'}"
-    note = f"{len(made):,} of {total}: narrow the search"
+    note = f"{len(made):,} of {total}: raise limit or narrow it"
     return note_rest(list(made), note) if made.rest else list(made)
+
+
+def _say_once(value: Any) -> Any:
+    """A copy whose rows are without what they say twice."""
+    if isinstance(value, dict):
+        return {key: _say_once(part) for key, part in value.items()}
+    if not isinstance(value, Page):
+        return value
+    return value.map(
+        lambda row: (
+            {key: part for key, part in row.items() if key not in SAID_TWICE}
+            if isinstance(row, dict) and not row.keys().isdisjoint(("curie", "text"))
+            else row
+        )
+    )
 
 
 def _drop_last(made: Any) -> None:
