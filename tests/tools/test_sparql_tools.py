@@ -525,15 +525,15 @@ def test_a_part_says_of_how_many_it_is(parts, handles, meter):
     call = box.functions
     for name in ("search_entity", "search_by_label"):
         hits = call[name]("Thermometer", 25)
-        assert hits[-1]["…"] == f"{len(hits)} of 300: raise limit or narrow it" and len(hits) > 4
+        assert hits[-1]["…"] == f"{len(hits)} of 300: narrow the search" and len(hits) > 4
     peeked = call["sparql_peek"]("pv:Part", 50)
-    assert peeked["rows"][-1]["…"] == "50 of 3,200: raise limit or narrow it"
+    assert peeked["rows"][-1]["…"] == "50 of 3,200: narrow the search"
     found = call["probe_relationships"]("pv:bin", direction="in")
     shown = len(found["incoming"])
-    assert found["incoming"][-1]["…"] == f"{shown} of 3,200: raise limit or narrow it"
+    assert found["incoming"][-1]["…"] == f"{shown} of 3,200: narrow the search"
     assert found["left_out"] == {"incoming": 3_200 - shown}
     few = call["sparql_peek"]("pv:p7", 2)["rows"]
-    assert few[-1]["…"] == "2 of 3: raise limit or narrow it"
+    assert few[-1]["…"] == "2 of 3: narrow the search"
 
 
 def test_a_peek_that_cannot_be_says_why(call):

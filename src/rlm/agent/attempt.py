@@ -46,6 +46,7 @@ from rlm.tools import (
 from rlm.tools.learned import learned_tools
 from rlm.tools.sparql import Patterns
 from rlm.tools.toolbox import keep_results
+from rlm.tools.views import MODEL_VIEW_CHARS, VIEW_CHARS
 
 LOG = logging.getLogger("rlm.agent")
 RECALLING = frozenset(("mem_get", "mem_quote", "memory_query", "memory_get_context"))
@@ -122,7 +123,8 @@ class Attempt:
                 patterns=self.patterns,
                 ontology=self.graph.name,
             )
-            box = box | view_tools(self.graph.views, self.meter)
+            chars = MODEL_VIEW_CHARS if self.speaks else VIEW_CHARS
+            box = box | view_tools(self.graph.views, self.meter, chars)
         theirs = {n: keep_results(tool, self.meter) for n, tool in self.spec.tools.items()}
         own = Toolbox(theirs, set(self.spec.untimed))
         taped = self.models.tape_tools(box, self.number, self._note_replayed)

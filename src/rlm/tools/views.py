@@ -8,14 +8,12 @@ not whole says so, and `left_out` says which lists lost how many.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm.handles import Meter
 from rlm.loop.trace import render_value
-from rlm.ontology.views.describe import MOST_LINKS
 from rlm.ontology.views.listing import Page
 from rlm.ontology.views.views import MOUNTED, Views
 from rlm.tools.toolbox import Tool, Toolbox, check_count, check_text, clip
@@ -25,10 +23,9 @@ if TYPE_CHECKING:
 
 VIEW_CHARS = 1000
 """The most that a view returns, as JSON: what is longer would count as leakage."""
-ROW_CHARS = 100
-"""So much a row where more rows are asked for."""
-SAID_TWICE = ("uri", "match_in", "edges")
-"""Of a row: what its `curie` or its `text` says too. It goes before any row does."""
+MODEL_VIEW_CHARS = 5_000
+"""The same for a language model, which prints what it needs of it: the 25 rows of a view. What it
+leaves out nobody notices who loops over the rows."""
 LONG_CHARS = 300
 """A text in an answer that has to be shortened has no more than this."""
 SHORTER_CHARS = (120, 60, 30)
@@ -48,24 +45,19 @@ QUERY_CHARS = 20_000
 QUERY_ROWS = 25
 
 
-def view_tools(views: Views, meter: Meter) -> Toolbox:
+def view_tools(views: Views, meter: Meter, chars: int = VIEW_CHARS) -> Toolbox:
     """The views of one graph. Their time is the engine's, which has limits of its own."""
-    tools = {name: _fit_results(getattr(views, name)) for name in MOUNTED}
+    tools = {name: _fit_results(getattr(views, name), chars) for name in MOUNTED}
     seldom = [tools.pop(name) for name in SELDOM]
     often = Toolbox.of(meter, *tools.values(), untimed=True)
     rest = Toolbox.of(meter, *seldom, untimed=True, summary=SELDOM_SUMMARY)
     return often | rest
 
 
-def _fit_results(view: Tool) -> Tool:
-    signature = inspect.signature(view)
-
+def _fit_results(view: Tool, chars: int) -> Tool:
     @functools.wraps(view)
     def call_and_fit(*args: Any, **kwargs: Any) -> Any:
-        found = view(*args, **kwargs)
-        rows = signature.bind(*args, **kwargs).arguments.get("limit", 0)
-        most = ROW_CHARS * min(rows, MOST_LINKS) if isinstance(rows, int) else 0
-        return fit(found, max(VIEW_CHARS, most))
+        return fit(view(*args, **kwargs), chars)
 
     return call_and_fit
 
@@ -86,7 +78,7 @@ def fit(value: T, most: int) -> T:
         return len(render_value(_note(made))) > most
 
     if too_long():
-        made = _say_once(_clip_texts(made, LONG_CHARS))
+        made = _clip_texts(made, LONG_CHARS)
     while too_long() and (longest := _longest_list(made)):
         longest.pop()
     for chars in SHORTER_CHARS:
@@ -145,23 +137,8 @@ def _note_rows(made: Any) -> Any:
     if not isinstance(made, Page):
         return made
     total = f"{made.total:,}{'' if made.counted else ' or more'}"
-    note = f"{len(made):,} of {total}: raise limit or narrow it"
+    note = f"{len(made):,} of {total}: narrow the search"
     return note_rest(list(made), note) if made.rest else list(made)
-
-
-def _say_once(value: Any) -> Any:
-    """A copy whose rows are without what they say twice."""
-    if isinstance(value, dict):
-        return {key: _say_once(part) for key, part in value.items()}
-    if not isinstance(value, Page):
-        return value
-    return value.map(
-        lambda row: (
-            {key: part for key, part in row.items() if key not in SAID_TWICE}
-            if isinstance(row, dict) and not row.keys().isdisjoint(("curie", "text"))
-            else row
-        )
-    )
 
 
 def _drop_last(made: Any) -> None:

@@ -63,7 +63,7 @@ class Views:
     def search_entity(
         self, query: str, limit: int = 10, search_in: str = "all"
     ) -> list[dict[str, Any]]:
-        """Terms and things by a piece of their name or label: [{curie, label, kind,
+        """Terms and things by a piece of their name or label: [{uri, curie, label, kind,
         match_type}]; limit up to 25. match_type 'fuzzy': the spelling differs.
 
         search_in is 'all', 'label', 'localname' or 'iri'."""
