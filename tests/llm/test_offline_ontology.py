@@ -110,7 +110,6 @@ def test_lists_about_properties_and_the_whole_are_those_of_sparql(ontologies, na
         ("Is draught a class?", "No: there is no class called “draught”; harbour:draught is:"),
         ("What is the German label of Tug?", 'Label of harbour:Tug in the language de:\n- "Schlepper"'),
         ("What are the synonyms of Barge?", "Synonyms of harbour:Barge:\n"),
-        ("What is a submarine?", "There is no term called “submarine” in this ontology."),
         ("How many classes does the harbour ontology have?", "45 declared classes."),
         ("What does the prefix harbour stand for?", "harbour: stands for <https://example.org/harbour#>"),
         ("Which harbours are there?", "4 instances of harbour:Harbour:"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlm.llm.offline.frames import Form, Noun, list_of
+from rlm.llm.offline.frames import Form, Noun, hierarchy_of, list_of
 
 _PROPS = "(property|properties|relation|relations|predicate|predicates|attribute|attributes)"
 _SUB = "(subproperty|subproperties|sub-property|sub-properties|sub property|sub properties)"
@@ -31,7 +31,7 @@ def _by_side(side: str, relation: str, verbs: tuple[str, ...]) -> list[Form]:
             f'/rdf:rest*/rdf:first <" + ${name} + "> }}", limit=1000), fetch("related", ${name},'
             f' relation="{relation}"))'
         )
-        call = f'keep_kind({call}, "{one}")' if word else call
+        call = f'keep_both({call}, fetch("terms", kind="{prefix[:-1]}"))' if word else call
         named = f"(rdfs:{side}|{side})"
         wanted = (
             f"have {slot} {_AS} {named}",
@@ -79,23 +79,24 @@ BY_SIDE = [
         "range_of",
         (
             "(point|points|lead|leads|link|refer) to [a|an] SLOT",
-            "(take|takes|have|has) [a|an] SLOT as [a|their|its] (value|values)",
+            "(take|takes|have|has) [a|an] SLOT as [a|their|its] (value|values) [range]",
             "(have|has) values (of type|in) SLOT",
         ),
     ),
 ]
+_BOTH_SIDES = (
+    "(domain and [the] range|range and [the] domain|domains and ranges|domain/range|range/domain)"
+)
 SIDES = [
     Form(
         f"{side}",
         f"What is the {side} of mooredAt?",
         (
-            f"(what|which) (is|are) [all] [the] [stated] (rdfs:{side}|{side}|{side}s) (of|for) [the"
-            " property] {property}",
+            f"<head> [all] [the] [stated] (rdfs:{side}|{side}|{side}s) (of|for) {{property}}",
             f"<wh> (class|classes|{side}|{side}s|datatype) (is|are) [stated as] [in] [the]"
-            f" ({side}|{side}s) of [the property] {{property}}",
-            f"<wh> ({side}|{side}s) (does|do|has|have) {{property}} [have]",
-            f"<list> [all] [the] ({side}|{side}s) of [the property] {{property}}",
-            f"[the] ({side}|{side}s) of {{property}}",
+            f" ({side}|{side}s) of {{property}}",
+            f"<wh> ({side}|{side}s) (does|do|has|have) {{property}} <has>",
+            f"<head> {{property}} 's ({side}|{side}s)",
             f"does {{property}} have a [stated] {side}",
             *more,
         ),
@@ -124,10 +125,9 @@ SIDES = [
         "domain_and_range",
         "What are the domain and range of mooredAt?",
         (
-            "(what|which) (is|are) [the] (domain and range|range and domain|domain and the range|"
-            "domains and ranges) (of|for) [the property] {property}",
-            "<wh> (domain and range|range and domain) (does|do|has) {property} [have]",
-            "<list> [the] (domain and range|domain and the range) of [the property] {property}",
+            f"<head> [both] [the] {_BOTH_SIDES} (of|for) {{property}}",
+            f"<wh> {_BOTH_SIDES} (does|do|has) {{property}} <has>",
+            f"<head> {{property}} 's {_BOTH_SIDES}",
         ),
         'tell_sides(fetch("related", $property, relation="domain"),'
         ' fetch("related", $property, relation="range"))',
@@ -160,37 +160,26 @@ SIDES = [
 def _property_hierarchy() -> list[Form]:
     made = []
     for relation, word, deep_word in (
-        ("subproperties", _SUB, "(descendants|transitive subproperties)"),
-        ("superproperties", _SUPER, "(ancestors|transitive superproperties)"),
+        ("subproperties", _SUB, "descendants"),
+        ("superproperties", _SUPER, "ancestors"),
     ):
         one = relation.replace("ies", "y")
-        made += list_of(
+        made += hierarchy_of(
             relation,
-            Noun(f"[all] [the] <direct> {word}|{word}", f"direct {one}", f"direct {relation}"),
+            Noun(f"{word}|{deep_word} {{=deep}}", one, relation),
             f'fetch("related", $property, relation="{relation}")',
-            f"What are the {relation} of mooredAt?",
+            "mooredAt",
             things="[property|properties|relations]",
-            every=False,
             listed=(
-                ("<wh> [property|properties] (specialise|specialize|refine) {property}",)
+                ("<wh> [property|properties] (specialise|specialize|refine) {property}",
+                 f"<wh> {_PROPS} (are|sit|fall|come) (below|under) {{property}} {{=deep}} <depth>")
                 if word == _SUB
                 else (
                     f"<wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property) of",
                     f"of <wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property)",
+                    f"<wh> {_PROPS} (are|sit|stand|come) above {{property}} {{=deep}} <depth>",
                 )
             ),
-        )
-        made += list_of(
-            f"all_{relation}",
-            Noun(f"(all|every) [the] {word}|[all] [the] {deep_word}", f"{one} at any depth",
-                 f"{relation} at any depth"),
-            f'fetch("related", $property, relation="{relation}", all=True)',
-            f"List all {relation} of mooredAt.",
-            things="[property|properties|relations]",
-            tail="[<deep>]",
-            listed=(f"(what|which) are the {word} of {{property}} <deep>",
-                    f"<list> [the] {word} of {{property}} <deep>"),
-            counted=(f"how many {word} (does|do) {{property}} have <deep>",),
         )  # fmt: skip
     made.append(
         Form(
@@ -204,6 +193,21 @@ def _property_hierarchy() -> list[Form]:
     return made
 
 
+BETWEEN = [
+    Form(
+        "properties_between",
+        "Which properties lead from Vessel to Berth?",
+        (
+            f"(<wh>|<list> [all] [the]) {_PROPS} (relate|relates|connect|connects|link|links|join"
+            "|go|lead|point) [from] [a|an|the] {class} (to|and|with) [a|an|another|the] {range}",
+            f"(<wh>|<list> [all] [the]) {_PROPS} (have|with) [the] domain {{class}} and [the] range"
+            " {range}",
+        ),
+        'tell_list(keep_both(fetch("related", $class, relation="properties"), fetch("related",'
+        ' $range, relation="range_of")) | {"name": ""}, "property with this domain and range",'
+        ' "properties with this domain and range")',
+    ),
+]
 INVERSES = [
     *list_of(
         "inverses",
@@ -299,27 +303,33 @@ def _trait_forms() -> list[Form]:
     return made
 
 
+_BY_WORD = (
+    "(what|who|which|when|where) (is|are|was|were) [all] [the] {word} (of|for) {individual}",
+    "<list> [all] [the] {word} (of|for) {individual}",
+    "[the] {word} (of|for) {individual}",
+    "(what|which) {word} (does|do|has|have|is) {individual} <has>",
+    "<head> {individual} 's {word}",
+)
 VALUES = [
     Form(
         "value",
         "What is the homePort of GreyPetrel?",
         (
-            "(what|who|which) (is|are) [all] [the] (value|values) (of|for) [the property]"
-            " {property} (of|for|on) {individual}",
-            "(what|which) (value|values) does {individual} have for [the property] {property}",
-            "(what|which) (value|values) (does|do) [the property] {property} have (for|on)"
-            " {individual}",
-            "(what|who|which|when|where) (is|are|was|were) [all] [the] {property} (of|for)"
-            " {individual}",
-            "(what|which) {property} (does|do|has|have) {individual} [have]",
+            "<head> [all] [the] (value|values) (of|for) {property} (of|for|on|in) {individual}",
+            "(what|which) (value|values) does {individual} have for {property}",
+            "(what|which) (value|values) (does|do) {property} have (for|on) {individual}",
+            *(each.replace("{word}", "{property}") for each in _BY_WORD),
             "what does {individual} have as [its|a|their] {property}",
-            "<list> [all] [the] [values of|values of the property] {property} (of|for)"
-            " {individual}",
-            "(what|who|which) (is|are) {individual}'s {property}",
             "what (is|are) {individual} {property}",
             "what does {individual} {property}",
         ),
         'tell_values(fetch("values", $individual, property=$property))',
+    ),
+    Form(
+        "value_by_word",
+        "",
+        _BY_WORD,
+        'tell_by_word(fetch("values", $individual), fetch("restrictions", $individual), $word)',
     ),
     Form(
         "count_value",
@@ -360,4 +370,12 @@ VALUES = [
     ),
 ]
 
-FORMS = [*BY_SIDE, *SIDES, *_property_hierarchy(), *INVERSES, *_trait_forms(), *VALUES]
+FORMS = [
+    *BY_SIDE,
+    *SIDES,
+    *_property_hierarchy(),
+    *BETWEEN,
+    *INVERSES,
+    *_trait_forms(),
+    *VALUES,
+]

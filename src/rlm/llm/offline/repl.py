@@ -63,12 +63,6 @@ def count_rows(rows: Any) -> dict[str, Any]:
     return {"rows": [], "total": int(rows[0]["n"])}
 
 
-def keep_kind(found: View, kind: str) -> View:
-    """The rows of one kind."""
-    rows = [row for row in found["rows"] if kind in row.get("kind", "")]
-    return {**found, "rows": rows, "total": len(rows), "cut": found["total"] > len(found["rows"])}
-
-
 def keep_deprecated(found: View) -> View:
     rows = [row for row in found["rows"] if row.get("deprecated")]
     return {**found, "rows": rows, "total": len(rows), "cut": found["total"] > len(found["rows"])}
@@ -94,7 +88,11 @@ def look_up(readings: list[list[list[str]]]) -> str:
                     hits = search_entity(name, 25)
                     exact = [hit for hit in hits if hit["match_type"] == "exact"]
                     near = [hit["curie"] for hit in hits if hit["match_type"] != "exact"]
-                    told = [[hit[k] for k in ("uri", "curie", "kind", "match_in")] for hit in exact]
+                    told = [
+                        [*(hit[k] for k in ("uri", "curie", "kind", "match_in")),
+                         bool(hit.get("deprecated"))]
+                        for hit in exact
+                    ]  # fmt: skip
                     lines.append(json.dumps([name, told[:8], near[:3]]))
                     seen[name] = bool(exact)
                 if seen[name]:
@@ -127,7 +125,7 @@ def show(row: View) -> str:
     notes += ["by definition"] if row.get("by") == "definition" else []
     notes += ["deprecated"] if row.get("deprecated") else []
     if "namespace" in row:
-        return f"{row['prefix']}: <{row['namespace'].strip('<>')}>"
+        return f"{row['prefix'].rstrip(':')}: <{row['namespace'].strip('<>')}>"
     targets = "; ".join([*row.get("targets", []), *row.get("asks", [])])
     return name + (f" ({', '.join(notes)})" if notes else "") + (f": {targets}" if targets else "")
 
@@ -151,6 +149,12 @@ def tell_count(found: View, one: str, many: str) -> str:
     if found.get("cut") or found.get("more"):
         return f"Not answered: there are too many to look through for {many}{of}."
     return f"{total} {one if total == 1 else many}{of}."
+
+
+def tell_depths(direct: View, every: View, one: str, many: str) -> str:
+    """A number both ways, where it is not said which is meant."""
+    counted = tell_count(direct, one, many)[:-1]
+    return f"{counted}, {every['total']} at any depth."
 
 
 def tell_any(found: View, one: str, many: str) -> str:
@@ -247,7 +251,21 @@ def tell_sides(*found: View) -> str:
         side_name, name = side["relation"], side["name"]
         none = f"None: {name} has no stated {side_name}."
         said.append(f"The {side_name} of {name} is {text}." if text else none)
-    return "\n".join(said)
+    return add_labels("\n".join(said))
+
+
+def add_labels(text: str) -> str:
+    """The text with a label behind every name that is a number (`ex:data_0006`)."""
+    names = sorted(set(re.findall(r"\b[\w.-]+:[A-Za-z_-]*\d{3,}\b", text)))[:50]
+    if not names:
+        return text
+    query = f"SELECT ?x ?l WHERE {{ VALUES ?x {{ {' '.join(names)} }} ?x rdfs:label ?l }}"
+    found = [(str(row["x"]), str(row["l"])) for row in sparql_query(query, limit=200)]
+    labels = {name: plain_label(re.sub(r'^"(.*)"\S*$', r"\1", label)) for name, label in found}
+    for name in names:
+        if labels.get(name):
+            text = re.sub(rf"{re.escape(name)}\b(?! \()", f"{name} ({labels[name]})", text)
+    return text
 
 
 def tell_values(found: View) -> str:
@@ -263,6 +281,31 @@ def tell_values(found: View) -> str:
     noun = "value" if found["total"] == 1 else "values"
     more = [f"… and {rest} more"] if rest > 0 else []
     return "\n".join([f"{found['total']} {noun} of {name}:", *lines, *more])
+
+
+def split_name(name: str) -> list[str]:
+    """The words of a name, small and in the singular, without the verb in front: hasTag, tags."""
+    words = re.split(r"[/#:]", name.strip("<>"))[-1] if ":" in name else name
+    found = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", words)
+    small = [re.sub(r"(?<=[^su])s$", "", re.sub("ies$", "y", each.lower())) for each in found]
+    return small[1:] if small[:1] in (["ha"], ["i"], ["has"], ["is"]) else small
+
+
+def tell_by_word(values: View, restrictions: View, word: str) -> str:
+    """What a term has under the one property whose name is this word, or ends with it."""
+    wanted, fits = split_name(word), {}
+    for row in [*values["rows"], *restrictions["rows"]]:
+        words = split_name(row.get("property", ""))
+        if wanted and words[-len(wanted) :] == wanted:
+            fits[row["property"]] = len(words)
+    best = [name for name in fits if fits[name] == min(fits.values())]
+    if len(best) != 1 or values.get("total", 0) > len(values["rows"]):
+        return f"Not answered: no one property of {values['name']} is called “{word}”."
+    rows = [row for row in values["rows"] if row.get("property") == best[0]]
+    if rows and "value" in rows[0]:
+        return tell_values({**values, "rows": rows, "total": len(rows)})
+    named = values if rows else restrictions
+    return tell_restrictions(named, only=best[0])
 
 
 def tell_subjects(rows: Any) -> str:
@@ -286,7 +329,7 @@ def tell_restrictions(found: View, only: str = "") -> str:
         for row in rows
     ]
     noun = "restriction" if found["total"] == 1 else "restrictions"
-    return "\n".join([f"{found['total']} {noun} of {name}:", *lines])
+    return add_labels("\n".join([f"{found['total']} {noun} of {name}:", *lines]))
 
 
 # -- names and texts
@@ -332,6 +375,13 @@ def tell_replacement(found: View) -> str:
             for row in values["rows"]
             if re.search("replacedby|supersededby|consider", row["property"].lower())
         ]
+        notes = [
+            f"\n{row['property']} says: {tidy(row['value'])}"
+            for row in values["rows"]
+            if re.search("(?i)(replaced|superseded) by|use .* instead", row["value"])
+        ]
+        if not rows:
+            return f"None: no replacement of {found['name']} is stated.{''.join(notes)}"
         found = {**found, "rows": rows, "total": len(rows)}
     return tell_list(found, "replacement", "replacements")
 
@@ -375,11 +425,14 @@ def tell_description(about: View) -> str:
 def search_query(text: str) -> str:
     """The query for terms with a piece of text in a label, an alternative or the local name."""
     wanted = '"' + text.lower().replace("\\", "\\\\").replace('"', '\\"') + '"'
+    joined = wanted.replace(" ", "")
     return (
         "SELECT DISTINCT ?x ?t WHERE { { ?x a ?t } UNION { ?x rdfs:label ?n } FILTER(isIRI(?x))"
         " OPTIONAL { ?x rdfs:label|skos:prefLabel|skos:altLabel ?l"
         f" FILTER(CONTAINS(LCASE(STR(?l)), {wanted})) }}"
-        f' FILTER(BOUND(?l) || CONTAINS(LCASE(REPLACE(STR(?x), "^.*[/#]", "")), {wanted})) }}'
+        ' BIND(LCASE(REPLACE(STR(?x), "^.*[/#]", "")) AS ?name)'
+        f" FILTER(BOUND(?l) || CONTAINS(?name, {wanted})"
+        f' || CONTAINS(REPLACE(?name, "[_-]", ""), {joined})) }}'
         " ORDER BY ?x"
     )
 
@@ -407,9 +460,28 @@ def keep_types(rows: Any, kind: str) -> View:
 # -- two terms, and the whole
 
 
-def tell_paths(found: View, source: str, target: str) -> str:
-    """The shortest paths, a line each."""
+def climb(source: str, target: str) -> list[str]:
+    """The way from a term up to one that is above it; empty where there is none."""
+    way: list[str] = []
+    best: list[str] = []
+    for row in fetch("tree", source, direction="up", depth=100)["rows"]:
+        way = [*way[: row["depth"] - 1], row["name"]]
+        if row["name"] == target and (not best or len(way) < len(best)):
+            best = way
+    return [source, *best] if best else []
+
+
+def tell_paths(found: View, source: str, target: str, kinds: list[str]) -> str:
+    """The way through the hierarchy where one term is above the other; else the shortest paths, a
+    line each."""
     paths = found.get("paths", [])
+    if all(re.search("class|property", kind) for kind in kinds):
+        way = climb(source, target) or climb(target, source)
+        if way:
+            steps = len(way) - 1
+            arrow = " -rdfs:subPropertyOf-> " if "property" in kinds[0] else " -rdfs:subClassOf-> "
+            told = f"Connected in {steps} step{'s' * (steps != 1)}:\n- {arrow.join(way)}"
+            return add_labels(told)
     if not paths:
         return f"None: no path of up to 4 steps joins {source} and {target}."
     shortest = min(len(path["edges"]) for path in paths)
@@ -417,7 +489,7 @@ def tell_paths(found: View, source: str, target: str) -> str:
     for path in paths:
         if len(path["edges"]) == shortest:
             lines.append("- " + path["text"])
-    return "\n".join([f"Connected in {shortest} step{'s' * (shortest != 1)}:", *lines])
+    return add_labels("\n".join([f"Connected in {shortest} step{'s' * (shortest != 1)}:", *lines]))
 
 
 def tell_comparison(compared: View) -> str:

@@ -258,7 +258,8 @@ def find_roots(
     for ring in find_cycles(left):
         if all(left.get(iri, v.TOPS) <= {*ring} for iri in ring):  # nothing stands above it
             roots.append(ring[0])
-    return sorted(roots)
+    own = [iri for iri in roots if not is_machinery(iri)]  # owl:DeprecatedClass is none
+    return sorted(own or roots)
 
 
 def _reach(start: str, edges: Mapping[str, Iterable[str]], reached: set[str]) -> None:
