@@ -47,11 +47,6 @@ SUBCLASSES = hierarchy_of(
         f"<wh> {_CLASSES} (has|have) {{class}} as [a|their|its|the] [direct|immediate] {_SUPER}",
         f"<wh> {_CLASSES} (is|are) (<deep>|<only>) [a] {_SUB} of {{class}}",
     ),
-    counted=(
-        f"how many [different] {_KIND} of {{class}} <there> <depth>",
-        f"how many {_CLASSES} {_SIT} {_NEAR} {_BELOW} {{class}} <depth>",
-        f"how many {_CLASSES} {_INHERIT} {{class}} {{=deep}} <depth>",
-    ),
 )
 SUPERCLASSES = hierarchy_of(
     "superclasses",
@@ -68,7 +63,6 @@ SUPERCLASSES = hierarchy_of(
         f"<head> {_EVERY} [that is|that are] {_NEAR} above {{class}} <depth>",
         f"<wh> {_CLASSES} (has|have) {{class}} as [a|their|its|the] [direct|immediate] {_SUB}",
     ),
-    counted=(f"how many {_CLASSES} {_SIT} {_NEAR} above {{class}} <depth>",),
 )
 _IS_A = "(kind|type|sort|form|descendant|specialisation|specialization)"
 _BELOW_OF = f"(below|under|beneath|a (subclass|sub-class|subtype|{_IS_A}|child) of|subclass of)"
@@ -79,10 +73,9 @@ BELONGING = [
         (
             f"(is|are) {{class}} {_BELOW_OF} {{class2}} [<deep>]",
             "(is|are) {class} [a|an] (subclasses|descendants|kinds|types|sorts) of {class2}",
-            "does {class} (specialise|specialize|extend|inherit from|descend from|derive from)"
-            " {class2}",
+            f"does {{class}} ({_EXTEND}|{_INHERIT}|subclass) {{class2}}",
             f"is {{class2}} (above|a {_SUPER} of|an ancestor of|the {_SUPER} of) {{class}}",
-            "is every {class} [also] (a|an) {class2}",
+            "(is every|are all|is each) {class} [also] [a|an] {class2}",
             "is {class2} among [all|the] [the] (superclasses|ancestors) of {class}",
             "is {class} among [all|the] [the] (subclasses|descendants) of {class2}",
         ),
@@ -121,16 +114,12 @@ BELONGING = [
         "types",
         "What type is GreyPetrel?",
         (
-            "(what|which) (is|are) [the] [rdf:type] [direct|stated] (type|types|class|classes) of"
-            " {individual}",
-            "<wh> (type|types|class|classes) (is|has|have) {individual}",
-            "<wh> (type|types|class|classes) (does|do) {individual} (have|belong to)",
-            "<wh> (class|classes|type|types) is {individual} (an instance|a member) of",
-            "of <wh> (class|classes|type|types) is {individual} (an instance|a member)",
-            "to <wh> (class|classes) does {individual} belong",
+            "<head> [the] [rdf:type] [direct|stated] (type|types|class|classes) of {individual}",
+            "<wh> (type|types|class|classes) (is|has|have|does|do) {individual} [have]",
+            "[of] <wh> (class|classes|type|types) is {individual} (an instance|a member) [of]",
+            "[to] <wh> (class|classes) does {individual} belong [to]",
             "what is {individual} an instance of",
             "<wh> (kind|sort|type) of (thing|individual|entity|resource|term) is {individual}",
-            "<list> [the] (types|type|classes|class) of {individual}",
         ),
         'tell_list(fetch("related", $individual, relation="types"), "type", "types")',
     ),
@@ -150,11 +139,10 @@ INSTANCES = [
             f"<wh> {_THINGS} are [a|an] {{class}}",
             f"<wh> {_THINGS} (belong to|are in) [the class] {{class}}",
             f"<wh> {_THINGS} (are|have) (of|the) [the] type {{class}}",
-            f"<list> [all] [the] {_THINGS} of [the] (type|class) {{class}}",
+            f"<list> [all] [the] {_THINGS} [that are] of [the] (type|class) {{class}}",
             "<head> [all] [the] instances of {class} (including|with) (those|instances) of [its]"
             " subclasses",
         ),
-        counted=(f"how many {_THINGS} (are|belong to) [a|an] {{class}}",),
     ),
     *list_of(
         "direct_instances",
@@ -193,16 +181,14 @@ AXIOMS = [
         _related("class", "disjoint"),
         "Which classes are disjoint with Tug?",
         listed=(
-            "(what|which) [other] [class|classes|things] (is|are) [stated|declared] [to be]"
-            " disjoint (with|from|to) {class}",
-            "(what|which|with which|with what) [other] [class|classes] (is|are) {class} [stated|"
-            "declared] [to be] disjoint [with|from|to]",
-            "from <wh> [class|classes] is {class} disjoint",
-            "<list> [all] [the] classes [that are] disjoint (with|from|to) {class}",
+            "<wh> [other] [class|classes|things] (is|are) [stated|declared] [to be] disjoint"
+            " (with|from|to) {class}",
+            "[with|from] <wh> [other] [class|classes] (is|are) {class} [stated|declared] [to be]"
+            " disjoint [with|from|to]",
+            "<head> [all|every|any] [the] [class|classes] [that are] disjoint (with|from|to)"
+            " {class}",
             "(what|which) (class|classes) (has|have) {class} as [a] disjoint [class]",
         ),
-        counted=("how many classes (are|is) disjoint (with|from|to) {class}",
-                 "how many classes is {class} disjoint (with|from|to)"),
     ),
     Form(
         "are_disjoint",
@@ -222,10 +208,10 @@ AXIOMS = [
         "What is equivalent to Tug?",
         things="[class|classes|things]",
         listed=(
-            "(what|which) [other] [named] [class|classes] (is|are) [stated|declared] [to be]"
-            " equivalent (to|with) {class}",
-            "(what|which|to which|to what) [other] [class|classes] is {class} equivalent [to]",
-            "<list> [all] [the] classes [that are] equivalent to {class}",
+            "<wh> [other] [named] [class|classes] (is|are) [stated|declared] [to be] equivalent"
+            " (to|with) {class}",
+            "[to] <wh> [other] [class|classes] is {class} [stated to be] equivalent [to]",
+            "<head> [all|any] [the] [class|classes] [that are] equivalent to {class}",
             "(what|which) is [the] same as {class}",
         ),
     ),

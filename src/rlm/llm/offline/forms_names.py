@@ -30,7 +30,7 @@ _WITH_PIECE = (
 )
 _ANY_PIECE = f"({'|'.join(_WITH_PIECE)})"
 _SEARCHED = {
-    "terms": ("(terms|term|entities|things|names|concepts|resources|everything)", ""),
+    "terms": ("(terms|term|entities|things|names|concepts|everything|anything)", ""),
     "classes": ("(classes|class)", "class"),
     "properties": ("(properties|property|relations)", "property"),
     "individuals": ("(individuals|instances)", "individual"),
@@ -53,7 +53,7 @@ DESCRIPTIONS = [
             "what (does|do) {term} (mean|stand for|denote|represent|refer to)",
             "what is the meaning of {term}",
             "what (does|do) <it> mean by {term}",
-            "(what can you tell|what do you know|tell me what you know) [me] about {term}",
+            "(what can you tell|what do (you|we) know|tell me what you know) [me] about {term}",
             "<list> [all] (information|details|info|everything|a description|an overview|a"
             " summary|the details) [you have] (on|about|of|for) {term}",
             "(information|details) (on|about) {term}",
@@ -103,7 +103,7 @@ SEARCHES = [
             f"search_{many}",
             f'Which {many} have "cargo" in their name?',
             (
-                f"(<wh>|<head> [all|every|each|any] [of] [the]|(search|look) for [all|every|any]"
+                f"(<wh>|[is there|are there|<head>|(search|look) for] [all|every|each|any] [of]"
                 f" [the]) {said} {_ANY_PIECE} <onto>",
                 *(
                     (
@@ -230,10 +230,8 @@ LABELS = [
             f"{kind}_synonyms",
             f"What are the {kind} synonyms of Tug?",
             (
-                f"(what|which) (is|are) [all] [the] {kind} (synonym|synonyms) (of|for) {{term}}",
-                f"<list> [all] [the] {kind} synonyms (of|for) {{term}}",
-                f"[the] {kind} (synonym|synonyms) (of|for) {{term}}",
-                f"<wh> {kind} (synonym|synonyms) (does|do|has|have) {{term}} [have]",
+                f"<head> [all] [the] {kind} (synonym|synonyms) (of|for) {{term}}",
+                f"<wh> {kind} (synonym|synonyms) (does|do|has|have) {{term}} <has>",
             ),
             f'tell_texts(fetch("labels", $term), "synonym", "{kind} synonym")',
         )
@@ -245,13 +243,11 @@ LABELS = [
         "label_languages",
         "In which languages does Tug have a label?",
         (
-            "in <wh> (language|languages) (does|do) {term} have [a|any] (label|labels)",
-            "in <wh> (language|languages) (is|are) {term} labelled [in]",
-            "in <wh> (language|languages) (is|are) [the] (label|labels) of {term}"
-            " [given|available]",
-            "<wh> (language|languages) (does|do) {term} have [a] (label|labels) in",
-            "(what|which) are the languages of the labels of {term}",
-            "<wh> (language|languages) (is|are) the (label|labels) of {term} in",
+            "[in] <wh> (language|languages) (does|do) {term} have [a|any] (label|labels) [in]",
+            "[in] <wh> (language|languages) (is|are) {term} labelled [in]",
+            "[in] <wh> (language|languages) (is|are) [the] (label|labels) of {term}"
+            " [given|available|in]",
+            "<head> [the] languages of the labels of {term}",
         ),
         'tell_languages(fetch("labels", $term))',
     ),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from rlm.llm.offline.frames import Form, Noun, hierarchy_of, list_of
 
 _PROPS = "(property|properties|relation|relations|predicate|predicates|attribute|attributes)"
-_SUB = "(subproperty|subproperties|sub-property|sub-properties|sub property|sub properties)"
+_SUB = (
+    "(subproperty|subproperties|sub-property|sub-properties|sub property|sub properties|children)"
+)
 _SUPER = (
     "(superproperty|superproperties|super-property|super-properties|super property|super properties"
-    "|parent property|parent properties)"
+    "|parent property|parent properties|parent|parents)"
 )
 _AS = "as [a|the|their|its|one of its] [stated|direct]"
 _SORTS = {
@@ -34,19 +36,14 @@ def _by_side(side: str, relation: str, verbs: tuple[str, ...]) -> list[Form]:
         call = f'keep_both({call}, fetch("terms", kind="{prefix[:-1]}"))' if word else call
         named = f"(rdfs:{side}|{side})"
         wanted = (
-            f"have {slot} {_AS} {named}",
-            f"(have|with|having) [the|a] [stated] {named} [of|is|class] {slot}",
+            f"([that] have|with|having) {slot} ({_AS}|in (their|its|the)) {named}",
+            f"([that] have|with|having) [the|a] [stated] {named} [of|is|class] {slot}",
             f"whose [stated] {named} (is|includes|contains) [the class] {slot}",
-            f"that have [the|a] {named} [of] {slot}",
-            f"that have {slot} {_AS} {named}",
-            f"with {slot} {_AS} {named}",
-            f"having {slot} {_AS} {named}",
             *verbs,
         )
         which = f"({'|'.join(wanted)})".replace("SLOT", slot)
         listed = (
-            f"(<wh>|<list> [all] [the]|(what|which) are [all] [the]) {props} {which}",
-            f"{props} {which}",
+            f"(<wh>|<head> [all] [the]) {props} {which}",
             f"of <wh> {props} is {slot} the {named}",
         )
         counted = (f"(how many|<count>) {props} [are there] {which}",)
@@ -66,8 +63,7 @@ BY_SIDE = [
         "domain",
         "properties",
         (
-            "can (a|an|the) SLOT have",
-            "can SLOT have",
+            "(can|may|does|do) [a|an|the] SLOT have",
             "(can|may) (apply|be applied) to SLOT",
             "(apply to|can be used (on|with|for)|are (defined|declared|stated) (for|on)) [the"
             " class] SLOT",
@@ -198,10 +194,9 @@ BETWEEN = [
         "properties_between",
         "Which properties lead from Vessel to Berth?",
         (
-            f"(<wh>|<list> [all] [the]) {_PROPS} (relate|relates|connect|connects|link|links|join"
-            "|go|lead|point) [from] [a|an|the] {class} (to|and|with) [a|an|another|the] {range}",
-            f"(<wh>|<list> [all] [the]) {_PROPS} (have|with) [the] domain {{class}} and [the] range"
-            " {range}",
+            f"(<wh>|<head> [all] [the]) {_PROPS} [that] (relate|relates|connect|connects|link|links"
+            "|join|go|lead|point) [from] [a|an] {class} (to|and|with) [a|an|another] {range}",
+            f"(<wh>|<head> [all] [the]) {_PROPS} (have|with) domain {{class}} and range {{range}}",
         ),
         'tell_list(keep_both(fetch("related", $class, relation="properties"), fetch("related",'
         ' $range, relation="range_of")) | {"name": ""}, "property with this domain and range",'
@@ -283,8 +278,7 @@ def _trait_forms() -> list[Form]:
             "What traits does mooredAt have?",
             (
                 "<wh> (trait|traits|characteristic|characteristics) (does|do) {property} have",
-                "(what|which) are [all] [the] [property] (traits|characteristics) of {property}",
-                "<list> [all] [the] [property] (traits|characteristics) of {property}",
+                "<head> [all] [the] [property] (traits|characteristics) of {property}",
             ),
             "tell_traits(describe_entity($property))",
         ),
@@ -297,7 +291,7 @@ def _trait_forms() -> list[Form]:
                 "is {property} an object or [a] datatype property",
                 "is {property} a datatype [property] or an object property",
             ),
-            "tell_property_kind(describe_entity($property))",
+            '%property + " is: " + describe_entity($property)["kind"] + "."',
         ),
     ]
     return made
@@ -319,7 +313,7 @@ VALUES = [
             "(what|which) (value|values) does {individual} have for {property}",
             "(what|which) (value|values) (does|do) {property} have (for|on) {individual}",
             *(each.replace("{word}", "{property}") for each in _BY_WORD),
-            "what does {individual} have as [its|a|their] {property}",
+            "what does {individual} have (as|for) [its|a|their] {property}",
             "what (is|are) {individual} {property}",
             "what does {individual} {property}",
         ),
@@ -340,18 +334,16 @@ VALUES = [
             "how many values (does|do) [the property] {property} have (for|on) {individual}",
             "how many {property} (does|do) {individual} have",
         ),
-        'tell_count(fetch("values", $individual, property=$property), "value", "values")',
+        'tell_values(fetch("values", $individual, property=$property))',
     ),
     Form(
         "values",
         "What are the property values of GreyPetrel?",
         (
-            "(what|which) are [all] [the] [property] (values|statements|facts|assertions)"
-            " (of|for|about|on) {individual}",
+            "<head> [all] [the] [property] (values|statements|facts|properties and values"
+            "|assertions) (of|for|about|on) {individual}",
             "<wh> (properties|property values|values|facts|statements|attributes) (does|do)"
-            " {individual} have",
-            "<list> [all] [the] [property] (values|statements|facts|properties and"
-            " values|assertions) (of|for|about|on) {individual}",
+            " {individual} <has>",
             "<list> [all] [the] properties of the individual {individual}",
             "what is (stated|said|known|recorded|asserted) (about|of) {individual}",
         ),
@@ -364,9 +356,9 @@ VALUES = [
             "(which|what|who) [individual|individuals|thing|things|instances|resources|terms]"
             " (has|have) {individual} as [a|the|their|its] [value of|value for] {property}",
         ),
-        'tell_subjects(sparql_query("SELECT DISTINCT ?x WHERE'
-        ' { ?x <" + $property + "> <" + $individual'
-        ' + "> FILTER(isIRI(?x)) } ORDER BY ?x", limit=1000))',
+        'tell_list(from_query(sparql_query("SELECT DISTINCT ?x WHERE { ?x <" + $property + "> <" +'
+        ' $individual + "> FILTER(isIRI(?x)) } ORDER BY ?x", limit=1000)), "thing that has it",'
+        ' "things that have it")',
     ),
 ]
 

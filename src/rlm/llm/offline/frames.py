@@ -140,13 +140,12 @@ def list_of(
     *,
     things: str = "",
     listed: tuple[str, ...] = (),
-    counted: tuple[str, ...] = (),
     marks: tuple[str, ...] = ("",),
     is_deep: bool = False,
 ) -> list[Form]:
-    """The forms of what a term has. `call` is the view that lists it, with its slot; `listed` and
-    `counted` are further wordings. `is_deep`: a question may say how deep it goes, and `marks` are
-    those for this call."""
+    """The forms of what a term has. `call` is the view that lists it, with its slot; `listed` are
+    further wordings. `is_deep`: a question may say how deep it goes, and `marks` are those for this
+    call."""
     slot = re.findall(r"\$(\w+)", call)[0]
     plain = noun.pattern
     if is_deep:
@@ -162,9 +161,14 @@ def list_of(
         tuple(frame.replace("{slot}", f"{{{slot}}}") for frame in frames)
         for frames in (_LIST_OF, _COUNT_OF, _ANY_OF)
     ]
-    patterns = (named[0] + listed, named[1] + counted, named[2])
+    patterns = (named[0] + listed, named[1] + _count(listed), named[2])
     forms = _three(name, noun, call, example, patterns, Macros(parts, MACROS))
     return [replace(form, marks=marks) for form in forms]
+
+
+def _count(listed: tuple[str, ...]) -> tuple[str, ...]:
+    """What is asked with "which" is counted with "how many"."""
+    return tuple(each.replace("<wh>", "how many", 1) for each in listed if each[:4] == "<wh>")
 
 
 def hierarchy_of(
@@ -175,7 +179,6 @@ def hierarchy_of(
     *,
     things: str = "",
     listed: tuple[str, ...] = (),
-    counted: tuple[str, ...] = (),
 ) -> list[Form]:
     """The forms of what stands above or below a term: one step away, or at any depth. A number for
     which the question does not say which is told both ways."""
@@ -183,10 +186,10 @@ def hierarchy_of(
     direct_noun = Noun(noun.pattern, f"direct {noun.one}", f"direct {noun.many}")
     deep_noun = Noun(noun.pattern, f"{noun.one} at any depth", f"{noun.many} at any depth")
     both = f"tell_depths({call}, {deep}, {direct_noun.one!r}, {direct_noun.many!r})"
-    words: dict[str, Any] = {"things": things, "listed": listed, "counted": counted}
+    words: dict[str, Any] = {"things": things, "listed": listed, "is_deep": True}
     asked = f"What are the {noun.many} of {example}?", f"List all {noun.many} of {example}."
-    near = list_of(name, direct_noun, call, asked[0], marks=("", "direct"), is_deep=True, **words)
-    far = list_of(f"all_{name}", deep_noun, deep, asked[1], marks=("deep",), is_deep=True, **words)
+    near = list_of(name, direct_noun, call, asked[0], marks=("", "direct"), **words)
+    far = list_of(f"all_{name}", deep_noun, deep, asked[1], marks=("deep",), **words)
     undecided = replace(near[1], program=both, marks=("",))
     direct = replace(near[1], name=f"count_direct_{name}", marks=("direct",))
     return [near[0], undecided, direct, near[2], *far]
@@ -199,10 +202,9 @@ def list_all(
     example: str,
     *,
     listed: tuple[str, ...] = (),
-    counted: tuple[str, ...] = (),
 ) -> list[Form]:
     """The forms of what the ontology as a whole has."""
-    patterns = (_LIST_ALL + listed, _COUNT_ALL + counted, _ANY_ALL)
+    patterns = (_LIST_ALL + listed, _COUNT_ALL + _count(listed), _ANY_ALL)
     macros = Macros({"noun": f"({noun.pattern})"}, MACROS)
     return _three(name, noun, call, example, patterns, macros)
 

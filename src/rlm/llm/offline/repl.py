@@ -50,28 +50,17 @@ def keep_stated(in_unions: Any, found: View) -> View:
     return {**found, "rows": rows, "total": len(rows), "cut": cut}
 
 
-def keep_declared(found: View, undeclared: View) -> View:
-    """The rows that the file declares, not only uses."""
-    names = {row["name"] for row in undeclared["rows"]}
-    rows = [row for row in found["rows"] if row["name"] not in names]
-    total = found["total"] - len(found["rows"]) + len(rows)
-    return {**found, "rows": rows, "total": total}
-
-
 def count_rows(rows: Any) -> dict[str, Any]:
     """The number that a query counts, as a view has it."""
     return {"rows": [], "total": int(rows[0]["n"])}
 
 
-def keep_deprecated(found: View) -> View:
-    rows = [row for row in found["rows"] if row.get("deprecated")]
-    return {**found, "rows": rows, "total": len(rows), "cut": found["total"] > len(found["rows"])}
-
-
-def keep_both(found: View, other: View) -> View:
-    """The rows that both listings have."""
+def keep_both(found: View, other: View, both: bool = True) -> View:
+    """The rows that both listings have, or those that only the first has."""
     names = {row["name"] for row in other["rows"]}
-    rows = [row for row in found["rows"] if row["name"] in names]
+    rows = [row for row in found["rows"] if (row["name"] in names) == both]
+    if not both:
+        return {**found, "rows": rows, "total": found["total"] - len(found["rows"]) + len(rows)}
     cut = any(each["total"] > len(each["rows"]) for each in (found, other))
     return {**found, "rows": rows, "total": len(rows), "cut": cut}
 
@@ -167,14 +156,12 @@ def tell_any(found: View, one: str, many: str) -> str:
 def tell_instances(found: View, counts: bool = False) -> str:
     """The instances of a class that was asked for by its name alone: where it has none, the word
     may have meant its subclasses."""
-    if not found["total"]:
-        below = ontology_view("related", found["name"], relation="subclasses", all=True)["total"]
-        if below:
-            return (
-                f"Not answered: {found['name']} has no instances here, and {below} subclasses. Ask"
-                " for its instances or for its subclasses."
-            )
     tell = tell_count if counts else tell_list
+    if not found["total"]:
+        below = fetch("related", found["name"], relation="subclasses")
+        if below["total"]:
+            told = tell(below, "direct subclass", "direct subclasses")
+            return f"No instances of {found['name']}, but {told}"
     return tell(found, "instance", "instances")
 
 
@@ -225,10 +212,6 @@ def tell_trait(about: View, trait: str) -> str:
 def tell_traits(about: View) -> str:
     name, traits = about.get("curie") or about["uri"], about.get("traits", [])
     return f"{name} is {', '.join(traits)}." if traits else f"None: {name} has no traits."
-
-
-def tell_property_kind(about: View) -> str:
-    return f"{about.get('curie') or about['uri']} is: {about.get('kind', '')}."
 
 
 def tell_deprecated(about: View) -> str:
@@ -308,21 +291,13 @@ def tell_by_word(values: View, restrictions: View, word: str) -> str:
     return tell_restrictions(named, only=best[0])
 
 
-def tell_subjects(rows: Any) -> str:
-    return tell_list(from_query(rows), "thing that has it", "things that have it")
-
-
 def tell_restrictions(found: View, only: str = "") -> str:
     name, rows = found["name"], found["rows"]
     if only:
         rows = [row for row in rows if row.get("property") == only]
         found = {**found, "total": len(rows)}
     if not rows:
-        return (
-            f"None: {name} has no such restrictions."
-            if only
-            else f"None: {name} has no restrictions."
-        )
+        return f"None: {name} has no {'such ' * bool(only)}restrictions."
     lines = [
         f"- {row.get('by', 'subclass of')}: {row['text']}"
         + (f" (from {row['source']})" if row.get("source") else "")
@@ -507,10 +482,6 @@ def tell_common(compared: View) -> str:
     if not names:
         return f"None: {x} and {y} have no common superclass."
     return f"The nearest common superclass of {x} and {y}: {', '.join(names)}."
-
-
-def tell_triples(stats: View) -> str:
-    return f"{stats['triples']} triples."
 
 
 def tell_prefix(found: View, prefix: str) -> str:
