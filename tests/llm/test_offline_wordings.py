@@ -59,6 +59,15 @@ def harbour():
         ("Is Hulk deprecated, and what replaces it?", "Yes: harbour:Hulk is deprecated; use"),
         ("find every class with Cargo in its name", "7 classes with such a name:"),
         ("search for terms with 'cargo vessel'", "1 term with such a name:"),
+        ("Which properties does Vessel have?", "5 properties with the domain of harbour:Vessel"),
+        ("What properties have Vessel in their domain?", "5 properties with the domain of"),
+        ("list Vessel types", DIRECT),
+        ("all Vessel subclasses", BELOW),
+        ("Are all tugs vessels?", "Yes: harbour:Tug is a subclass of harbour:Vessel."),
+        ("What are the parents of mooredAt?", "None: there are no direct superproperties"),
+        ("How many homePort does GreyPetrel have?", "1 value of harbour:GreyPetrel:\n- harbour:"),
+        ('Are there terms with "tug" in their name?', "1 term with such a name:"),
+        ("What is the license?", "- dcterms:license:"),
         # two terms
         ("path from Tug to Vessel", f"Connected in 2 steps:\n{TUG_TO_VESSEL}"),
         ("How is Tug connected to Vessel in the class tree?", "Connected in 2 steps:"),
@@ -91,6 +100,7 @@ def test_a_wording_of_a_plain_form(harbour, question, answer):
         "Which classes have a Swahili label?",
         "Which berths must a PortCall have?",
         "What is the hue of GreyPetrel?",
+        "List the deprecated tugs.",
     ],
 )
 def test_what_has_no_such_name_is_refused_and_not_denied(harbour, question):
@@ -126,4 +136,22 @@ def test_vocabulary_that_a_file_declares_is_none_of_its_classes(tmp_path):
     asked = Asked(made)
     assert asked.ask("How many root classes are there?")[0].startswith("1 root")
     assert asked.ask("What is A disjoint with?")[0].startswith("None")
+    asked.engine.close()
+
+
+def test_a_definition_is_an_equivalent_and_what_includes_a_class_is_its_domain(tmp_path):
+    made = tmp_path / "wine.ttl"
+    made.write_text(
+        """@prefix : <http://x.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        @prefix schema: <https://schema.org/> .
+        :Wine a owl:Class . :hasColor a owl:ObjectProperty ; schema:domainIncludes :Wine .
+        :White a :Color . :Color a owl:Class . :WhiteWine a owl:Class ; owl:equivalentClass
+          [ a owl:Class ; owl:intersectionOf
+            ( :Wine [ a owl:Restriction ; owl:onProperty :hasColor ; owl:hasValue :White ] ) ] ."""
+    )
+    asked = Asked(made)
+    for question in ("What is WhiteWine equivalent to?", "How is WhiteWine defined?"):
+        assert "hasColor value" in asked.ask(question)[0]
+    assert "hasColor" in asked.ask("Which properties have the domain Wine?")[0]
+    assert "Wine" in asked.ask("domain of hasColor")[0].partition(" is ")[2]
     asked.engine.close()

@@ -46,6 +46,8 @@ SUBCLASSES = hierarchy_of(
         f"<wh> {_CLASSES} {_NEAR} ({_EXTEND}|{_INHERIT}) {{class}} <depth>",
         f"<wh> {_CLASSES} (has|have) {{class}} as [a|their|its|the] [direct|immediate] {_SUPER}",
         f"<wh> {_CLASSES} (is|are) (<deep>|<only>) [a] {_SUB} of {{class}}",
+        f"<wh> {{class}} (classes|types|{_SUB}) <there> <depth>",
+        f"<head> [all {{=deep}}] [the] {{class}} (classes|types|{_SUB}) <depth>",
     ),
 )
 SUPERCLASSES = hierarchy_of(
@@ -214,6 +216,7 @@ AXIOMS = [
             "<head> [all|any] [the] [class|classes] [that are] equivalent to {class}",
             "(what|which) is [the] same as {class}",
         ),
+        tell="tell_equivalents",
     ),
     Form(
         "are_equivalent",

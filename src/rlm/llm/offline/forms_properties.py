@@ -33,6 +33,7 @@ def _by_side(side: str, relation: str, verbs: tuple[str, ...]) -> list[Form]:
             f'/rdf:rest*/rdf:first <" + ${name} + "> }}", limit=1000), fetch("related", ${name},'
             f' relation="{relation}"))'
         )
+        call = f'add_included({call}, ${name}, "{side}")'
         call = f'keep_both({call}, fetch("terms", kind="{prefix[:-1]}"))' if word else call
         named = f"(rdfs:{side}|{side})"
         wanted = (
@@ -128,27 +129,22 @@ SIDES = [
         'tell_sides(fetch("related", $property, relation="domain"),'
         ' fetch("related", $property, relation="range"))',
     ),
-    Form(
-        "has_side",
-        "Does mooredAt have the domain Vessel?",
-        (
-            "(does|has) {property} [have] [the] domain [of] {class}",
-            "is {class} [in|a|the] [the] domain of {property}",
-            "is the domain of {property} {class}",
-            "does {property} have {class} as [its|a] domain",
-        ),
-        'tell_member(%class, fetch("related", $property, relation="domain"), "a domain")',
-    ),
-    Form(
-        "has_range",
-        "Does mooredAt have the range Berth?",
-        (
-            "(does|has) {property} [have] [the] range [of] {range}",
-            "is {range} [in|a|the] [the] range of {property}",
-            "is the range of {property} {range}",
-            "does {property} have {range} as [its|a] range",
-        ),
-        'tell_member(%range, fetch("related", $property, relation="range"), "a range")',
+    *(
+        Form(
+            name,
+            f"Does mooredAt have the {side} {example}?",
+            (
+                f"(does|has) {{property}} [have] [the] {side} [of] {{{slot}}}",
+                f"is {{{slot}}} [in|a|the] [the] {side} of {{property}}",
+                f"is the {side} of {{property}} {{{slot}}}",
+                f"does {{property}} have {{{slot}}} as [its|a] {side}",
+            ),
+            f'tell_member(%{slot}, fetch("related", $property, relation="{side}"), "a {side}")',
+        )
+        for name, side, slot, example in (
+            ("has_side", "domain", "class", "Vessel"),
+            ("has_range", "range", "range", "Berth"),
+        )
     ),
 ]
 
@@ -266,8 +262,6 @@ def _trait_forms() -> list[Form]:
                 (
                     f"is [the] [property] {{property}} [declared|stated] [to be|as] [a|an] {said}"
                     f" [<property>|object property|datatype property]",
-                    f"is the property {{property}} [declared|stated] [to be|as] [a|an] {said}"
-                    f" [property]",
                 ),
                 f'tell_trait(describe_entity($property), "{trait}")',
             )

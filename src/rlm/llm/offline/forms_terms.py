@@ -35,6 +35,7 @@ _TYPES = {
 }
 """What a term is declared as."""
 _WITHOUT = "(without|with no|that have no|having no|that do not have|that lack|lacking|missing)"
+_LACK = "((have|has) no|(do not have|don't have|lack|miss|without) [a|any])"
 _IN_SPACE = (
     "[that are] (in|from|of|under|within) the {prefix} (namespace|prefix)",
     "[that are] in [the] namespace {prefix}",
@@ -62,15 +63,12 @@ def _declared() -> list[Form]:
             call = f"keep_both({every}, {undeclared}, False)"
             nouns = f'"declared {one}", "declared {many}"'
             listed = replace(listed, program=f"tell_list({call}, {nouns})")
-            total = f"count_rows(sparql_query({query!r}))"
+            total = f'{{"total": int(sparql_query({query!r})[0]["n"])}}'
             counted = replace(counted, program=f"tell_count({total}, {nouns})")
         made += [listed, counted, any_]
-        for counts, heads in (
-            (False, ("<list> [all] [the]", "<wh>", "(what|which) are [all] [the]")),
-            (True, ("how many", "<count>")),
-        ):
+        for counts, heads in ((False, "<wh>|<head> [all] [the]"), (True, "how many|<count>")):
             spaces = f"({'|'.join(_IN_SPACE)})"
-            patterns = (f"({'|'.join(heads)}) {pattern} [are|are there|exist|belong] {spaces}",)
+            patterns = (f"({heads}) {pattern} [are|are there|exist|belong] {spaces}",)
             tell = "tell_count" if counts else "tell_list"
             ask = "How many" if counts else "Which"
             made.append(
@@ -86,7 +84,8 @@ def _declared() -> list[Form]:
             f"deprecated_{name}",
             Noun(f"(deprecated|obsolete|obsoleted|retired) {pattern}", f"deprecated {one}",
                  f"deprecated {many}"),
-            f'keep_both(fetch("terms", kind="{kind}"), fetch("terms", kind="deprecated"))',
+            f'keep_both(fetch("terms", kind="{kind}", most=9999), fetch("terms", kind="deprecated",'
+            " most=9999))",
             f"Which {many} are deprecated?",
             listed=(f"<wh> [of the] {pattern} (are|is) [marked as|marked]"
                     " (deprecated|obsolete|retired) <onto>",),
@@ -139,12 +138,11 @@ HIERARCHY = [
         'fetch("terms", kind="roots")',
         "What are the root classes?",
         listed=(
-            "<wh> classes (have|has) no [named|stated]"
-            " (superclass|superclasses|parent|parents|parent class) <onto>",
+            f"<wh> classes {_LACK} [named|stated] (superclass|superclasses|parent|parents|parent"
+            " class) <onto>",
             "<wh> classes (are|is) at the [very] top [of the [class] hierarchy] <onto>",
             "<wh> classes (are|is) [the] (roots|root|top-level|root classes|topmost|top classes)"
             " [of the [class] hierarchy] <onto>",
-            "<wh> classes do not have [a|any] (superclass|superclasses|parent|parents)",
             "where does the class hierarchy (begin|start)",
         ),
     ),
@@ -154,9 +152,8 @@ HIERARCHY = [
         'fetch("terms", kind="leaves")',
         "Which classes have no subclasses?",
         listed=(
-            "<wh> classes (have|has) no [named] (subclass|subclasses|children|child) <onto>",
+            f"<wh> classes {_LACK} [named] (subclass|subclasses|children|child) <onto>",
             "<wh> classes are (leaves|leaf classes) [of the [class] hierarchy] <onto>",
-            "<wh> classes do not have [any] (subclasses|children) <onto>",
         ),
     ),
     *list_all(
@@ -220,8 +217,7 @@ def _without() -> list[Form]:
                      f"{many} without a {what}"),
                 f"from_query(sparql_query({query!r}, limit=10000))",
                 f"Which {many} have no {what}?",
-                listed=(f"<wh> {pattern} (have|has) no {noun} <onto>",
-                        f"<wh> {pattern} (do not have|don't have|lack|miss) [a|any] {noun} <onto>"),
+                listed=(f"<wh> {pattern} {_LACK} {noun} <onto>",),
             )  # fmt: skip
     return made
 

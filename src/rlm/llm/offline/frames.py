@@ -142,10 +142,11 @@ def list_of(
     listed: tuple[str, ...] = (),
     marks: tuple[str, ...] = ("",),
     is_deep: bool = False,
+    tell: str = "tell_list",
 ) -> list[Form]:
     """The forms of what a term has. `call` is the view that lists it, with its slot; `listed` are
     further wordings. `is_deep`: a question may say how deep it goes, and `marks` are those for this
-    call."""
+    call. `tell` puts the list into words."""
     slot = re.findall(r"\$(\w+)", call)[0]
     plain = noun.pattern
     if is_deep:
@@ -163,7 +164,10 @@ def list_of(
     ]
     patterns = (named[0] + listed, named[1] + _count(listed), named[2])
     forms = _three(name, noun, call, example, patterns, Macros(parts, MACROS))
-    return [replace(form, marks=marks) for form in forms]
+    forms = [replace(form, marks=marks) for form in forms]
+    told = forms[0].program.replace("tell_list", tell)
+    whether = forms[2].program if tell == "tell_list" else told
+    return [replace(forms[0], program=told), forms[1], replace(forms[2], program=whether)]
 
 
 def _count(listed: tuple[str, ...]) -> tuple[str, ...]:

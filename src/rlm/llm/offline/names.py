@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 _ARTICLE = re.compile(r"^(?:the|a|an) (?=.)", re.IGNORECASE)
-_OLD = re.compile(r"^(?:deprecated|obsolete|retired) (?=.)", re.IGNORECASE)
+_OLD = re.compile(r"^(?:deprecated|obsolete) (?=(?:class|property|term|concept) .)", re.I)
 _KIND_WORDS = {
     "class": "class",
     "classes": "class",

@@ -64,7 +64,7 @@ _STATED = {
 _CURIE = re.compile(r"(?:rdfs?|owl|xsd|skos):\w+")
 _NAMES = re.compile(r"\b[a-z]+:[A-Za-z]\w*")
 _QUOTES = "\"'"
-_PAGING = frozenset({"limit", "offset", "max_depth", "search_in"})
+_PAGING = frozenset({"limit", "offset", "most", "max_depth", "search_in"})
 _LOOK_PROGRAM = "print(sparql_schema())"
 
 Signature = tuple[str, frozenset[str]]

@@ -23,11 +23,11 @@ View = dict[str, Any]
 # -- reading
 
 
-def fetch(view: str, term: str = "", **options: Any) -> dict[str, Any]:
-    """All rows of a listing, page by page; 500 at most, and `total` says how many there are."""
+def fetch(view: str, term: str = "", most: int = 500, **options: Any) -> dict[str, Any]:
+    """The rows of a listing, page by page, some `most`; `total` says how many there are."""
     rows: list[Any] = []
     page: dict[str, Any] = {"next_offset": 0}
-    while page["next_offset"] is not None and len(rows) < 500:
+    while page["next_offset"] is not None and len(rows) < most:
         page = ontology_view(view, term, offset=page["next_offset"], limit=1000, **options)
         rows += page["rows"]
     return {**page, "rows": rows}
@@ -42,17 +42,19 @@ def from_query(rows: Any, name: str = "") -> dict[str, Any]:
 def keep_stated(in_unions: Any, found: View) -> View:
     """The rows without those that a query found to have the class only in a union; where all do,
     they are the answer."""
-    names = {str(row["x"]) for row in in_unions}
-    rows = [row for row in found["rows"] if row["name"] not in names]
-    if not rows:
+    kept = keep_both(found, from_query(in_unions), both=False)
+    return kept if kept["rows"] else found
+
+
+def add_included(found: View, iri: str, side: str) -> View:
+    """Where nothing has the class as its domain or range: what includes it there (schema.org)."""
+    if found["total"]:
         return found
-    cut = found["total"] > len(found["rows"])
-    return {**found, "rows": rows, "total": len(rows), "cut": cut}
-
-
-def count_rows(rows: Any) -> dict[str, Any]:
-    """The number that a query counts, as a view has it."""
-    return {"rows": [], "total": int(rows[0]["n"])}
+    query = (
+        f"SELECT DISTINCT ?x WHERE {{ ?x ?p <{iri}> FILTER(STRENDS(STR(?p), '/{side}Includes')) }}"
+        " ORDER BY ?x"
+    )
+    return {**found, **from_query(sparql_query(query, limit=1000), found["name"])}
 
 
 def keep_both(found: View, other: View, both: bool = True) -> View:
@@ -77,11 +79,8 @@ def look_up(readings: list[list[list[str]]]) -> str:
                     hits = search_entity(name, 25)
                     exact = [hit for hit in hits if hit["match_type"] == "exact"]
                     near = [hit["curie"] for hit in hits if hit["match_type"] != "exact"]
-                    told = [
-                        [*(hit[k] for k in ("uri", "curie", "kind", "match_in")),
-                         bool(hit.get("deprecated"))]
-                        for hit in exact
-                    ]  # fmt: skip
+                    keys = ("uri", "curie", "kind", "match_in", "deprecated")
+                    told = [[hit.get(key) for key in keys] for hit in exact]
                     lines.append(json.dumps([name, told[:8], near[:3]]))
                     seen[name] = bool(exact)
                 if seen[name]:
@@ -153,6 +152,14 @@ def tell_any(found: View, one: str, many: str) -> str:
     return f"Yes: {tell_list(found, one, many)}"
 
 
+def tell_equivalents(found: View, one: str, many: str) -> str:
+    """The classes that are equivalent to one, and what it is defined as."""
+    rows = fetch("restrictions", found["name"])["rows"]
+    defined = [f"- {row['text']}" for row in rows if "equivalent" in row.get("by", "")]
+    told = [tell_list(found, one, many)] if found["total"] or not defined else []
+    return add_labels("\n".join([*told, *["Defined as equivalent to:"] * bool(defined), *defined]))
+
+
 def tell_instances(found: View, counts: bool = False) -> str:
     """The instances of a class that was asked for by its name alone: where it has none, the word
     may have meant its subclasses."""
@@ -204,9 +211,9 @@ def tell_compared(compared: View, wanted: str) -> str:
 
 def tell_trait(about: View, trait: str) -> str:
     name = about.get("curie") or about["uri"]
-    traits = [each.lower().replace("-", " ") for each in about.get("traits", [])]
-    is_so = trait in traits
-    return f"Yes: {name} is {trait}." if is_so else f"No: {name} is not declared {trait}."
+    if trait in [each.lower().replace("-", " ") for each in about.get("traits", [])]:
+        return f"Yes: {name} is {trait}."
+    return f"No: {name} is not declared {trait}."
 
 
 def tell_traits(about: View) -> str:
@@ -229,9 +236,11 @@ def tell_sides(*found: View) -> str:
     """The domain and the range of a property, each as the file combines them."""
     said = []
     for side in found:
-        names = [show(row) for row in side["rows"]]
-        text = side.get("text") or (" or " if side.get("union") else " and ").join(names)
-        side_name, name = side["relation"], side["name"]
+        side_name, name, text = side["relation"], side["name"], side.get("text")
+        if not text:
+            rows = fetch("values", name)["rows"]
+            included = [r["value"] for r in rows if r["property"].endswith(f"{side_name}Includes")]
+            text = " or ".join(included)
         none = f"None: {name} has no stated {side_name}."
         said.append(f"The {side_name} of {name} is {text}." if text else none)
     return add_labels("\n".join(said))
@@ -252,18 +261,11 @@ def add_labels(text: str) -> str:
 
 
 def tell_values(found: View) -> str:
-    name, rows = found["name"], found["rows"]
-    if not rows:
-        return f"None: {name} has no such value."
-    rest = found["total"] - len(rows)
-    lines = [
-        f"- {row['property']}: {tidy(row['value'])}"
-        + (f" ({label})" if (label := plain_label(row.get("label", ""))) else "")
-        for row in rows
+    rows = [
+        {"name": f"{row['property']}: {tidy(row['value'])}", "label": row.get("label", "")}
+        for row in found["rows"]
     ]
-    noun = "value" if found["total"] == 1 else "values"
-    more = [f"… and {rest} more"] if rest > 0 else []
-    return "\n".join([f"{found['total']} {noun} of {name}:", *lines, *more])
+    return tell_list({**found, "rows": rows}, "value", "such values" if not rows else "values")
 
 
 def split_name(name: str) -> list[str]:
@@ -292,19 +294,14 @@ def tell_by_word(values: View, restrictions: View, word: str) -> str:
 
 
 def tell_restrictions(found: View, only: str = "") -> str:
-    name, rows = found["name"], found["rows"]
-    if only:
-        rows = [row for row in rows if row.get("property") == only]
-        found = {**found, "total": len(rows)}
-    if not rows:
-        return f"None: {name} has no {'such ' * bool(only)}restrictions."
-    lines = [
-        f"- {row.get('by', 'subclass of')}: {row['text']}"
-        + (f" (from {row['source']})" if row.get("source") else "")
-        for row in rows
-    ]
-    noun = "restriction" if found["total"] == 1 else "restrictions"
-    return add_labels("\n".join([f"{found['total']} {noun} of {name}:", *lines]))
+    kept = [row for row in found["rows"] if only in ("", row.get("property"))]
+    rows = [
+        {"name": f"{row.get('by', 'subclass of')}: {row['text']}"
+         + (f" (from {row['source']})" if row.get("source") else "")}
+        for row in kept
+    ]  # fmt: skip
+    found = {**found, "rows": rows, "total": len(rows) if only else found["total"]}
+    return add_labels(tell_list(found, "restriction", "such " * bool(only) + "restrictions"))
 
 
 # -- names and texts
@@ -331,29 +328,23 @@ def tell_texts(found: View, kind: str, noun: str, lang: str = "", counts: bool =
 
 def tell_definition(texts: View, restrictions: View) -> str:
     """How a class is defined: in words, and by what it is equivalent to."""
-    said = [f"Definition of {texts['name']}:"]
-    said += [f'- "{tidy(row["text"])}"' for row in texts["rows"] if row.get("kind") == "definition"]
-    said += [
-        f"- {row['by']}: {row['text']}"
-        for row in restrictions["rows"]
-        if row.get("by", "subclass of") != "subclass of"
-    ]
-    return "\n".join(said) if said[1:] else f"None: {texts['name']} has no definition."
+    kinds = [row.get("kind") for row in texts["rows"]]
+    kind = "definition" if "definition" in kinds else "comment"
+    said = [f'- "{tidy(row["text"])}"' for row in texts["rows"] if row.get("kind") == kind]
+    axioms = [row for row in restrictions["rows"] if "equivalent" in row.get("by", "")]
+    said += [add_labels(f"- {row['by']}: {row['text']}") for row in axioms]
+    name = texts["name"]
+    return "\n".join([f"Definition of {name}:", *said] if said else [f"None: {name} has none."])
 
 
 def tell_replacement(found: View) -> str:
     """What replaces a term; where the file says it in a way of its own, the values that do."""
     if not found["total"]:
-        values = fetch("values", found["name"])
-        rows = [
-            {"name": row["value"]}
-            for row in values["rows"]
-            if re.search("replacedby|supersededby|consider", row["property"].lower())
-        ]
+        values = [(row["property"], row["value"]) for row in fetch("values", found["name"])["rows"]]
+        by, said = "replacedby|supersededby|consider", "(replaced|superseded) by|use .* instead"
+        rows = [{"name": value} for name, value in values if re.search(by, name.lower())]
         notes = [
-            f"\n{row['property']} says: {tidy(row['value'])}"
-            for row in values["rows"]
-            if re.search("(?i)(replaced|superseded) by|use .* instead", row["value"])
+            f"\n{n} says: {tidy(text)}" for n, text in values if re.search(f"(?i){said}", text)
         ]
         if not rows:
             return f"None: no replacement of {found['name']} is stated.{''.join(notes)}"
@@ -362,12 +353,10 @@ def tell_replacement(found: View) -> str:
 
 
 def tell_languages(found: View) -> str:
-    tags = sorted(
-        {row["lang"] for row in found["rows"] if row.get("kind") == "label" and row.get("lang")}
-    )
+    tags = {row["lang"] for row in found["rows"] if row.get("kind") == "label" and row.get("lang")}
     if not tags:
         return f"None: no label of {found['name']} has a language."
-    return f"{found['name']} has labels in {', '.join(tags)}."
+    return f"{found['name']} has labels in {', '.join(sorted(tags))}."
 
 
 def tell_description(about: View) -> str:
@@ -380,9 +369,8 @@ def tell_description(about: View) -> str:
     said += [f"{tidy(about[key])}" for key in ("definition", "comment") if about.get(key)][:1]
     for key in (
         "types", "superclasses", "subclasses", "superproperties", "subproperties", "domain",
-        "range",
-        "inverse_of", "traits", "equivalent_to", "disjoint_with", "restrictions", "alternatives",
-        "use",
+        "range", "inverse_of", "traits", "equivalent_to", "disjoint_with", "restrictions",
+        "alternatives", "use",
     ):  # fmt: skip
         parts = about.get(key) or []
         parts = parts if isinstance(parts, list) else [parts]
@@ -460,10 +448,7 @@ def tell_paths(found: View, source: str, target: str, kinds: list[str]) -> str:
     if not paths:
         return f"None: no path of up to 4 steps joins {source} and {target}."
     shortest = min(len(path["edges"]) for path in paths)
-    lines = []
-    for path in paths:
-        if len(path["edges"]) == shortest:
-            lines.append("- " + path["text"])
+    lines = ["- " + path["text"] for path in paths if len(path["edges"]) == shortest]
     return add_labels("\n".join([f"Connected in {shortest} step{'s' * (shortest != 1)}:", *lines]))
 
 
@@ -485,23 +470,20 @@ def tell_common(compared: View) -> str:
 
 
 def tell_prefix(found: View, prefix: str) -> str:
-    spaces = [
-        row["namespace"] for row in found["rows"] if row["prefix"].rstrip(":") == prefix.rstrip(":")
-    ]
-    if not spaces:
-        return f"None: the prefix {prefix} is not bound."
-    return f"{prefix} stands for <{spaces[0].strip('<>')}>."
+    spaces = {row["prefix"].rstrip(":"): row["namespace"].strip("<>") for row in found["rows"]}
+    space = spaces.get(prefix.rstrip(":"))
+    return (
+        f"{prefix} stands for <{space}>." if space else f"None: the prefix {prefix} is not bound."
+    )
 
 
 def tell_metadata(found: View, names: tuple[str, ...] = ()) -> str:
     """What the ontology says of itself: all of it, or the statements with one of these names."""
-    rows = found["rows"]
-    if names:
-        rows = [
-            row
-            for row in rows
-            if re.split("[/#:]", row["property"].strip("<>"))[-1].lower() in names
-        ]
+    rows = [
+        row
+        for row in found["rows"]
+        if not names or re.split("[/#:]", row["property"].strip("<>"))[-1].lower() in names
+    ]
     if not rows:
         return "None: the ontology does not say so of itself."
     return "\n".join(f"- {row['property']}: {tidy(row['value'])}" for row in rows)
