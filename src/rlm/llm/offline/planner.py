@@ -194,7 +194,9 @@ class Planner:
         slot = next(iter(reading.mentions.values()))
         if reading.form.name.startswith("exists_") and _is_a_name(slot, found.candidates):
             return tell_existence(reading, None)
-        near = f" The nearest names are {', '.join(found.candidates)}." * bool(found.candidates)
+        near = " `rlm ask --forms` lists the questions that offline knows."
+        if found.candidates:
+            near = f" The nearest names are {', '.join(found.candidates)}."
         return f"{OFFLINE_UNANSWERED} there is no {noun} called “{called}” in this ontology.{near}"
 
 
