@@ -27,6 +27,7 @@ NEAREST = 3
 _WORD = re.compile(r"[a-z][a-z-]+")
 _COMMON_WORDS = "what which is are the a an of in to does do have has there how many"
 _COMMON = frozenset(_COMMON_WORDS.split())
+_NO_NAMES = frozenset(("there", "a", "an", "the", "it", "this", "that", "any", "some", "they"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Reading:
         return sum(1 if slot.quoted else len(slot.words.split()) for slot in self.slots.values())
 
 
-_PLAIN = frozenset({"text", "lang", "prefix", "ontology"})
+_PLAIN = frozenset({"text", "quoted", "word", "lang", "prefix", "ontology"})
 
 
 def kind_of_slot(name: str) -> str:
@@ -75,20 +76,31 @@ def read_question(question: str, card: str = "") -> tuple[Reading, ...]:
         ]
         readings = [Reading(form, slots) for slots in taken if _is_plausible(slots, card)]
         found += [min(readings, key=lambda reading: reading.open_words)] if readings else []
-    return tuple(sorted(found, key=lambda reading: reading.open_words)[:READINGS])
+    return tuple(sorted(found, key=_rank)[:READINGS])
+
+
+def _rank(reading: Reading) -> tuple[int, bool]:
+    """The fewest open words first; a name that may be a term's is not at once the ontology's."""
+    return reading.open_words, "ontology" in reading.slots
 
 
 def _is_plausible(slots: dict[str, Slot], card: str) -> bool:
     """Whether what needs no linking can be what its slot takes."""
     for name, slot in slots.items():
         words = slot.words
+        if not slot.quoted and words in _NO_NAMES:
+            return False
         if name == "lang" and language_tag(words) is None:
             return False
         if name == "prefix" and not re.fullmatch(r"[\w.-]*:?", words):
             return False
-        if name == "text" and not slot.quoted and len(words.split()) > 1:
+        most = {"text": 1, "word": 3, "quoted": 0}.get(name)
+        if most is not None and not slot.quoted and len(words.split()) > most:
             return False
-        if name == "ontology" and words.lower() not in ontology_names(card):
+        named = words.lower() in ontology_names(card) or (
+            len(words) > 2 and words.lower() in own_namespace(card).lower()
+        )
+        if name == "ontology" and not named:
             return False
     return True
 
@@ -114,7 +126,7 @@ def form_words() -> frozenset[str]:
     """Every word that some form places."""
     texts = [source for form in FORMS for source in (*form.sources, *form.macros.texts)]
     texts += MACROS.texts
-    return frozenset(_WORD.findall(re.sub(r"\{\w+\}|<\w+>", " ", " ".join(texts).lower())))
+    return frozenset(_WORD.findall(re.sub(r"\{=?\w+\}|<\w+>", " ", " ".join(texts).lower())))
 
 
 def unplaced_words(question: str) -> list[str]:

@@ -6,15 +6,15 @@ from __future__ import annotations
 from rlm.llm.offline.frames import Form, Noun, list_of
 
 _KINDS = {
-    "term": "(term|thing|entity|concept|resource|element|something|anything)",
     "class": "(class|type|concept class)",
     "property": "(property|relation|predicate|attribute)",
     "object property": "object property",
     "datatype property": "(datatype property|data property)",
     "annotation property": "annotation property",
     "individual": "(individual|instance)",
+    "term": "(term|thing|entity|concept|resource|element|something|anything)",
 }
-_CALLED = "[called|named|labelled|labeled|by the name [of]|with the name|with the label|for]"
+_CALLED = "[called|named|labelled|labeled|by the name [of]|with the name|with the label]"
 _PIECE = "[the] [text|word|string|substring|letters|term] {text}"
 _IN_NAME = "(in|as part of|within) (their|the|its) (name|names|label|labels|name or label)"
 _WITH_PIECE = (
@@ -25,10 +25,12 @@ _WITH_PIECE = (
     "(have|has|with) [a|the] (name|names|label|labels) (that contains|that contain|containing|which"
     f" contain|which contains|that include|with) {_PIECE}",
     f"(match|matches|matching|mention|mentions|mentioning) {_PIECE} [{_IN_NAME}]",
+    "(with|for) [the] [text|word|string] {quoted}",
+    f"(about|like) {_PIECE}",
 )
 _ANY_PIECE = f"({'|'.join(_WITH_PIECE)})"
 _SEARCHED = {
-    "terms": ("(terms|term|entities|things|names|concepts|resources|everything)", ""),
+    "terms": ("(terms|term|entities|things|names|concepts|everything|anything)", ""),
     "classes": ("(classes|class)", "class"),
     "properties": ("(properties|property|relations)", "property"),
     "individuals": ("(individuals|instances)", "individual"),
@@ -51,11 +53,15 @@ DESCRIPTIONS = [
             "what (does|do) {term} (mean|stand for|denote|represent|refer to)",
             "what is the meaning of {term}",
             "what (does|do) <it> mean by {term}",
-            "(what can you tell|what do you know|tell me what you know) [me] about {term}",
+            "(what can you tell|what do (you|we) know|tell me what you know) [me] about {term}",
             "<list> [all] (information|details|info|everything|a description|an overview|a"
             " summary|the details) [you have] (on|about|of|for) {term}",
             "(information|details) (on|about) {term}",
             "show me {term}",
+            "(what|which) [term|class|property|individual|concept|thing] (is|has|have|carries)"
+            " (labelled|labeled|called|named|[the] label|[the] name|[the] [rdfs:label]) {term}",
+            "<head> [the] (term|class|property|individual|concept|thing) (labelled|labeled|called"
+            "|named|with [the] label|with the name) {term}",
         ),
         "tell_description(describe_entity($term))",
     ),
@@ -97,19 +103,20 @@ SEARCHES = [
             f"search_{many}",
             f'Which {many} have "cargo" in their name?',
             (
-                f"(<wh>|<list> [all] [the]|(search|look) for [all] [the]|(what|which) are [all]"
+                f"(<wh>|[is there|are there|<head>|(search|look) for] [all|every|each|any] [of]"
                 f" [the]) {said} {_ANY_PIECE} <onto>",
                 *(
                     (
                         "(search|look) [for] {text} [<onto>]",
-                        "find {text}",
+                        "(find|search [for]) [all|any|the] [terms|everything|anything] [about|on]"
+                        " {text}",
                     )
                     if many == "terms"
                     else ()
                 ),
             ),
-            f"tell_list(keep_types(sparql_query(search_query($text), limit=10000), {kind!r}),"
-            f" {_nouns(kind, many)})",
+            "add_labels(tell_list(keep_types(sparql_query(search_query($text), limit=10000),"
+            f" {kind!r}), {_nouns(kind, many)}))",
         ),
         Form(
             f"count_search_{many}",
@@ -146,10 +153,9 @@ def _texts(name: str, noun: str, kind: str, one: str, more: tuple[str, ...]) -> 
             name,
             f"What is the {one} of Tug?",
             (
-                f"(what|which) (is|are) [all] [the] {noun} (of|for) {{term}}",
-                f"<list> [all] [the] {noun} (of|for) {{term}}",
-                f"<wh> {noun} (does|do|has|have) {{term}} [have]",
-                f"[the] {noun} (of|for) {{term}}",
+                f"<head> [all] [the] {noun} (of|for) {{term}}",
+                f"<wh> {noun} (does|do|has|have) {{term}} <has>",
+                f"<head> {{term}} 's {noun}",
                 f"does {{term}} have [a|an|any] {noun}",
                 f"(what|which) {noun} <there> for {{term}}",
                 *more,
@@ -160,22 +166,19 @@ def _texts(name: str, noun: str, kind: str, one: str, more: tuple[str, ...]) -> 
             f"{name}_in_language",
             f"What is the German {one} of Tug?",
             (
-                f"(what|which) (is|are) [all] [the] {{lang}} {noun} (of|for) {{term}}",
-                f"(what|which) (is|are) [all] [the] {noun} (of|for) {{term}} {lang}",
-                f"<list> [all] [the] {{lang}} {noun} (of|for) {{term}}",
-                f"<list> [all] [the] {noun} (of|for) {{term}} {lang}",
-                f"<wh> {{lang}} {noun} (does|do|has|have) {{term}} [have]",
-                f"<wh> {noun} (does|do|has|have) {{term}} [have] {lang}",
-                f"does {{term}} have [a|an|any] {{lang}} {noun}",
-                f"does {{term}} have [a|an|any] {noun} {lang}",
-                f"is there [a|an] {{lang}} {noun} (of|for) {{term}}",
-                f"[the] {{lang}} {noun} (of|for) {{term}}",
-                f"[the] {noun} (of|for) {{term}} in {{lang}}",
+                f"<head> [all] [the] {{lang}} {noun} (of|for) {{term}}",
+                f"<head> [all] [the] {noun} (of|for) {{term}} {lang}",
+                f"<wh> {{lang}} {noun} (does|do|has|have) {{term}} <has>",
+                f"<wh> {noun} (does|do|has|have) {{term}} <has> {lang}",
+                f"<head> {{term}} 's {{lang}} {noun}",
+                f"does {{term}} have [a|an|any] ({{lang}} {noun}|{noun} {lang})",
+                f"is there [a|an] ({{lang}} {noun} (of|for) {{term}}|{noun} (of|for) {{term}}"
+                f" {lang})",
                 *(
                     ("what is {term} called in {lang}", "how is {term} called in {lang}",
                      "how do you say {term} in {lang}", "what do you call {term} in {lang}",
-                     "how is {term} labelled in {lang}", "what is {term} in {lang}",
-                     "what is the {lang} word for {term}", "what is {lang} for {term}",
+                     "how is {term} labelled in {lang}", "[what is] {term} in {lang}",
+                     "what is the {lang} (word|term) for {term}", "[what is] {lang} for {term}",
                      "is {term} labelled in {lang}")
                     if kind == "label"
                     else ()
@@ -227,10 +230,8 @@ LABELS = [
             f"{kind}_synonyms",
             f"What are the {kind} synonyms of Tug?",
             (
-                f"(what|which) (is|are) [all] [the] {kind} (synonym|synonyms) (of|for) {{term}}",
-                f"<list> [all] [the] {kind} synonyms (of|for) {{term}}",
-                f"[the] {kind} (synonym|synonyms) (of|for) {{term}}",
-                f"<wh> {kind} (synonym|synonyms) (does|do|has|have) {{term}} [have]",
+                f"<head> [all] [the] {kind} (synonym|synonyms) (of|for) {{term}}",
+                f"<wh> {kind} (synonym|synonyms) (does|do|has|have) {{term}} <has>",
             ),
             f'tell_texts(fetch("labels", $term), "synonym", "{kind} synonym")',
         )
@@ -242,13 +243,11 @@ LABELS = [
         "label_languages",
         "In which languages does Tug have a label?",
         (
-            "in <wh> (language|languages) (does|do) {term} have [a|any] (label|labels)",
-            "in <wh> (language|languages) (is|are) {term} labelled [in]",
-            "in <wh> (language|languages) (is|are) [the] (label|labels) of {term}"
-            " [given|available]",
-            "<wh> (language|languages) (does|do) {term} have [a] (label|labels) in",
-            "(what|which) are the languages of the labels of {term}",
-            "<wh> (language|languages) (is|are) the (label|labels) of {term} in",
+            "[in] <wh> (language|languages) (does|do) {term} have [a|any] (label|labels) [in]",
+            "[in] <wh> (language|languages) (is|are) {term} labelled [in]",
+            "[in] <wh> (language|languages) (is|are) [the] (label|labels) of {term}"
+            " [given|available|in]",
+            "<head> [the] languages of the labels of {term}",
         ),
         'tell_languages(fetch("labels", $term))',
     ),
@@ -257,57 +256,63 @@ DEPRECATION = [
     Form(
         "is_deprecated",
         "Is Tug deprecated?",
-        ("(is|are) {term} [marked] [as] [a] (deprecated|obsolete|retired|outdated)"
-         " [class|property|term]",
-         "has {term} been (deprecated|retired|obsoleted)",
-         "is {term} still (valid|current|in use)"),
-        "tell_deprecated(describe_entity($term))",
+        ("(is|are) {old} [now] [marked] [as] [a] (deprecated|obsolete|retired|outdated)"
+         " [class|property|term] [and what (replaces it|should be used instead)]",
+         "has {old} been (deprecated|retired|obsoleted)",
+         "is {old} still (valid|current|in use)"),
+        "tell_deprecated(describe_entity($old))",
     ),
     Form(
         "replaced_by",
         "What replaces Tug?",
-        ("(what|which) [term|class|property|terms] (replaces|replace|supersedes|replaced) {term}",
-         "(what|which) [term|class|property] (is|was|has been|should be) {term} [been]"
+        ("(what|which) [term|class|property|terms] (replaces|replace|supersedes|replaced) {old}",
+         "(what|which) [term|class|property] (is|was|has been|should be) {old} [been]"
          " (replaced|superseded) by",
-         "by (what|which) [term|class|property] (is|was|has been|should be) {term} [be]"
+         "by (what|which) [term|class|property] (is|was|has been|should be) {old} [be]"
          " (replaced|superseded)",
          "(what|which) [term|class|property] should (be used|i use|one use|we use|you use) instead"
-         " of {term}",
-         "(what|which) (is|are) [the] (replacement|replacements|successor) (of|for) {term}",
-         "what [term] (is|should be) used (instead of|in place of) {term}",
-         "(what|which) (replacement|replacements) does {term} have",
-         "is {term} replaced by anything"),
-        'tell_replacement(fetch("related", $term, relation="replaced_by"))',
+         " of {old}",
+         "<head> [the] (replacement|replacements|successor) (of|for) {old}",
+         "what [term] (is|should be) used (instead of|in place of) {old}",
+         "(what|which) (replacement|replacements) does {old} have",
+         "is {old} replaced by anything"),
+        'tell_replacement(fetch("related", $old, relation="replaced_by"))',
     ),
     Form(
         "replaces",
         "What does Tug replace?",
-        ("(what|which) [term|terms|class|property] (does|did|has) {term}"
-         " (replace|replaced|supersede)",),
-        'tell_list(fetch("related", $term, relation="replaces"), "replaced term", "replaced'
+        ("(what|which) [term|terms|class|property] (does|did|has) {old}"
+         " (replace|replaced|supersede)",
+         "(what|which) [term|terms|class|classes|property|properties] (is|are|was|were) [to be]"
+         " (replaced|superseded) by {old}"),
+        'tell_list(fetch("related", $old, relation="replaces"), "replaced term", "replaced'
         ' terms")',
     ),
 ]  # fmt: skip
+_IN_TREE = "[(in|through|along|via|up|within) the [class|subclass] (hierarchy|tree)]"
+_WAY = (
+    "[shortest|subclass|inheritance|class] (path|paths|connection|chain|route|link|relation"
+    "|relationship|way)"
+)
 _CONNECTED = "(connected|related|linked|joined|associated)"
 PAIRS = [
     Form(
         "path",
         "How is Tug connected to Harbour?",
         (
-            f"how (is|are) {{term}} {_CONNECTED} (to|with) {{term2}}",
-            f"how (is|are) {{term}} and {{term2}} {_CONNECTED} [to each other|with each other]",
-            "(what|which) [property|properties|relation|chain]"
-            " (connects|connect|links|link|joins|join|relates|relate) {term} (and|with|to) {term2}",
-            "<list> [a|the] [shortest] (path|paths|connection|chain|route) (from|between) {term}"
-            " (to|and) {term2}",
-            "is there (a|any) (path|connection|link) (from|between) {term} (to|and) {term2}",
+            f"how (is|are) {{term}} {_CONNECTED} (to|with) {{term2}} {_IN_TREE}",
+            f"how (is|are) {{term}} and {{term2}} {_CONNECTED} [to|with] [each other] {_IN_TREE}",
+            "(what|which) [chain|path] (connects|connect|links|link|joins|join|relates|relate)"
+            " {term} (and|with|to) {term2}",
+            f"[is there|<head>] [a|any|the] {_WAY} (from|between) {{term}} [up|down] (to|and)"
+            f" {{term2}} {_IN_TREE}",
             f"(is|are) {{term}} {_CONNECTED} (to|with) {{term2}}",
-            "(what|which) is the (relation|relationship|connection|link|path|shortest path)"
-            " (between|from) {term} (and|to) {term2}",
-            "how (do|can) (you|i|we|one) get from {term} to {term2} [in the [class] hierarchy]",
+            f"how (do|can|would|does) (you|i|we|one) get from {{term}} [up|down] to {{term2}}"
+            f" {_IN_TREE}",
             "what (lies|is|stands|comes) between {term} and {term2}",
         ),
-        "tell_paths(find_path($term, $term2, max_depth=4), %term, %term2)",
+        "tell_paths(find_path($term, $term2, max_depth=4), %term, %term2,"
+        ' ontology_view("compare", $term, other=$term2)["kinds"])',
     ),
     Form(
         "compare",

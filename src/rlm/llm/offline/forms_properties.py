@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from rlm.llm.offline.frames import Form, Noun, list_of
+from rlm.llm.offline.frames import Form, Noun, hierarchy_of, list_of
 
 _PROPS = "(property|properties|relation|relations|predicate|predicates|attribute|attributes)"
-_SUB = "(subproperty|subproperties|sub-property|sub-properties|sub property|sub properties)"
+_SUB = (
+    "(subproperty|subproperties|sub-property|sub-properties|sub property|sub properties|children)"
+)
 _SUPER = (
     "(superproperty|superproperties|super-property|super-properties|super property|super properties"
-    "|parent property|parent properties)"
+    "|parent property|parent properties|parent|parents)"
 )
 _AS = "as [a|the|their|its|one of its] [stated|direct]"
 _SORTS = {
@@ -31,22 +33,18 @@ def _by_side(side: str, relation: str, verbs: tuple[str, ...]) -> list[Form]:
             f'/rdf:rest*/rdf:first <" + ${name} + "> }}", limit=1000), fetch("related", ${name},'
             f' relation="{relation}"))'
         )
-        call = f'keep_kind({call}, "{one}")' if word else call
+        call = f'add_included({call}, ${name}, "{side}")'
+        call = f'keep_both({call}, fetch("terms", kind="{prefix[:-1]}"))' if word else call
         named = f"(rdfs:{side}|{side})"
         wanted = (
-            f"have {slot} {_AS} {named}",
-            f"(have|with|having) [the|a] [stated] {named} [of|is|class] {slot}",
+            f"([that] have|with|having) {slot} ({_AS}|in (their|its|the)) {named}",
+            f"([that] have|with|having) [the|a] [stated] {named} [of|is|class] {slot}",
             f"whose [stated] {named} (is|includes|contains) [the class] {slot}",
-            f"that have [the|a] {named} [of] {slot}",
-            f"that have {slot} {_AS} {named}",
-            f"with {slot} {_AS} {named}",
-            f"having {slot} {_AS} {named}",
             *verbs,
         )
         which = f"({'|'.join(wanted)})".replace("SLOT", slot)
         listed = (
-            f"(<wh>|<list> [all] [the]|(what|which) are [all] [the]) {props} {which}",
-            f"{props} {which}",
+            f"(<wh>|<head> [all] [the]) {props} {which}",
             f"of <wh> {props} is {slot} the {named}",
         )
         counted = (f"(how many|<count>) {props} [are there] {which}",)
@@ -66,8 +64,7 @@ BY_SIDE = [
         "domain",
         "properties",
         (
-            "can (a|an|the) SLOT have",
-            "can SLOT have",
+            "(can|may|does|do) [a|an|the] SLOT have",
             "(can|may) (apply|be applied) to SLOT",
             "(apply to|can be used (on|with|for)|are (defined|declared|stated) (for|on)) [the"
             " class] SLOT",
@@ -79,23 +76,24 @@ BY_SIDE = [
         "range_of",
         (
             "(point|points|lead|leads|link|refer) to [a|an] SLOT",
-            "(take|takes|have|has) [a|an] SLOT as [a|their|its] (value|values)",
+            "(take|takes|have|has) [a|an] SLOT as [a|their|its] (value|values) [range]",
             "(have|has) values (of type|in) SLOT",
         ),
     ),
 ]
+_BOTH_SIDES = (
+    "(domain and [the] range|range and [the] domain|domains and ranges|domain/range|range/domain)"
+)
 SIDES = [
     Form(
         f"{side}",
         f"What is the {side} of mooredAt?",
         (
-            f"(what|which) (is|are) [all] [the] [stated] (rdfs:{side}|{side}|{side}s) (of|for) [the"
-            " property] {property}",
+            f"<head> [all] [the] [stated] (rdfs:{side}|{side}|{side}s) (of|for) {{property}}",
             f"<wh> (class|classes|{side}|{side}s|datatype) (is|are) [stated as] [in] [the]"
-            f" ({side}|{side}s) of [the property] {{property}}",
-            f"<wh> ({side}|{side}s) (does|do|has|have) {{property}} [have]",
-            f"<list> [all] [the] ({side}|{side}s) of [the property] {{property}}",
-            f"[the] ({side}|{side}s) of {{property}}",
+            f" ({side}|{side}s) of {{property}}",
+            f"<wh> ({side}|{side}s) (does|do|has|have) {{property}} <has>",
+            f"<head> {{property}} 's ({side}|{side}s)",
             f"does {{property}} have a [stated] {side}",
             *more,
         ),
@@ -124,35 +122,29 @@ SIDES = [
         "domain_and_range",
         "What are the domain and range of mooredAt?",
         (
-            "(what|which) (is|are) [the] (domain and range|range and domain|domain and the range|"
-            "domains and ranges) (of|for) [the property] {property}",
-            "<wh> (domain and range|range and domain) (does|do|has) {property} [have]",
-            "<list> [the] (domain and range|domain and the range) of [the property] {property}",
+            f"<head> [both] [the] {_BOTH_SIDES} (of|for) {{property}}",
+            f"<wh> {_BOTH_SIDES} (does|do|has) {{property}} <has>",
+            f"<head> {{property}} 's {_BOTH_SIDES}",
         ),
         'tell_sides(fetch("related", $property, relation="domain"),'
         ' fetch("related", $property, relation="range"))',
     ),
-    Form(
-        "has_side",
-        "Does mooredAt have the domain Vessel?",
-        (
-            "(does|has) {property} [have] [the] domain [of] {class}",
-            "is {class} [in|a|the] [the] domain of {property}",
-            "is the domain of {property} {class}",
-            "does {property} have {class} as [its|a] domain",
-        ),
-        'tell_member(%class, fetch("related", $property, relation="domain"), "a domain")',
-    ),
-    Form(
-        "has_range",
-        "Does mooredAt have the range Berth?",
-        (
-            "(does|has) {property} [have] [the] range [of] {range}",
-            "is {range} [in|a|the] [the] range of {property}",
-            "is the range of {property} {range}",
-            "does {property} have {range} as [its|a] range",
-        ),
-        'tell_member(%range, fetch("related", $property, relation="range"), "a range")',
+    *(
+        Form(
+            name,
+            f"Does mooredAt have the {side} {example}?",
+            (
+                f"(does|has) {{property}} [have] [the] {side} [of] {{{slot}}}",
+                f"is {{{slot}}} [in|a|the] [the] {side} of {{property}}",
+                f"is the {side} of {{property}} {{{slot}}}",
+                f"does {{property}} have {{{slot}}} as [its|a] {side}",
+            ),
+            f'tell_member(%{slot}, fetch("related", $property, relation="{side}"), "a {side}")',
+        )
+        for name, side, slot, example in (
+            ("has_side", "domain", "class", "Vessel"),
+            ("has_range", "range", "range", "Berth"),
+        )
     ),
 ]
 
@@ -160,37 +152,26 @@ SIDES = [
 def _property_hierarchy() -> list[Form]:
     made = []
     for relation, word, deep_word in (
-        ("subproperties", _SUB, "(descendants|transitive subproperties)"),
-        ("superproperties", _SUPER, "(ancestors|transitive superproperties)"),
+        ("subproperties", _SUB, "descendants"),
+        ("superproperties", _SUPER, "ancestors"),
     ):
         one = relation.replace("ies", "y")
-        made += list_of(
+        made += hierarchy_of(
             relation,
-            Noun(f"[all] [the] <direct> {word}|{word}", f"direct {one}", f"direct {relation}"),
+            Noun(f"{word}|{deep_word} {{=deep}}", one, relation),
             f'fetch("related", $property, relation="{relation}")',
-            f"What are the {relation} of mooredAt?",
+            "mooredAt",
             things="[property|properties|relations]",
-            every=False,
             listed=(
-                ("<wh> [property|properties] (specialise|specialize|refine) {property}",)
+                ("<wh> [property|properties] (specialise|specialize|refine) {property}",
+                 f"<wh> {_PROPS} (are|sit|fall|come) (below|under) {{property}} {{=deep}} <depth>")
                 if word == _SUB
                 else (
                     f"<wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property) of",
                     f"of <wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property)",
+                    f"<wh> {_PROPS} (are|sit|stand|come) above {{property}} {{=deep}} <depth>",
                 )
             ),
-        )
-        made += list_of(
-            f"all_{relation}",
-            Noun(f"(all|every) [the] {word}|[all] [the] {deep_word}", f"{one} at any depth",
-                 f"{relation} at any depth"),
-            f'fetch("related", $property, relation="{relation}", all=True)',
-            f"List all {relation} of mooredAt.",
-            things="[property|properties|relations]",
-            tail="[<deep>]",
-            listed=(f"(what|which) are the {word} of {{property}} <deep>",
-                    f"<list> [the] {word} of {{property}} <deep>"),
-            counted=(f"how many {word} (does|do) {{property}} have <deep>",),
         )  # fmt: skip
     made.append(
         Form(
@@ -204,6 +185,20 @@ def _property_hierarchy() -> list[Form]:
     return made
 
 
+BETWEEN = [
+    Form(
+        "properties_between",
+        "Which properties lead from Vessel to Berth?",
+        (
+            f"(<wh>|<head> [all] [the]) {_PROPS} [that] (relate|relates|connect|connects|link|links"
+            "|join|go|lead|point) [from] [a|an] {class} (to|and|with) [a|an|another] {range}",
+            f"(<wh>|<head> [all] [the]) {_PROPS} (have|with) domain {{class}} and range {{range}}",
+        ),
+        'tell_list(keep_both(fetch("related", $class, relation="properties"), fetch("related",'
+        ' $range, relation="range_of")) | {"name": ""}, "property with this domain and range",'
+        ' "properties with this domain and range")',
+    ),
+]
 INVERSES = [
     *list_of(
         "inverses",
@@ -267,8 +262,6 @@ def _trait_forms() -> list[Form]:
                 (
                     f"is [the] [property] {{property}} [declared|stated] [to be|as] [a|an] {said}"
                     f" [<property>|object property|datatype property]",
-                    f"is the property {{property}} [declared|stated] [to be|as] [a|an] {said}"
-                    f" [property]",
                 ),
                 f'tell_trait(describe_entity($property), "{trait}")',
             )
@@ -279,8 +272,7 @@ def _trait_forms() -> list[Form]:
             "What traits does mooredAt have?",
             (
                 "<wh> (trait|traits|characteristic|characteristics) (does|do) {property} have",
-                "(what|which) are [all] [the] [property] (traits|characteristics) of {property}",
-                "<list> [all] [the] [property] (traits|characteristics) of {property}",
+                "<head> [all] [the] [property] (traits|characteristics) of {property}",
             ),
             "tell_traits(describe_entity($property))",
         ),
@@ -293,33 +285,39 @@ def _trait_forms() -> list[Form]:
                 "is {property} an object or [a] datatype property",
                 "is {property} a datatype [property] or an object property",
             ),
-            "tell_property_kind(describe_entity($property))",
+            '%property + " is: " + describe_entity($property)["kind"] + "."',
         ),
     ]
     return made
 
 
+_BY_WORD = (
+    "(what|who|which|when|where) (is|are|was|were) [all] [the] {word} (of|for) {individual}",
+    "<list> [all] [the] {word} (of|for) {individual}",
+    "[the] {word} (of|for) {individual}",
+    "(what|which) {word} (does|do|has|have|is) {individual} <has>",
+    "<head> {individual} 's {word}",
+)
 VALUES = [
     Form(
         "value",
         "What is the homePort of GreyPetrel?",
         (
-            "(what|who|which) (is|are) [all] [the] (value|values) (of|for) [the property]"
-            " {property} (of|for|on) {individual}",
-            "(what|which) (value|values) does {individual} have for [the property] {property}",
-            "(what|which) (value|values) (does|do) [the property] {property} have (for|on)"
-            " {individual}",
-            "(what|who|which|when|where) (is|are|was|were) [all] [the] {property} (of|for)"
-            " {individual}",
-            "(what|which) {property} (does|do|has|have) {individual} [have]",
-            "what does {individual} have as [its|a|their] {property}",
-            "<list> [all] [the] [values of|values of the property] {property} (of|for)"
-            " {individual}",
-            "(what|who|which) (is|are) {individual}'s {property}",
+            "<head> [all] [the] (value|values) (of|for) {property} (of|for|on|in) {individual}",
+            "(what|which) (value|values) does {individual} have for {property}",
+            "(what|which) (value|values) (does|do) {property} have (for|on) {individual}",
+            *(each.replace("{word}", "{property}") for each in _BY_WORD),
+            "what does {individual} have (as|for) [its|a|their] {property}",
             "what (is|are) {individual} {property}",
             "what does {individual} {property}",
         ),
         'tell_values(fetch("values", $individual, property=$property))',
+    ),
+    Form(
+        "value_by_word",
+        "",
+        _BY_WORD,
+        'tell_by_word(fetch("values", $individual), fetch("restrictions", $individual), $word)',
     ),
     Form(
         "count_value",
@@ -330,18 +328,16 @@ VALUES = [
             "how many values (does|do) [the property] {property} have (for|on) {individual}",
             "how many {property} (does|do) {individual} have",
         ),
-        'tell_count(fetch("values", $individual, property=$property), "value", "values")',
+        'tell_values(fetch("values", $individual, property=$property))',
     ),
     Form(
         "values",
         "What are the property values of GreyPetrel?",
         (
-            "(what|which) are [all] [the] [property] (values|statements|facts|assertions)"
-            " (of|for|about|on) {individual}",
+            "<head> [all] [the] [property] (values|statements|facts|properties and values"
+            "|assertions) (of|for|about|on) {individual}",
             "<wh> (properties|property values|values|facts|statements|attributes) (does|do)"
-            " {individual} have",
-            "<list> [all] [the] [property] (values|statements|facts|properties and"
-            " values|assertions) (of|for|about|on) {individual}",
+            " {individual} <has>",
             "<list> [all] [the] properties of the individual {individual}",
             "what is (stated|said|known|recorded|asserted) (about|of) {individual}",
         ),
@@ -354,10 +350,18 @@ VALUES = [
             "(which|what|who) [individual|individuals|thing|things|instances|resources|terms]"
             " (has|have) {individual} as [a|the|their|its] [value of|value for] {property}",
         ),
-        'tell_subjects(sparql_query("SELECT DISTINCT ?x WHERE'
-        ' { ?x <" + $property + "> <" + $individual'
-        ' + "> FILTER(isIRI(?x)) } ORDER BY ?x", limit=1000))',
+        'tell_list(from_query(sparql_query("SELECT DISTINCT ?x WHERE { ?x <" + $property + "> <" +'
+        ' $individual + "> FILTER(isIRI(?x)) } ORDER BY ?x", limit=1000)), "thing that has it",'
+        ' "things that have it")',
     ),
 ]
 
-FORMS = [*BY_SIDE, *SIDES, *_property_hierarchy(), *INVERSES, *_trait_forms(), *VALUES]
+FORMS = [
+    *BY_SIDE,
+    *SIDES,
+    *_property_hierarchy(),
+    *BETWEEN,
+    *INVERSES,
+    *_trait_forms(),
+    *VALUES,
+]

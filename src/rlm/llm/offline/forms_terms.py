@@ -35,6 +35,7 @@ _TYPES = {
 }
 """What a term is declared as."""
 _WITHOUT = "(without|with no|that have no|having no|that do not have|that lack|lacking|missing)"
+_LACK = "((have|has) no|(do not have|don't have|lack|miss|without) [a|any])"
 _IN_SPACE = (
     "[that are] (in|from|of|under|within) the {prefix} (namespace|prefix)",
     "[that are] in [the] namespace {prefix}",
@@ -58,20 +59,16 @@ def _declared() -> list[Form]:
                 f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ VALUES ?t {{ {_TYPES[kind]} }} ?x a ?t"
                 " FILTER(isIRI(?x)) }"
             )
-            call = (
-                f'keep_declared(fetch("terms", kind="{kind}"), fetch("terms", kind="undeclared"))'
-            )
+            every, undeclared = (f'fetch("terms", kind="{each}")' for each in (kind, "undeclared"))
+            call = f"keep_both({every}, {undeclared}, False)"
             nouns = f'"declared {one}", "declared {many}"'
             listed = replace(listed, program=f"tell_list({call}, {nouns})")
-            total = f"count_rows(sparql_query({query!r}))"
+            total = f'{{"total": int(sparql_query({query!r})[0]["n"])}}'
             counted = replace(counted, program=f"tell_count({total}, {nouns})")
         made += [listed, counted, any_]
-        for counts, heads in (
-            (False, ("<list> [all] [the]", "<wh>", "(what|which) are [all] [the]")),
-            (True, ("how many", "<count>")),
-        ):
+        for counts, heads in ((False, "<wh>|<head> [all] [the]"), (True, "how many|<count>")):
             spaces = f"({'|'.join(_IN_SPACE)})"
-            patterns = (f"({'|'.join(heads)}) {pattern} [are|are there|exist|belong] {spaces}",)
+            patterns = (f"({heads}) {pattern} [are|are there|exist|belong] {spaces}",)
             tell = "tell_count" if counts else "tell_list"
             ask = "How many" if counts else "Which"
             made.append(
@@ -87,12 +84,11 @@ def _declared() -> list[Form]:
             f"deprecated_{name}",
             Noun(f"(deprecated|obsolete|obsoleted|retired) {pattern}", f"deprecated {one}",
                  f"deprecated {many}"),
-            f'keep_deprecated(fetch("terms", kind="{kind}"))',
+            f'keep_both(fetch("terms", kind="{kind}", most=9999), fetch("terms", kind="deprecated",'
+            " most=9999))",
             f"Which {many} are deprecated?",
             listed=(f"<wh> [of the] {pattern} (are|is) [marked as|marked]"
                     " (deprecated|obsolete|retired) <onto>",),
-            counted=(f"how many [of the] {pattern} (are|is) [marked as|marked] (deprecated|obsolete"
-                     "|retired) <onto>",),
         )  # fmt: skip
     return made
 
@@ -116,7 +112,6 @@ def _traits() -> list[Form]:
                 listed=(f"<wh> [of the] {props} {are} <onto>",
                         f"<list> [all] [the] {props} that {are} <onto>",
                         f"<list> [all] [the] {props} declared [to be|as] {said} <onto>"),
-                counted=(f"how many [of the] {props} {are} <onto>",),
             )  # fmt: skip
     return made
 
@@ -143,15 +138,13 @@ HIERARCHY = [
         'fetch("terms", kind="roots")',
         "What are the root classes?",
         listed=(
-            "<wh> classes (have|has) no [named|stated]"
-            " (superclass|superclasses|parent|parents|parent class) <onto>",
+            f"<wh> classes {_LACK} [named|stated] (superclass|superclasses|parent|parents|parent"
+            " class) <onto>",
             "<wh> classes (are|is) at the [very] top [of the [class] hierarchy] <onto>",
             "<wh> classes (are|is) [the] (roots|root|top-level|root classes|topmost|top classes)"
             " [of the [class] hierarchy] <onto>",
-            "<wh> classes do not have [a|any] (superclass|superclasses|parent|parents)",
             "where does the class hierarchy (begin|start)",
         ),
-        counted=("how many classes (have|has) no (superclass|superclasses|parent|parents) <onto>",),
     ),
     *list_all(
         "leaves",
@@ -159,12 +152,9 @@ HIERARCHY = [
         'fetch("terms", kind="leaves")',
         "Which classes have no subclasses?",
         listed=(
-            "<wh> classes (have|has) no [named] (subclass|subclasses|children|child) <onto>",
+            f"<wh> classes {_LACK} [named] (subclass|subclasses|children|child) <onto>",
             "<wh> classes are (leaves|leaf classes) [of the [class] hierarchy] <onto>",
-            "<wh> classes do not have [any] (subclasses|children) <onto>",
         ),
-        counted=("how many classes (have|has) no (subclass|subclasses|children) <onto>",
-                 "how many classes are (leaves|leaf classes) <onto>"),
     ),
     *list_all(
         "defined_classes",
@@ -174,11 +164,9 @@ HIERARCHY = [
         listed=(
             "<wh> classes (have|has) (an equivalence|equivalent classes|an equivalent class|a"
             " definition by equivalence) <onto>",
-            "<wh> classes (are|is) defined by (an equivalence|equivalences|equivalent classes)"
+            "<wh> classes (are|is) defined by ([an] equivalence|equivalences|equivalent classes)"
             " <onto>",
         ),
-        counted=("how many classes are defined by (an equivalence|equivalences) <onto>",
-                 "how many classes (have|has) (an equivalence|an equivalent class) <onto>"),
     ),
     *list_all(
         "deprecated_terms",
@@ -187,7 +175,6 @@ HIERARCHY = [
         "Which terms are deprecated?",
         listed=(f"<wh> {_TERMS} (are|is) [marked as|marked] (deprecated|obsolete|retired) <onto>",
                 "what is (deprecated|obsolete) <onto>", "is anything deprecated <onto>"),
-        counted=(f"how many {_TERMS} (are|is) [marked as|marked] (deprecated|obsolete) <onto>",),
     ),
     *list_all(
         "undeclared_terms",
@@ -230,10 +217,7 @@ def _without() -> list[Form]:
                      f"{many} without a {what}"),
                 f"from_query(sparql_query({query!r}, limit=10000))",
                 f"Which {many} have no {what}?",
-                listed=(f"<wh> {pattern} (have|has) no {noun} <onto>",
-                        f"<wh> {pattern} (do not have|don't have|lack|miss) [a|any] {noun} <onto>"),
-                counted=(f"how many {pattern} (have|has) no {noun} <onto>",
-                         f"how many {pattern} (do not have|lack) [a|any] {noun} <onto>"),
+                listed=(f"<wh> {pattern} {_LACK} {noun} <onto>",),
             )  # fmt: skip
     return made
 
@@ -248,11 +232,11 @@ WHOLE = [
              "|namespaces and prefixes", "namespace", "namespaces"),
         'fetch("prefixes")',
         "Which namespaces are bound?",
-        listed=(f"<wh> {_PREFIX} (are|is) (used|bound|declared|defined) <onto>"
-                " [and what do they stand for]",
+        listed=(f"<wh> {_PREFIX} (are|is) (used|bound|declared|defined) <onto> [and what do they"
+                " stand for]",
                 f"<wh> {_PREFIX} (does|do) <it> <have> [and what do they stand for]",
-            "<wh> (namespace|prefix) (do|does) [the] [{ontology}] terms (use|have|belong to)",
-            "[the] namespace of the [{ontology}] terms"),
+                "<wh> (namespace|prefix) (do|does) [the] [{ontology}] terms (use|have|belong to)",
+                "[the] namespace of the [{ontology}] terms"),
     ),
     Form(
         "prefix",
@@ -270,13 +254,11 @@ WHOLE = [
         'fetch("terms", kind="imports")',
         "Which ontologies are imported?",
         listed=(
-            "(what|which) [other] [ontology|ontologies|vocabularies|files] does <it> import",
-            "(what|which) [other] [ontology|ontologies|vocabularies|files] (is|are) imported"
+            "<wh> [other] [ontology|ontologies|vocabularies|files] does <it> import",
+            "<wh> [other] [ontology|ontologies|vocabularies|files] (is|are) imported"
             " [by <the> <o>|here]",
-            "does <it> import (anything|any [other] (ontology|ontologies)|other ontologies)",
+            "does <it> import (anything|others|[any] [other] (ontology|ontologies|files))",
         ),
-        counted=("how many [other] (ontologies|vocabularies) (does <it> import|are imported [by"
-                 " <the> <o>])",),
     ),
     Form(
         "count_triples",
@@ -284,7 +266,7 @@ WHOLE = [
         ("how many (triples|statements) <there> <onto>",
          "how many (triples|statements) does <it> <have> <total>",
          "<count> (triples|statements) <onto>", "how (big|large) is <it>"),
-        'tell_triples(graph_stats())',
+        'str(graph_stats()["triples"]) + " triples."',
     ),
     Form(
         "metadata",
@@ -300,15 +282,16 @@ WHOLE = [
         Form(
             f"metadata_{name}",
             f"What is the {name} of this ontology?",
-            (f"(what|who|which|when) (is|are|was|were) [the] {said} (of|for) <the> <o>",
-             f"<wh> {said} (does|has|is) <it> [have]", f"<list> the {said} of <the> <o>", *more),
+            (f"<head> the {said} <onto>", f"(who|when) (was|were) the {said} <onto>",
+             f"<wh> {said} (does|has|is) <it> [have]", *more),
             f'tell_metadata(fetch("metadata"), {names!r})',
         )
         for name, said, names, more in (
             ("title", "(title|name)", ("title", "label"), ("what is <the> <o> called",)),
             ("version", "(version|version number|version iri|versioniri|version info|versioninfo)",
              ("versioninfo", "versioniri", "version", "hasversion"),
-             ("what version is <the> <o>",)),
+             ("what version is <the> <o>", "<wh> version of (<the> <o>|{ontology}) is this",
+              "version")),
             ("license", "(license|licence)", ("license", "licence", "rights"),
              ("under (which|what) (license|licence) is <the> <o> [published|released]",
               "how is <the> <o> licensed")),

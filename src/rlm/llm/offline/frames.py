@@ -3,8 +3,9 @@
 A form is a few patterns, an example, and a program: one line of Python that asks the views of an
 ontology and puts the answer into words. In a program `$class` is the IRI of the term that the slot
 `{class}` was linked to, `%class` its short name. The name of a slot says what it takes: `class`,
-`property`, `individual`, `term` (anything), `range` (a class or a datatype), `text`, `lang`,
-`prefix`, `ontology`; a number behind it tells two of the same sort apart.
+`property`, `individual`, `term` (anything), `old` (a term, deprecated or not), `range` (class or
+datatype), `text`, `quoted`, `word`, `lang`, `prefix`, `ontology`; a number behind it tells two of
+the same sort apart.
 
 What can be listed can be counted, and asked for whether there is any: `list_of` and `list_all` make
 the three forms of one noun.
@@ -14,15 +15,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
-from rlm.llm.offline.pattern import Macros, PreparedQuestion, QuestionPattern
+from rlm.llm.offline.pattern import MARK, Macros, PreparedQuestion, QuestionPattern
 
 _MACROS = {
     "wh": "(what|which)",
     "list": "(list|name|show|give|find|enumerate|print|get|display|return|identify|output|state"
     "|tell|provide|retrieve) [me|us] [a list of|of]",
+    "head": "[<list>|(what|which|who) (is|are)]",
     "count": "(count|how many are|what is the (number|count|total|total number) of|[give|tell|show]"
     " [me] [the] [total] number of) [all] [the]",
     "o": "(ontology|vocabulary|graph|file|model|schema|dataset|thesaurus|taxonomy|knowledge graph"
@@ -35,13 +38,16 @@ _MACROS = {
     "total": "[in total|in all|altogether|overall]",
     "have": "(have|has|declare|declares|define|defines|contain|contains|use|uses|include|includes"
     "|list|hold|holds|bind|state|state|mention|introduce|introduces|know)",
-    "there": "(are there|is there|exist|there are|do you know|are [actually] (declared|defined|used"
-    "|present|available|known|contained|included|mentioned|bound|stated))",
-    "deep": "(at any depth|at any level|at every level|at all levels|on every level|on all levels"
-    "|[both] direct and indirect|[both] direct or indirect|direct as well as indirect|directly or"
-    " indirectly|directly and indirectly|recursively|transitively|including indirect ones|including"
-    " the indirect ones|however (deep|far down|far up)|all the way (down|up)|of any depth)",
+    "there": "(are there|is there|exist|there are|do you know|are|are [actually] (declared|defined"
+    "|used|present|available|known|contained|included|mentioned|bound|stated))",
+    "deep": "((at|on|of) (any|every|each|all) (depth|level|levels)|all levels|[both] direct (and|or"
+    "|as well as) indirect|directly (or|and) indirectly|recursively|transitively|however (deep|far"
+    " down|far up)|all the way (down|up) [to the top]|(including|with) [the] (indirect|inherited)"
+    " [ones]|not just [the] direct ones|in total|in all|altogether|overall) {=deep}",
     "direct": "(direct|immediate|directly stated)",
+    "only": "(([only|just] [the] <direct> [ones] [only]|directly|immediately)) {=direct}",
+    "depth": "[<deep>|<only>]",
+    "has": "[have|has|carry|carries|bear|possess|own|come with|take|get]",
     "any": "[any|a|an|some]",
     "class": "(class|classes)",
     "property": "(property|properties|relation|relations|predicate|predicates)",
@@ -58,6 +64,8 @@ class Form:
     sources: tuple[str, ...]
     program: str
     macros: Macros = MACROS
+    marks: tuple[str, ...] = ("",)
+    """How deep the question may ask to go: `deep`, `direct`, or not a word of it."""
 
     @cached_property
     def patterns(self) -> tuple[QuestionPattern, ...]:
@@ -72,37 +80,35 @@ class Form:
         """The slots of every pattern that the whole question matches and that fills them."""
         for pattern in self.patterns:
             found = pattern.match(question)
-            if found is not None and self.slots <= found.keys():
-                yield found
+            if found is not None and found.get(MARK, "") in self.marks:
+                slots = {name: words for name, words in found.items() if name != MARK}
+                if self.slots <= slots.keys() | ({"text"} if "quoted" in slots else set()):
+                    yield slots
 
 
-_COUNT_PLAINLY = "(count|what is the (number|count) of|[give|tell|show] [me] [the] number of) [the]"
 _LIST_OF = (
-    "<list> <all> [the] <noun> (of|for|to) {slot} <tail>",
-    "(what|which|who) (is|are) <all> [the] <noun> (of|for|to) {slot} <tail>",
-    "<wh> <noun> (does|do|has|have) {slot} [have] <tail>",
+    "<head> <all> [the] <noun> (of|for|to|on) {slot} <tail>",
+    "<wh> <noun> (does|do|has|have|is|are) {slot} <has> <tail>",
     "<wh> <things> (is|are) [the|a|an] <noun> (of|for|to) {slot} <tail>",
     "<wh> <noun> (of|for) {slot} <there> <tail>",
     "<wh> <noun> <there> (of|for|to) {slot} <tail>",
-    "[the] <noun> (of|for) {slot} <tail>",
+    "<head> {slot} 's <noun> <tail>",
 )
 _COUNT_OF = (
-    "how many <noun> (does|do|has|have) {slot} [have] <tail> <total>",
-    "how many <noun> (of|for) {slot} <there> <tail> <total>",
-    "how many <noun> <there> (of|for) {slot} <tail> <total>",
+    "how many <noun> (does|do|has|have) {slot} <has> <tail>",
+    "how many <noun> (of|for) {slot} <there> <tail>",
+    "how many <noun> <there> (of|for) {slot} <tail>",
     "how many <things> are [the] <noun> of {slot} <tail>",
     "<count> <noun> (of|for) {slot} <tail>",
 )
 _ANY_OF = (
-    "(does|do) {slot} have <any> <noun> <tail>",
-    "(are there|is there) <any> <noun> (of|for) {slot} <tail>",
+    "(does|do|has) {slot} <has> <any> <noun> <tail>",
+    "([are there|is there] any|are there|is there [a|an]) <noun> (of|for|on) {slot} <tail>",
 )
 _LIST_ALL = (
-    "<list> [all] [the|of the] <noun> <onto>",
-    "(what|which) (are|is) [all] [the] <noun> <onto>",
+    "<head> [all|every|each] [of] [the|of the] <noun> <onto>",
     "<wh> [of the] <noun> <there> <onto>",
     "<wh> <noun> (does|do) <it> <have>",
-    "[all] [the] <noun> <onto>",
 )
 _COUNT_ALL = (
     "how many [of the] <noun> <there> <onto>",
@@ -110,7 +116,11 @@ _COUNT_ALL = (
     "<count> <noun> <onto>",
     "how many <noun> <onto>",
 )
-_ANY_ALL = ("(are there|is there|are) <any> <noun> <onto>", "does <it> <have> <any> <noun>")
+_ANY_ALL = (
+    "(are there|is there|are) <any> <noun> <onto>",
+    "any <noun> [there] <onto>",
+    "does <it> <have> <any> <noun>",
+)
 
 
 @dataclass(frozen=True)
@@ -129,28 +139,64 @@ def list_of(
     example: str,
     *,
     things: str = "",
-    tail: str = "",
-    every: bool = True,
     listed: tuple[str, ...] = (),
-    counted: tuple[str, ...] = (),
+    marks: tuple[str, ...] = ("",),
+    is_deep: bool = False,
+    tell: str = "tell_list",
 ) -> list[Form]:
-    """The forms of what a term has. `call` is the view that lists it, with its slot; `listed` and
-    `counted` are further wordings. Not `every`: "all" and "in total" mean something else."""
+    """The forms of what a term has. `call` is the view that lists it, with its slot; `listed` are
+    further wordings. `is_deep`: a question may say how deep it goes, and `marks` are those for this
+    call. `tell` puts the list into words."""
     slot = re.findall(r"\$(\w+)", call)[0]
+    plain = noun.pattern
+    if is_deep:
+        deep = "all|every|all of the|all the|all known|transitive|direct and indirect"
+        plain = f"[all] [the] <direct> {{=direct}} ({plain})|({deep}) {{=deep}} ({plain})|{plain}"
     parts = {
-        "noun": f"({noun.pattern})",
-        "tail": tail,
+        "noun": f"({plain})",
+        "tail": "<depth>" if is_deep else "",
         "things": things or "[things|terms|entities]",
-        "all": "[all]",
+        "all": "" if is_deep else "[all|any]",
     }
-    if not every:
-        parts |= {"all": "", "total": "", "count": _COUNT_PLAINLY}
     named = [
         tuple(frame.replace("{slot}", f"{{{slot}}}") for frame in frames)
         for frames in (_LIST_OF, _COUNT_OF, _ANY_OF)
     ]
-    patterns = (named[0] + listed, named[1] + counted, named[2])
-    return _three(name, noun, call, example, patterns, Macros(parts, MACROS))
+    patterns = (named[0] + listed, named[1] + _count(listed), named[2])
+    forms = _three(name, noun, call, example, patterns, Macros(parts, MACROS))
+    forms = [replace(form, marks=marks) for form in forms]
+    told = forms[0].program.replace("tell_list", tell)
+    whether = forms[2].program if tell == "tell_list" else told
+    return [replace(forms[0], program=told), forms[1], replace(forms[2], program=whether)]
+
+
+def _count(listed: tuple[str, ...]) -> tuple[str, ...]:
+    """What is asked with "which" is counted with "how many"."""
+    return tuple(each.replace("<wh>", "how many", 1) for each in listed if each[:4] == "<wh>")
+
+
+def hierarchy_of(
+    name: str,
+    noun: Noun,
+    call: str,
+    example: str,
+    *,
+    things: str = "",
+    listed: tuple[str, ...] = (),
+) -> list[Form]:
+    """The forms of what stands above or below a term: one step away, or at any depth. A number for
+    which the question does not say which is told both ways."""
+    deep = call[:-1] + ", all=True)"
+    direct_noun = Noun(noun.pattern, f"direct {noun.one}", f"direct {noun.many}")
+    deep_noun = Noun(noun.pattern, f"{noun.one} at any depth", f"{noun.many} at any depth")
+    both = f"tell_depths({call}, {deep}, {direct_noun.one!r}, {direct_noun.many!r})"
+    words: dict[str, Any] = {"things": things, "listed": listed, "is_deep": True}
+    asked = f"What are the {noun.many} of {example}?", f"List all {noun.many} of {example}."
+    near = list_of(name, direct_noun, call, asked[0], marks=("", "direct"), **words)
+    far = list_of(f"all_{name}", deep_noun, deep, asked[1], marks=("deep",), **words)
+    undecided = replace(near[1], program=both, marks=("",))
+    direct = replace(near[1], name=f"count_direct_{name}", marks=("direct",))
+    return [near[0], undecided, direct, near[2], *far]
 
 
 def list_all(
@@ -160,10 +206,9 @@ def list_all(
     example: str,
     *,
     listed: tuple[str, ...] = (),
-    counted: tuple[str, ...] = (),
 ) -> list[Form]:
     """The forms of what the ontology as a whole has."""
-    patterns = (_LIST_ALL + listed, _COUNT_ALL + counted, _ANY_ALL)
+    patterns = (_LIST_ALL + listed, _COUNT_ALL + _count(listed), _ANY_ALL)
     macros = Macros({"noun": f"({noun.pattern})"}, MACROS)
     return _three(name, noun, call, example, patterns, macros)
 

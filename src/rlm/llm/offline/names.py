@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-_ARTICLE = re.compile(r"(?:the|a|an) (?=.)", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:the|a|an) (?=.)", re.IGNORECASE)
+_OLD = re.compile(r"^(?:deprecated|obsolete) (?=(?:class|property|term|concept) .)", re.I)
 _KIND_WORDS = {
     "class": "class",
     "classes": "class",
@@ -64,6 +65,7 @@ class NamedTerm:
     kind: str
     field: str
     """Where the name stands: label, alternative, localname or iri."""
+    is_deprecated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,29 +84,34 @@ class Link:
     term: NamedTerm | None = None
     problem: str = ""
     candidates: tuple[str, ...] = ()
+    terms: tuple[NamedTerm, ...] = ()
+    """Those that it may mean."""
 
 
 def spellings(mention: str, *, quoted: bool = False) -> list[tuple[str, str]]:
     """The ways to read a mention, in order: a name, and the kind that a word beside it says."""
     if both := _BRACKETED.fullmatch(mention):
-        return [(part, "") for part in both.groups()]
+        return [(part, "") for part in (mention, *both.groups())]
     found: dict[str, str] = {}
     if not quoted:
-        bare = _ARTICLE.sub("", mention, count=1) if _ARTICLE.match(mention) else mention
+        bare = _OLD.sub("", _ARTICLE.sub("", mention))
         found.setdefault(bare, "")
         for word, kind in _KIND_WORDS.items():
             if bare.lower().startswith(f"{word} ") or bare.lower().endswith(f" {word}"):
                 inner = re.sub(rf"(?i)^{word} (?:called |named )?|(?: {word}| {word}s)$", "", bare)
-                found.setdefault(_ARTICLE.sub("", inner, count=1), kind)
+                found.setdefault(_ARTICLE.sub("", inner), kind)
     found.setdefault(mention, "")
     for name, kind in list(found.items()):
         found.setdefault(singular(name), kind)
+        head, of, rest = name.partition(" of ")  # "days of the week": DayOfWeek
+        if of and not quoted:
+            found.setdefault(f"{singular(head)} of {_ARTICLE.sub('', rest)}", kind)
     return [(name.strip("\"'`<>"), kind) for name, kind in found.items() if name.strip("\"'`<>")]
 
 
 def bare_name(mention: str) -> str:
     """A mention without its article and the word for its kind."""
-    bare = _ARTICLE.sub("", mention, count=1)
+    bare = _ARTICLE.sub("", mention)
     for word in _KIND_WORDS:
         bare = re.sub(rf"(?i)^{word} (?=.)|(?<=.) {word}$", "", bare)
     return bare
@@ -139,7 +146,8 @@ def link(
     own: str = "",
 ) -> Link:
     """The one term of that kind that has this name; of several, that of the namespace `own`."""
-    if both := _BRACKETED.fullmatch(mention):
+    both = _BRACKETED.fullmatch(mention)
+    if both and not found.get(mention, Lookup()).exact:
         return _link_bracketed(mention, both[1], both[2], found)
     wrong: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
@@ -150,7 +158,8 @@ def link(
             chosen = _prefer(fitting, name, kind, own)
             if len(chosen) == 1:
                 return Link(mention, chosen[0])
-            return Link(mention, None, AMBIGUOUS, tuple(term.curie for term in chosen))
+            names = tuple(term.curie for term in chosen)
+            return Link(mention, None, AMBIGUOUS, names, tuple(chosen))
         wrong = wrong or tuple(f"{term.curie} ({term.kind})" for term in lookup.exact)
         if standard := _standard_term(name, kind):
             return Link(mention, standard)
@@ -193,6 +202,7 @@ def _prefer(terms: Sequence[NamedTerm], name: str, kind: str, own: str) -> list[
         lambda term: term.field != "alternative",
         lambda term: kind != "individual" or "individual" in term.kind,
         lambda term: "ontology" not in term.kind,
+        lambda term: kind == "old" or not term.is_deprecated,
         lambda term: bool(own) and term.uri.startswith(own),
         lambda term: re.split(r"[/#:]", term.curie.rstrip(">"))[-1] == name.replace(" ", ""),
     )

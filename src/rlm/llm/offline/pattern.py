@@ -3,8 +3,9 @@
     list [the] (subclass|subclasses) of {class}
 
 A word stands for itself, whatever its case; `[…]` may be missing; `(…|…)` is a choice; `{name}` is
-a slot that takes one word or more; `<name>` is a macro, a pattern that others share. What a
-pattern does not place it does not match: nothing is skipped, at either end or between.
+a slot that takes one word or more; `<name>` is a macro, a pattern that others share; `{=name}`
+takes no word and marks which way was taken. What a pattern does not place it does not match:
+nothing is skipped, at either end or between, but for courtesies and "in this ontology".
 
 What stands in quotes is one word of its own, so that `"is part of"` is never read as a phrase.
 """
@@ -16,24 +17,48 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-_TOKEN = re.compile(r"[\[\]()|]|\{\w+\}|<\w+>|[^\s\[\]()|{}<>]+")
-_QUOTED = re.compile(r'"([^"]+)"')
+_TOKEN = re.compile(r"[\[\]()|]|\{=?\w+\}|<\w+>|[^\s\[\]()|{}<>]+")
+_QUOTED = re.compile(r"\"([^\"]+)\"|(?<![\w\"])'([^']+)'(?!\w)")
 _PLACE = re.compile(r"\x02(\d+)\x02")
-_TYPOGRAPHIC = str.maketrans("“”„«»’‘", '"""""\'\'')
-_POLITE = re.compile(
-    r"^(?:(?:please|kindly|hi|hello|hey|ok|okay|so|now|and|well)\b[ ,]*|"
-    r"(?:can|could|would|will) (?:you|we|i) (?:please )?|i(?: would|'d)? (?:want|like|need) to |"
-    r"(?:tell me|let me know|know|find out|say|show me)(?=,? (?:what|which|how"
-    r" many|how|whether|if|who)"
-    r"\b)[ ,]*|do you know (?=what|which|how|whether|if))",
+_BESIDE_QUOTES = re.compile(
+    r"(?:(?:the|a|an|deprecated|obsolete|class|property|term|concept|individual|instance|object"
+    r"|datatype|annotation|label|name|text|word|string|called|named) )*\x02(\d+)\x02"
+    r"(?: (?:class|property|term|concept|individual))?",
     re.IGNORECASE,
 )
-_THANKS = re.compile(r"[ ,]+(?:please|thanks|thank you)$", re.IGNORECASE)
+_TYPOGRAPHIC = str.maketrans("“”„«»`’‘", '""""""\'\'')
+_WH = "(?:what|which|how|whether|if|who|where)"
+_POLITE = re.compile(
+    r"^(?:(?:please|kindly|hi|hello|hey|ok|okay|so|now|and|well|just|quick question)\b[ ,:]*|"
+    r"(?:can|could|would|will) (?:you|we|i) (?:please )?|"
+    r"i(?: would|'d|'m| am)? (?:want|like|need|wonder|wondering|interested|looking)"
+    r"(?: to know| to| about| in| for)?[ ,]+|"
+    rf"(?:tell me|let me know|know|find out|say|show me|do you know)(?=,? {_WH}\b)[ ,]*)",
+    re.IGNORECASE,
+)
+_ONTOLOGY = "(?:ontology|vocabulary|file|graph|model|schema|dataset|data|taxonomy|terminology)"
+_HERE = (
+    rf"(?:in|within|inside|according to) (?:the|this|that|our|my) (?:whole |entire )?{_ONTOLOGY}"
+)
+_ENDINGS = re.compile(
+    rf"[ ,]+(?:please|thanks|thank you|for me|at all|if any|exactly|{_HERE}"
+    r"|and (?:if so,? )?(?:which|what)(?: ones?| is it| are they| (?:is|are) (?:that|those))?)$",
+    re.IGNORECASE,
+)
+_BEGINNINGS = re.compile(rf"^{_HERE}[ ,]+", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"\(((?:(?:the|direct|directly|immediate|indirect|indirectly|inherited|ones|only|just|not|all"
+    r"|any|every|at|in|to|depth|level|levels|including|recursively|transitively|total|if|stated"
+    r"|domain|range|and|or)\b ?)+)\)",
+    re.IGNORECASE,
+)
 _SHORT_FORMS = (
     (re.compile(r"\b(what|which|who|where|how|there|it|that)'s\b", re.IGNORECASE), r"\1 is"),
     (re.compile(r"\b(what|which|who|how|they)'re\b", re.IGNORECASE), r"\1 are"),
     (re.compile(r"(?<=\w)\((?:e?s|ies)\)"), ""),
     (re.compile(r"^(?:whether|if) ", re.IGNORECASE), ""),
+    (re.compile(r"(?<=[\w\x02])'s(?= )"), " 's"),
+    (re.compile(r"[,;:](?= |$)"), " "),
 )
 
 
@@ -50,16 +75,20 @@ class PreparedQuestion:
         quoted: list[str] = []
 
         def take(match: re.Match[str]) -> str:
-            quoted.append(match[1].strip())
+            quoted.append((match[1] or match[2]).strip())
             return f"\x02{len(quoted) - 1}\x02"
 
-        text = _QUOTED.sub(take, re.sub(r"[\x00-\x1f]", " ", text))
-        text = re.sub(r"[\s?.!]+$", "", text)
-        while text != (shorter := _THANKS.sub("", _POLITE.sub("", text))):
+        text = _ASIDE.sub(r"\1", _QUOTED.sub(take, re.sub(r"[\x00-\x1f]", " ", text)))
+        shorter = text
+        while True:
+            shorter = _BEGINNINGS.sub("", _POLITE.sub("", re.sub(r"[\s?.!]+$", "", shorter)))
+            shorter = _ENDINGS.sub("", shorter)
+            if shorter == text:
+                break
             text = shorter
         for pattern, plain in _SHORT_FORMS:
             text = pattern.sub(plain, text)
-        return cls(" ".join(re.sub(r"[,;](?= |$)", " ", text).split()), tuple(quoted))
+        return cls(" ".join(text.split()), tuple(quoted))
 
     @cached_property
     def words(self) -> list[str]:
@@ -71,13 +100,15 @@ class PreparedQuestion:
 
     def restore(self, slot: str) -> tuple[str, bool]:
         """The text of a slot as it was asked, and whether all of it stood in quotes."""
-        alone = _PLACE.fullmatch(slot.strip())
-        if alone:
+        if alone := _BESIDE_QUOTES.fullmatch(slot.strip()):
             return self.quoted[int(alone[1])], True
-        return _PLACE.sub(lambda match: self.quoted[int(match[1])], slot).strip(), False
+        words = _PLACE.sub(lambda match: self.quoted[int(match[1])], slot).strip()
+        return words.replace(" 's", "'s"), False
 
 
 Slots = dict[str, str]
+MARK = "mark"
+"""The slot that a `Mark` fills."""
 Needs = tuple[frozenset[str], ...]
 """Sets of words; whatever matches has a word of each."""
 
@@ -105,6 +136,18 @@ class Gap:
     def match(self, words: Sequence[str], at: int, slots: Slots) -> Iterator[tuple[int, Slots]]:
         for end in range(at + 1, len(words) + 1):
             yield end, {**slots, self.name: " ".join(words[at:end])}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Takes no word: it notes that this way was taken. No question goes two ways at once."""
+
+    name: str
+    needs: Needs = ()
+
+    def match(self, words: Sequence[str], at: int, slots: Slots) -> Iterator[tuple[int, Slots]]:
+        if slots.get(MARK, self.name) == self.name:
+            yield at, {**slots, MARK: self.name}
 
 
 @dataclass(frozen=True)
@@ -143,7 +186,7 @@ class Choice:
             yield at, slots
 
 
-Node = Word | Gap | Sequel | Choice
+Node = Word | Gap | Mark | Sequel | Choice
 
 
 class QuestionPattern:
@@ -192,6 +235,8 @@ def _read(source: str, macros: Macros) -> Node:
             stack[-1][-1].append(_choose(choices, is_optional=token == "]"))
         elif token == "|":
             stack[-1].append([])
+        elif token.startswith("{="):
+            stack[-1][-1].append(Mark(token[2:-1]))
         elif token[0] == "{":
             stack[-1][-1].append(Gap(token[1:-1]))
         elif token[0] == "<":

@@ -11,14 +11,14 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from rlm.llm.offline import repl
 from rlm.llm.offline.forms import (
     Reading,
-    form_words,
+    Slot,
     kind_of_slot,
     nearest_forms,
     own_namespace,
@@ -28,6 +28,7 @@ from rlm.llm.offline.forms import (
 from rlm.llm.offline.names import (
     AMBIGUOUS,
     MISSING,
+    WRONG_KIND,
     Link,
     Lookup,
     NamedTerm,
@@ -43,7 +44,14 @@ NEEDED = ("ontology_view", "search_entity", "describe_entity")
 INTRO = "offline is no language model. Its next step by rule: {}."
 LOOK, LINK, ANSWER = "look", "link", "answer"
 MOST_NAME_WORDS = 8
-_BESIDE_NAMES = {"the", "a", "an", "class", "property", "individual", "instance", "term"}
+MOST_MEANINGS = 3
+_WORDS = """
+    of that which with and or not no have has than more most least between by for if when where who
+    whose all every any only both each in on from to is are does do how what many without classes
+    properties terms individuals instances subclasses superclasses labels
+"""
+_FUNCTION_WORDS = frozenset(_WORDS.split())
+"""Words that a name may have, but that rather belong to a question which was not understood."""
 _CALL = re.compile(r"\b([a-z_]+)\(")
 _OPTION = re.compile(r"(\w+)=(\"[^\"]*\"|'[^']*'|\w+)")
 _LITERAL = re.compile(r"[\"']([^\"']*)[\"']")
@@ -56,7 +64,7 @@ _STATED = {
 _CURIE = re.compile(r"(?:rdfs?|owl|xsd|skos):\w+")
 _NAMES = re.compile(r"\b[a-z]+:[A-Za-z]\w*")
 _QUOTES = "\"'"
-_PAGING = frozenset({"limit", "offset", "max_depth", "search_in"})
+_PAGING = frozenset({"limit", "offset", "most", "max_depth", "search_in"})
 _LOOK_PROGRAM = "print(sparql_schema())"
 
 Signature = tuple[str, frozenset[str]]
@@ -127,39 +135,52 @@ class Planner:
         own = own_namespace(self.prompt.card)
         problems: list[tuple[Reading, Link]] = []
         for reading in self.readings:
+            if any(one.problem == WRONG_KIND and each.open_words < reading.open_words
+                   for each, one in problems):  # fmt: skip
+                break  # its names are there: no looser reading is meant
             links = {
                 name: link(slot.words, kind_of_slot(name), found, quoted=slot.quoted, own=own)
                 for name, slot in reading.mentions.items()
             }
-            broken = [each for each in links.values() if each.term is None]
-            if not broken:
-                return self._program(reading, links)
-            problems.append((reading, broken[0]))
-            if broken[0].problem == AMBIGUOUS:
+            broken = {name: each for name, each in links.items() if each.term is None}
+            first = next(iter(broken.values()), None)
+            if first is None:
+                return self._run(reading, [links])
+            if len(broken) == 1 and 1 < len(first.terms) <= MOST_MEANINGS:
+                meant = [{**links, next(iter(broken)): Link("", term)} for term in first.terms]
+                return self._run(reading, meant)
+            problems.append((reading, first))
+            if first.problem == AMBIGUOUS:
                 break
         ambiguous = [each for each in problems if each[1].problem == AMBIGUOUS]
         return final(self._explain(*(ambiguous or problems)[0]))
 
-    def _program(self, reading: Reading, links: dict[str, Link]) -> str:
+    def _run(self, reading: Reading, meant: list[dict[str, Link]]) -> str:
+        """The program that answers, once for each of the terms that a name may mean."""
         if reading.form.name.startswith("exists_"):
-            return final(tell_existence(reading, links["term"].term))
+            return final(tell_existence(reading, meant[0]["term"].term))
+        lines = [self._line(reading, links) for links in meant]
+        line = lines[0] if len(lines) == 1 else f'"\\n".join([{", ".join(lines)}])'
+        code = f'import re\n\n{helpers_of(line)}\n\nreply = {line}\nFINAL_VAR("reply")'
+        return self._block(ANSWER, code)
+
+    def _line(self, reading: Reading, links: dict[str, Link]) -> str:
         values = {f"${name}": found.term.uri for name, found in links.items() if found.term}
         values |= {f"%{name}": found.term.curie for name, found in links.items() if found.term}
         plain = {name: slot.words for name, slot in reading.slots.items()}
-        values["$text"] = plain.get("text", "")
+        values["$text"] = plain.get("text", plain.get("quoted", ""))
+        values["$word"] = plain.get("word", "")
         values["$lang"] = language_tag(plain.get("lang", "")) or ""
         values["$prefix"] = f"{plain.get('prefix', '').rstrip(':')}:"
         program = _on_vocabulary(reading.form.program, links)
-        line = re.sub(r"[$%][a-z]+\d?", lambda gap: repr(values[gap[0]]), program)
-        code = f'import re\n\n{helpers_of(line)}\n\nreply = {line}\nFINAL_VAR("reply")'
-        return self._block(ANSWER, code)
+        return re.sub(r"[$%][a-z]+\d?", lambda gap: repr(values[gap[0]]), program)
 
     def _explain(self, reading: Reading, found: Link) -> str:
         """Why the best reading does not come to an answer."""
         kind = next(
             (kind_of_slot(name) for name, slot in reading.mentions.items()
              if slot.words == found.mention), "term")  # fmt: skip
-        noun = {"range": "class or datatype", "individual": "term"}.get(kind, kind)
+        noun = {"range": "class or datatype", "individual": "term", "old": "term"}.get(kind, kind)
         if found.problem == AMBIGUOUS:
             names = ", ".join(found.candidates)
             return f"{OFFLINE_UNANSWERED} “{found.mention}” may mean {names}: ask for one of them."
@@ -167,18 +188,22 @@ class Planner:
             names = ", ".join(found.candidates)
             return f"{OFFLINE_UNANSWERED} “{found.mention}” is no {noun} here: it is {names}."
         called = bare_name(found.mention)
-        words = set(found.mention.lower().split()) - _BESIDE_NAMES
-        if len(words) > MOST_NAME_WORDS or form_words() & words:
-            return refusal(self.prompt.question)  # words of a question that was not understood
-        if reading.form.name.startswith("exists_"):
+        words = found.mention.lower().split()
+        if len(words) > MOST_NAME_WORDS or _FUNCTION_WORDS.intersection(words):
+            return refusal(self.prompt.question)
+        slot = next(iter(reading.mentions.values()))
+        if reading.form.name.startswith("exists_") and _is_a_name(slot, found.candidates):
             return tell_existence(reading, None)
+        near = " `rlm ask --forms` lists the questions that offline knows."
         if found.candidates:
-            names = ", ".join(found.candidates)
-            return (
-                f"{OFFLINE_UNANSWERED} there is no {noun} called “{called}” in this"
-                f" ontology. The nearest names are {names}."
-            )
-        return f"There is no {noun} called “{called}” in this ontology."
+            near = f" The nearest names are {', '.join(found.candidates)}."
+        return f"{OFFLINE_UNANSWERED} there is no {noun} called “{called}” in this ontology.{near}"
+
+
+def _is_a_name(slot: Slot, near: Sequence[str]) -> bool:
+    """Whether words can only be meant as the name of a term, so that it may be denied."""
+    is_one = len(bare_name(slot.words).split()) == 1
+    return slot.quoted or (is_one and (not near or slot.words.lower() != slot.words))
 
 
 def _on_vocabulary(program: str, links: dict[str, Link]) -> str:

@@ -23,11 +23,11 @@ View = dict[str, Any]
 # -- reading
 
 
-def fetch(view: str, term: str = "", **options: Any) -> dict[str, Any]:
-    """All rows of a listing, page by page; 500 at most, and `total` says how many there are."""
+def fetch(view: str, term: str = "", most: int = 500, **options: Any) -> dict[str, Any]:
+    """The rows of a listing, page by page, some `most`; `total` says how many there are."""
     rows: list[Any] = []
     page: dict[str, Any] = {"next_offset": 0}
-    while page["next_offset"] is not None and len(rows) < 500:
+    while page["next_offset"] is not None and len(rows) < most:
         page = ontology_view(view, term, offset=page["next_offset"], limit=1000, **options)
         rows += page["rows"]
     return {**page, "rows": rows}
@@ -42,42 +42,27 @@ def from_query(rows: Any, name: str = "") -> dict[str, Any]:
 def keep_stated(in_unions: Any, found: View) -> View:
     """The rows without those that a query found to have the class only in a union; where all do,
     they are the answer."""
-    names = {str(row["x"]) for row in in_unions}
-    rows = [row for row in found["rows"] if row["name"] not in names]
-    if not rows:
+    kept = keep_both(found, from_query(in_unions), both=False)
+    return kept if kept["rows"] else found
+
+
+def add_included(found: View, iri: str, side: str) -> View:
+    """Where nothing has the class as its domain or range: what includes it there (schema.org)."""
+    if found["total"]:
         return found
-    cut = found["total"] > len(found["rows"])
-    return {**found, "rows": rows, "total": len(rows), "cut": cut}
+    query = (
+        f"SELECT DISTINCT ?x WHERE {{ ?x ?p <{iri}> FILTER(STRENDS(STR(?p), '/{side}Includes')) }}"
+        " ORDER BY ?x"
+    )
+    return {**found, **from_query(sparql_query(query, limit=1000), found["name"])}
 
 
-def keep_declared(found: View, undeclared: View) -> View:
-    """The rows that the file declares, not only uses."""
-    names = {row["name"] for row in undeclared["rows"]}
-    rows = [row for row in found["rows"] if row["name"] not in names]
-    total = found["total"] - len(found["rows"]) + len(rows)
-    return {**found, "rows": rows, "total": total}
-
-
-def count_rows(rows: Any) -> dict[str, Any]:
-    """The number that a query counts, as a view has it."""
-    return {"rows": [], "total": int(rows[0]["n"])}
-
-
-def keep_kind(found: View, kind: str) -> View:
-    """The rows of one kind."""
-    rows = [row for row in found["rows"] if kind in row.get("kind", "")]
-    return {**found, "rows": rows, "total": len(rows), "cut": found["total"] > len(found["rows"])}
-
-
-def keep_deprecated(found: View) -> View:
-    rows = [row for row in found["rows"] if row.get("deprecated")]
-    return {**found, "rows": rows, "total": len(rows), "cut": found["total"] > len(found["rows"])}
-
-
-def keep_both(found: View, other: View) -> View:
-    """The rows that both listings have."""
+def keep_both(found: View, other: View, both: bool = True) -> View:
+    """The rows that both listings have, or those that only the first has."""
     names = {row["name"] for row in other["rows"]}
-    rows = [row for row in found["rows"] if row["name"] in names]
+    rows = [row for row in found["rows"] if (row["name"] in names) == both]
+    if not both:
+        return {**found, "rows": rows, "total": found["total"] - len(found["rows"]) + len(rows)}
     cut = any(each["total"] > len(each["rows"]) for each in (found, other))
     return {**found, "rows": rows, "total": len(rows), "cut": cut}
 
@@ -94,7 +79,8 @@ def look_up(readings: list[list[list[str]]]) -> str:
                     hits = search_entity(name, 25)
                     exact = [hit for hit in hits if hit["match_type"] == "exact"]
                     near = [hit["curie"] for hit in hits if hit["match_type"] != "exact"]
-                    told = [[hit[k] for k in ("uri", "curie", "kind", "match_in")] for hit in exact]
+                    keys = ("uri", "curie", "kind", "match_in", "deprecated")
+                    told = [[hit.get(key) for key in keys] for hit in exact]
                     lines.append(json.dumps([name, told[:8], near[:3]]))
                     seen[name] = bool(exact)
                 if seen[name]:
@@ -127,7 +113,7 @@ def show(row: View) -> str:
     notes += ["by definition"] if row.get("by") == "definition" else []
     notes += ["deprecated"] if row.get("deprecated") else []
     if "namespace" in row:
-        return f"{row['prefix']}: <{row['namespace'].strip('<>')}>"
+        return f"{row['prefix'].rstrip(':')}: <{row['namespace'].strip('<>')}>"
     targets = "; ".join([*row.get("targets", []), *row.get("asks", [])])
     return name + (f" ({', '.join(notes)})" if notes else "") + (f": {targets}" if targets else "")
 
@@ -153,6 +139,12 @@ def tell_count(found: View, one: str, many: str) -> str:
     return f"{total} {one if total == 1 else many}{of}."
 
 
+def tell_depths(direct: View, every: View, one: str, many: str) -> str:
+    """A number both ways, where it is not said which is meant."""
+    counted = tell_count(direct, one, many)[:-1]
+    return f"{counted}, {every['total']} at any depth."
+
+
 def tell_any(found: View, one: str, many: str) -> str:
     of = f" of {found['name']}" if found.get("name") else ""
     if not found["total"]:
@@ -160,17 +152,23 @@ def tell_any(found: View, one: str, many: str) -> str:
     return f"Yes: {tell_list(found, one, many)}"
 
 
+def tell_equivalents(found: View, one: str, many: str) -> str:
+    """The classes that are equivalent to one, and what it is defined as."""
+    rows = fetch("restrictions", found["name"])["rows"]
+    defined = [f"- {row['text']}" for row in rows if "equivalent" in row.get("by", "")]
+    told = [tell_list(found, one, many)] if found["total"] or not defined else []
+    return add_labels("\n".join([*told, *["Defined as equivalent to:"] * bool(defined), *defined]))
+
+
 def tell_instances(found: View, counts: bool = False) -> str:
     """The instances of a class that was asked for by its name alone: where it has none, the word
     may have meant its subclasses."""
-    if not found["total"]:
-        below = ontology_view("related", found["name"], relation="subclasses", all=True)["total"]
-        if below:
-            return (
-                f"Not answered: {found['name']} has no instances here, and {below} subclasses. Ask"
-                " for its instances or for its subclasses."
-            )
     tell = tell_count if counts else tell_list
+    if not found["total"]:
+        below = fetch("related", found["name"], relation="subclasses")
+        if below["total"]:
+            told = tell(below, "direct subclass", "direct subclasses")
+            return f"No instances of {found['name']}, but {told}"
     return tell(found, "instance", "instances")
 
 
@@ -213,18 +211,14 @@ def tell_compared(compared: View, wanted: str) -> str:
 
 def tell_trait(about: View, trait: str) -> str:
     name = about.get("curie") or about["uri"]
-    traits = [each.lower().replace("-", " ") for each in about.get("traits", [])]
-    is_so = trait in traits
-    return f"Yes: {name} is {trait}." if is_so else f"No: {name} is not declared {trait}."
+    if trait in [each.lower().replace("-", " ") for each in about.get("traits", [])]:
+        return f"Yes: {name} is {trait}."
+    return f"No: {name} is not declared {trait}."
 
 
 def tell_traits(about: View) -> str:
     name, traits = about.get("curie") or about["uri"], about.get("traits", [])
     return f"{name} is {', '.join(traits)}." if traits else f"None: {name} has no traits."
-
-
-def tell_property_kind(about: View) -> str:
-    return f"{about.get('curie') or about['uri']} is: {about.get('kind', '')}."
 
 
 def tell_deprecated(about: View) -> str:
@@ -242,51 +236,72 @@ def tell_sides(*found: View) -> str:
     """The domain and the range of a property, each as the file combines them."""
     said = []
     for side in found:
-        names = [show(row) for row in side["rows"]]
-        text = side.get("text") or (" or " if side.get("union") else " and ").join(names)
-        side_name, name = side["relation"], side["name"]
+        side_name, name, text = side["relation"], side["name"], side.get("text")
+        if not text:
+            rows = fetch("values", name)["rows"]
+            included = [r["value"] for r in rows if r["property"].endswith(f"{side_name}Includes")]
+            text = " or ".join(included)
         none = f"None: {name} has no stated {side_name}."
         said.append(f"The {side_name} of {name} is {text}." if text else none)
-    return "\n".join(said)
+    return add_labels("\n".join(said))
+
+
+def add_labels(text: str) -> str:
+    """The text with a label behind every name that is a number (`ex:data_0006`)."""
+    names = sorted(set(re.findall(r"\b[\w.-]+:[A-Za-z_-]*\d{3,}\b", text)))[:50]
+    if not names:
+        return text
+    query = f"SELECT ?x ?l WHERE {{ VALUES ?x {{ {' '.join(names)} }} ?x rdfs:label ?l }}"
+    found = [(str(row["x"]), str(row["l"])) for row in sparql_query(query, limit=200)]
+    labels = {name: plain_label(re.sub(r'^"(.*)"\S*$', r"\1", label)) for name, label in found}
+    for name in names:
+        if labels.get(name):
+            text = re.sub(rf"{re.escape(name)}\b(?! \()", f"{name} ({labels[name]})", text)
+    return text
 
 
 def tell_values(found: View) -> str:
-    name, rows = found["name"], found["rows"]
-    if not rows:
-        return f"None: {name} has no such value."
-    rest = found["total"] - len(rows)
-    lines = [
-        f"- {row['property']}: {tidy(row['value'])}"
-        + (f" ({label})" if (label := plain_label(row.get("label", ""))) else "")
-        for row in rows
+    rows = [
+        {"name": f"{row['property']}: {tidy(row['value'])}", "label": row.get("label", "")}
+        for row in found["rows"]
     ]
-    noun = "value" if found["total"] == 1 else "values"
-    more = [f"… and {rest} more"] if rest > 0 else []
-    return "\n".join([f"{found['total']} {noun} of {name}:", *lines, *more])
+    return tell_list({**found, "rows": rows}, "value", "such values" if not rows else "values")
 
 
-def tell_subjects(rows: Any) -> str:
-    return tell_list(from_query(rows), "thing that has it", "things that have it")
+def split_name(name: str) -> list[str]:
+    """The words of a name, small and in the singular, without the verb in front: hasTag, tags."""
+    words = re.split(r"[/#:]", name.strip("<>"))[-1] if ":" in name else name
+    found = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", words)
+    small = [re.sub(r"(?<=[^su])s$", "", re.sub("ies$", "y", each.lower())) for each in found]
+    return small[1:] if small[:1] in (["ha"], ["i"], ["has"], ["is"]) else small
+
+
+def tell_by_word(values: View, restrictions: View, word: str) -> str:
+    """What a term has under the one property whose name is this word, or ends with it."""
+    wanted, fits = split_name(word), {}
+    for row in [*values["rows"], *restrictions["rows"]]:
+        words = split_name(row.get("property", ""))
+        if wanted and words[-len(wanted) :] == wanted:
+            fits[row["property"]] = len(words)
+    best = [name for name in fits if fits[name] == min(fits.values())]
+    if len(best) != 1 or values.get("total", 0) > len(values["rows"]):
+        return f"Not answered: no one property of {values['name']} is called “{word}”."
+    rows = [row for row in values["rows"] if row.get("property") == best[0]]
+    if rows and "value" in rows[0]:
+        return tell_values({**values, "rows": rows, "total": len(rows)})
+    named = values if rows else restrictions
+    return tell_restrictions(named, only=best[0])
 
 
 def tell_restrictions(found: View, only: str = "") -> str:
-    name, rows = found["name"], found["rows"]
-    if only:
-        rows = [row for row in rows if row.get("property") == only]
-        found = {**found, "total": len(rows)}
-    if not rows:
-        return (
-            f"None: {name} has no such restrictions."
-            if only
-            else f"None: {name} has no restrictions."
-        )
-    lines = [
-        f"- {row.get('by', 'subclass of')}: {row['text']}"
-        + (f" (from {row['source']})" if row.get("source") else "")
-        for row in rows
-    ]
-    noun = "restriction" if found["total"] == 1 else "restrictions"
-    return "\n".join([f"{found['total']} {noun} of {name}:", *lines])
+    kept = [row for row in found["rows"] if only in ("", row.get("property"))]
+    rows = [
+        {"name": f"{row.get('by', 'subclass of')}: {row['text']}"
+         + (f" (from {row['source']})" if row.get("source") else "")}
+        for row in kept
+    ]  # fmt: skip
+    found = {**found, "rows": rows, "total": len(rows) if only else found["total"]}
+    return add_labels(tell_list(found, "restriction", "such " * bool(only) + "restrictions"))
 
 
 # -- names and texts
@@ -313,36 +328,35 @@ def tell_texts(found: View, kind: str, noun: str, lang: str = "", counts: bool =
 
 def tell_definition(texts: View, restrictions: View) -> str:
     """How a class is defined: in words, and by what it is equivalent to."""
-    said = [f"Definition of {texts['name']}:"]
-    said += [f'- "{tidy(row["text"])}"' for row in texts["rows"] if row.get("kind") == "definition"]
-    said += [
-        f"- {row['by']}: {row['text']}"
-        for row in restrictions["rows"]
-        if row.get("by", "subclass of") != "subclass of"
-    ]
-    return "\n".join(said) if said[1:] else f"None: {texts['name']} has no definition."
+    kinds = [row.get("kind") for row in texts["rows"]]
+    kind = "definition" if "definition" in kinds else "comment"
+    said = [f'- "{tidy(row["text"])}"' for row in texts["rows"] if row.get("kind") == kind]
+    axioms = [row for row in restrictions["rows"] if "equivalent" in row.get("by", "")]
+    said += [add_labels(f"- {row['by']}: {row['text']}") for row in axioms]
+    name = texts["name"]
+    return "\n".join([f"Definition of {name}:", *said] if said else [f"None: {name} has none."])
 
 
 def tell_replacement(found: View) -> str:
     """What replaces a term; where the file says it in a way of its own, the values that do."""
     if not found["total"]:
-        values = fetch("values", found["name"])
-        rows = [
-            {"name": row["value"]}
-            for row in values["rows"]
-            if re.search("replacedby|supersededby|consider", row["property"].lower())
+        values = [(row["property"], row["value"]) for row in fetch("values", found["name"])["rows"]]
+        by, said = "replacedby|supersededby|consider", "(replaced|superseded) by|use .* instead"
+        rows = [{"name": value} for name, value in values if re.search(by, name.lower())]
+        notes = [
+            f"\n{n} says: {tidy(text)}" for n, text in values if re.search(f"(?i){said}", text)
         ]
+        if not rows:
+            return f"None: no replacement of {found['name']} is stated.{''.join(notes)}"
         found = {**found, "rows": rows, "total": len(rows)}
     return tell_list(found, "replacement", "replacements")
 
 
 def tell_languages(found: View) -> str:
-    tags = sorted(
-        {row["lang"] for row in found["rows"] if row.get("kind") == "label" and row.get("lang")}
-    )
+    tags = {row["lang"] for row in found["rows"] if row.get("kind") == "label" and row.get("lang")}
     if not tags:
         return f"None: no label of {found['name']} has a language."
-    return f"{found['name']} has labels in {', '.join(tags)}."
+    return f"{found['name']} has labels in {', '.join(sorted(tags))}."
 
 
 def tell_description(about: View) -> str:
@@ -355,9 +369,8 @@ def tell_description(about: View) -> str:
     said += [f"{tidy(about[key])}" for key in ("definition", "comment") if about.get(key)][:1]
     for key in (
         "types", "superclasses", "subclasses", "superproperties", "subproperties", "domain",
-        "range",
-        "inverse_of", "traits", "equivalent_to", "disjoint_with", "restrictions", "alternatives",
-        "use",
+        "range", "inverse_of", "traits", "equivalent_to", "disjoint_with", "restrictions",
+        "alternatives", "use",
     ):  # fmt: skip
         parts = about.get(key) or []
         parts = parts if isinstance(parts, list) else [parts]
@@ -375,11 +388,14 @@ def tell_description(about: View) -> str:
 def search_query(text: str) -> str:
     """The query for terms with a piece of text in a label, an alternative or the local name."""
     wanted = '"' + text.lower().replace("\\", "\\\\").replace('"', '\\"') + '"'
+    joined = wanted.replace(" ", "")
     return (
         "SELECT DISTINCT ?x ?t WHERE { { ?x a ?t } UNION { ?x rdfs:label ?n } FILTER(isIRI(?x))"
         " OPTIONAL { ?x rdfs:label|skos:prefLabel|skos:altLabel ?l"
         f" FILTER(CONTAINS(LCASE(STR(?l)), {wanted})) }}"
-        f' FILTER(BOUND(?l) || CONTAINS(LCASE(REPLACE(STR(?x), "^.*[/#]", "")), {wanted})) }}'
+        ' BIND(LCASE(REPLACE(STR(?x), "^.*[/#]", "")) AS ?name)'
+        f" FILTER(BOUND(?l) || CONTAINS(?name, {wanted})"
+        f' || CONTAINS(REPLACE(?name, "[_-]", ""), {joined})) }}'
         " ORDER BY ?x"
     )
 
@@ -407,17 +423,33 @@ def keep_types(rows: Any, kind: str) -> View:
 # -- two terms, and the whole
 
 
-def tell_paths(found: View, source: str, target: str) -> str:
-    """The shortest paths, a line each."""
+def climb(source: str, target: str) -> list[str]:
+    """The way from a term up to one that is above it; empty where there is none."""
+    way: list[str] = []
+    best: list[str] = []
+    for row in fetch("tree", source, direction="up", depth=100)["rows"]:
+        way = [*way[: row["depth"] - 1], row["name"]]
+        if row["name"] == target and (not best or len(way) < len(best)):
+            best = way
+    return [source, *best] if best else []
+
+
+def tell_paths(found: View, source: str, target: str, kinds: list[str]) -> str:
+    """The way through the hierarchy where one term is above the other; else the shortest paths, a
+    line each."""
     paths = found.get("paths", [])
+    if all(re.search("class|property", kind) for kind in kinds):
+        way = climb(source, target) or climb(target, source)
+        if way:
+            steps = len(way) - 1
+            arrow = " -rdfs:subPropertyOf-> " if "property" in kinds[0] else " -rdfs:subClassOf-> "
+            told = f"Connected in {steps} step{'s' * (steps != 1)}:\n- {arrow.join(way)}"
+            return add_labels(told)
     if not paths:
         return f"None: no path of up to 4 steps joins {source} and {target}."
     shortest = min(len(path["edges"]) for path in paths)
-    lines = []
-    for path in paths:
-        if len(path["edges"]) == shortest:
-            lines.append("- " + path["text"])
-    return "\n".join([f"Connected in {shortest} step{'s' * (shortest != 1)}:", *lines])
+    lines = ["- " + path["text"] for path in paths if len(path["edges"]) == shortest]
+    return add_labels("\n".join([f"Connected in {shortest} step{'s' * (shortest != 1)}:", *lines]))
 
 
 def tell_comparison(compared: View) -> str:
@@ -437,28 +469,21 @@ def tell_common(compared: View) -> str:
     return f"The nearest common superclass of {x} and {y}: {', '.join(names)}."
 
 
-def tell_triples(stats: View) -> str:
-    return f"{stats['triples']} triples."
-
-
 def tell_prefix(found: View, prefix: str) -> str:
-    spaces = [
-        row["namespace"] for row in found["rows"] if row["prefix"].rstrip(":") == prefix.rstrip(":")
-    ]
-    if not spaces:
-        return f"None: the prefix {prefix} is not bound."
-    return f"{prefix} stands for <{spaces[0].strip('<>')}>."
+    spaces = {row["prefix"].rstrip(":"): row["namespace"].strip("<>") for row in found["rows"]}
+    space = spaces.get(prefix.rstrip(":"))
+    return (
+        f"{prefix} stands for <{space}>." if space else f"None: the prefix {prefix} is not bound."
+    )
 
 
 def tell_metadata(found: View, names: tuple[str, ...] = ()) -> str:
     """What the ontology says of itself: all of it, or the statements with one of these names."""
-    rows = found["rows"]
-    if names:
-        rows = [
-            row
-            for row in rows
-            if re.split("[/#:]", row["property"].strip("<>"))[-1].lower() in names
-        ]
+    rows = [
+        row
+        for row in found["rows"]
+        if not names or re.split("[/#:]", row["property"].strip("<>"))[-1].lower() in names
+    ]
     if not rows:
         return "None: the ontology does not say so of itself."
     return "\n".join(f"- {row['property']}: {tidy(row['value'])}" for row in rows)

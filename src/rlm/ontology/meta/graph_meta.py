@@ -219,7 +219,8 @@ class GraphMeta:
     def disjoint_with(self, iri: str) -> IRISet:
         """The classes, or properties, that are stated to have nothing in common with this one."""
         groups = self._disjoint_groups_of.get(iri, ())
-        return IRISet(other for group in groups for other in group if other != iri)
+        others = {other for group in groups for other in group if other != iri}
+        return IRISet(others if is_machinery(iri) else (i for i in others if not is_machinery(i)))
 
     @cached_property
     def sub_properties(self) -> Map:

@@ -255,7 +255,9 @@ def find_roots(
     for root in roots:
         _reach(root, down, reached)
     left = {iri: up[iri] for iri in known if iri not in reached | v.TOPS}
-    return sorted([*roots, *_top_rings(left)])
+    found = [*roots, *_top_rings(left)]
+    own = [iri for iri in found if not is_machinery(iri)]  # owl:DeprecatedClass is none
+    return sorted(own or found)
 
 
 def _top_rings(up: Mapping[str, set[str]]) -> Iterator[str]:
