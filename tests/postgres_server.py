@@ -45,7 +45,8 @@ class PostgresServer:
         self._settings = {
             "listen_addresses": "", "unix_socket_directories": str(self.folder), "fsync": "off",
             "full_page_writes": "off", "max_connections": "60", "shared_buffers": "64MB",
-            "log_min_messages": "fatal", "autovacuum": "off", **settings,
+            "log_min_messages": "fatal", "autovacuum": "off",
+            "dynamic_shared_memory_type": "mmap", **settings,
         }  # fmt: skip
         initdb = ("initdb", "-D", self.data, "-U", "postgres", "--no-sync")
         self._password = "" if authentication == "trust" else "admin"

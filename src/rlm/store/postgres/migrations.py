@@ -34,7 +34,12 @@ def m001_initial(run: Run) -> None:
     run(schema.FUNCTIONS_1)
 
 
-MIGRATIONS = (m001_initial,)
+def m002_changes(run: Run) -> None:
+    """Which rows changed, so that a process can keep sign codes and notice when they are old."""
+    run(schema.TOTALS_2)
+
+
+MIGRATIONS = (m001_initial, m002_changes)
 VERSION = len(MIGRATIONS)
 
 

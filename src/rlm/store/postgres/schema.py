@@ -18,6 +18,9 @@
 - Stems are looked up by `find_words`, which runs as the owner: under a policy PostgreSQL does not
   use the index (the operator is not leakproof). It takes the tenant from the transaction.
 
+- `recall_totals` also says which rows of a space were removed or got another code: `changes` counts
+  them, `changed` names the last. By them a process notices that codes it keeps are old.
+
 `TABLES_1` and what follows it are version 1. They are never edited after release: a later version
 adds a migration.
 """
@@ -431,6 +434,14 @@ SET enable_mergejoin = off SET jit = off AS $$
         SELECT space_id, number, score FROM best UNION ALL SELECT space_id, number, score FROM more
     ) AS both_parts GROUP BY space_id, number
 $$;
+"""
+
+CHANGED = 64
+"""So many rows of a space that were removed, or got another code, are named in its totals."""
+TOTALS_2 = """
+ALTER TABLE recall_totals
+    ADD COLUMN changes bigint NOT NULL DEFAULT 0,
+    ADD COLUMN changed bigint[] NOT NULL DEFAULT '{}'
 """
 
 GRANTS = """
