@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 
 import pytest
 
@@ -185,6 +186,34 @@ def test_an_older_snapshot_stays_as_it_is(url, monkeypatch):
             assert near(one) == before
         assert near(one) == near(two)
         check(one, monkeypatch)
+
+
+def test_threads_find_what_they_have_just_written(url):
+    """Each adds and removes, and its next search knows, whoever brought the codes up to date."""
+    faults: list[str] = []
+
+    def work(place, embedder):
+        with open_store(url, embedder=embedder) as store:
+            for number in range(100 * place, 100 * place + 12):
+                added = store.add(memory(number))
+                sql = "SELECT item_no FROM memory_items WHERE memory_id = ?"
+                row = store.db.value(sql, (added,))
+                if row not in dict(near(store)[0]):
+                    faults.append(f"{number} is not found")
+                if number % 3 == 0:
+                    store.purge(added)
+                    if row in dict(near(store)[0]):
+                        faults.append(f"{number} is still found")
+
+    with open_store(url) as store:
+        store.add_many(memory(n) for n in range(1_000, 1_040))
+        threads = [threading.Thread(target=work, args=(n, store.embedder)) for n in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not faults
+        assert len(near(store)[0]) == 40 + 4 * 8
 
 
 def test_tenants_keep_nothing_of_each_other(url):

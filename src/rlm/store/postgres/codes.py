@@ -1,5 +1,5 @@
-"""Sign codes of large spaces, as a process keeps them: numpy compares 100,000 in 2 ms, the server
-in 75.
+"""Sign codes of large spaces, as a process keeps them: numpy compares 100,000 in a millisecond, the
+server in 50 to 90.
 
 A table of codes is what one snapshot saw of one space, and is never changed: threads share it. Its
 version are two counters of `recall_totals`, which grow in the order of commits, because writers of
