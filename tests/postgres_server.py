@@ -30,6 +30,23 @@ def wheel_programs() -> Path:
     return Path(found.origin).parent / "pginstall" / "bin"
 
 
+def _stat(pid: int | str) -> list[str]:
+    """State, parent and what follows, from /proc; nothing of a process that is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _children(pid: int) -> list[int]:
+    found = (entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [int(each) for each in found if _stat(each)[1:2] == [str(pid)]]
+
+
+def _is_running(pid: int) -> bool:
+    return _stat(pid)[:1] not in ([], ["Z"])
+
+
 class PostgresServer:
     """One server with a database that is ready to be copied, for one test session."""
 
@@ -45,7 +62,8 @@ class PostgresServer:
         self._settings = {
             "listen_addresses": "", "unix_socket_directories": str(self.folder), "fsync": "off",
             "full_page_writes": "off", "max_connections": "60", "shared_buffers": "64MB",
-            "log_min_messages": "fatal", "autovacuum": "off", **settings,
+            "log_min_messages": "fatal", "autovacuum": "off",
+            "dynamic_shared_memory_type": "mmap", **settings,
         }  # fmt: skip
         initdb = ("initdb", "-D", self.data, "-U", "postgres", "--no-sync")
         self._password = "" if authentication == "trust" else "admin"
@@ -83,9 +101,14 @@ class PostgresServer:
     def kill(self) -> None:
         """At once, with all its processes, as when the machine loses its power."""
         assert self.process is not None
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGSTOP)  # it starts no further one meanwhile
+            for pid in (*(children := _children(self.process.pid)), self.process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self.process.wait()
+            while any(map(_is_running, children)):  # else they still hold its shared memory
+                time.sleep(0.005)
         (self.data / "postmaster.pid").unlink(missing_ok=True)
 
     def stop(self) -> None:

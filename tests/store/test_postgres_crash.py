@@ -12,7 +12,7 @@ from rlm.errors import StoreError, StoreUnavailable
 from rlm.store.open import open_store
 from rlm.store.types import MemoryItem, Tenant
 
-KILLS, WRITERS = 8, 3
+KILLS, WRITERS = 20, 3
 
 
 def memory(name: str) -> MemoryItem:

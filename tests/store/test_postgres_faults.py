@@ -25,6 +25,7 @@ from rlm.errors import (
 )
 from rlm.store.open import init_store, open_store, show_store
 from rlm.store.postgres import migrations
+from rlm.store.types import MemoryItem
 
 ODD = "p@ss:w/o?r#d%41 'q\"\\ü=&;$(x)`"
 ROLES = {"app": migrations.APP, "owner": migrations.OWNER}
@@ -109,6 +110,21 @@ def test_a_newer_and_an_older_schema_are_refused(url, postgres_server):
         init_store(postgres_server.url(database(url)), **ROLES)
     postgres_server.execute("UPDATE rlm.version SET number = 0", database(url))
     refused(url, StoreError, "rlm store init URL")
+
+
+def test_a_store_of_version_1_is_brought_up_to_date(postgres_server, monkeypatch):
+    name = postgres_server.new_database()
+    with monkeypatch.context() as former:
+        former.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
+        former.setattr(migrations, "VERSION", 1)
+        init_store(postgres_server.url(name), **ROLES)
+    app = postgres_server.url(name, migrations.APP)
+    refused(app, StoreError, "has schema 1.*rlm store init URL")
+    ran = [init_store(postgres_server.url(name), **ROLES).migrations for _ in range(2)]
+    assert ran == [migrations.VERSION - 1, 0]
+    with open_store(app) as store:
+        store.add(MemoryItem(title="Boil water", description="", content="1. fill the kettle"))
+        assert store.retrieve("kettle")[0].item.title == "Boil water"
 
 
 def test_an_old_server_is_refused(url, postgres_server, monkeypatch):

@@ -5,9 +5,10 @@ from them. Only the rarest words of a question find candidates, by how many rows
 each; the common ones then add to the estimates of those that were found. An OR of eight common
 words reads most of a tenant's rows, and what only they would find ranks low.
 
-The server compares every sign code of the tenant. An HNSW index of pgvector over the codes was
-measured (docs/experiments.md): for the 1,024 that recall asks for, of 100,000, it takes longer than
-comparing all, and it answers with too few where a tenant holds a small share of the rows.
+The server compares every sign code of a small space; those of a large one each process keeps
+(`codes.py`). An HNSW index of pgvector over the codes was measured (docs/experiments.md): for the
+1,024 that recall asks for, of 100,000, it takes longer than comparing all, and it answers with too
+few where a tenant holds a small share of the rows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from rlm.retrieval.bm25 import count_terms
 from rlm.retrieval.embed import Embedder
 from rlm.retrieval.recall import Corpus
 from rlm.retrieval.tokens import Query
+from rlm.store.postgres.codes import CodeSet, CodeTable, SpaceTotals, current_table
 from rlm.store.postgres.connection import PostgresDatabase
+from rlm.store.postgres.schema import CHANGED
 from rlm.store.sql.candidates import SQLCandidates
 from rlm.store.sql.dialect import Connection, Value, fetch
 from rlm.store.sql.sources import LiveRow, Source
@@ -50,6 +53,14 @@ class PostgresIndex:
     @property
     def model(self) -> str | None:
         return self.embedder.model if self.embedder else None
+
+    @property
+    def database(self) -> str:
+        return self._db.conninfo
+
+    @property
+    def in_write(self) -> bool:
+        return self._db.in_write
 
     @property
     def lexical(self) -> str:
@@ -80,7 +91,7 @@ class PostgresIndex:
         for space in dict.fromkeys(row.space for row in rows):
             mine = [n for n, row in enumerate(rows) if row.space == space]
             many = Counter(term for n in mine for term in held[n])
-            self._count(connection, space, many, len(mine), sum(rows[n].chars for n in mine))
+            self._count(connection, space, len(mine), sum(rows[n].chars for n in mine), many)
 
     def _terms(self, row: LiveRow) -> dict[str, float]:
         """The weighted count of each stem of a row, under the name that the index has for it."""
@@ -99,19 +110,26 @@ class PostgresIndex:
         values = (self.source.kind, list(numbers))
         sql = f"DELETE FROM recall_words WHERE {which} RETURNING space_id, stems"
         words = fetch(connection, sql, values) if numbers else []
-        sql = f"DELETE FROM recall_rows WHERE {which} RETURNING space_id, chars"
+        sql = f"DELETE FROM recall_rows WHERE {which} RETURNING space_id, chars, number"
         rows = fetch(connection, sql, values) if numbers else []
         for space in dict.fromkeys(row[0] for row in rows):
             held = Counter(stem for owner, stems in words if owner == space for stem in stems)
-            chars = [row[1] for row in rows if row[0] == space]
-            self._count(
-                connection, space, {stem: -n for stem, n in held.items()}, -len(chars), -sum(chars)
-            )
+            chars = -sum(row[1] for row in rows if row[0] == space)
+            gone = [row[2] for row in rows if row[0] == space]
+            less = {stem: -many for stem, many in held.items()}
+            self._count(connection, space, -len(gone), chars, less, gone)
 
     def _count(
-        self, connection: Connection, space: int, held: Mapping[str, int], rows: int, chars: int
+        self,
+        connection: Connection,
+        space: int,
+        rows: int,
+        chars: int,
+        held: Mapping[str, int],
+        changed: Sequence[int] = (),
     ) -> None:
-        """Add to how many rows hold each stem, and to the totals."""
+        """Add to the totals and to how many rows hold each stem. `changed` are the rows that were
+        removed or got another code."""
         ordered = sorted(held.items())
         connection.execute(
             "INSERT INTO recall_terms(term, space_id, holding) SELECT term, ?, many"
@@ -120,11 +138,12 @@ class PostgresIndex:
             (space, [term for term, _ in ordered], [many for _, many in ordered]),
         )
         connection.execute(
-            "INSERT INTO recall_totals(kind, space_id, documents, chars) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (space_id, kind) DO UPDATE SET"
-            " documents = recall_totals.documents + excluded.documents,"
-            " chars = recall_totals.chars + excluded.chars",
-            (self.source.kind, space, rows, chars),
+            "INSERT INTO recall_totals AS t (kind, space_id, documents, chars, changes, changed)"
+            " VALUES (?, ?, ?, ?, ?, ?::bigint[]) ON CONFLICT (space_id, kind) DO UPDATE SET"
+            " documents = t.documents + excluded.documents, chars = t.chars + excluded.chars,"
+            " changes = t.changes + excluded.changes, changed = (t.changed || excluded.changed)"
+            f"[greatest(1, cardinality(t.changed) + excluded.changes - {CHANGED - 1}):]",
+            (self.source.kind, space, rows, chars, len(changed), list(changed)),
         )
 
     def rebuild_codes(self, connection: Connection) -> None:
@@ -144,14 +163,22 @@ class PostgresIndex:
             " WHERE kind = ? AND space_id = ? AND number = ?",
             [(code, source.kind, row[1], row[0]) for code, row in zip(codes, found, strict=True)],
         )
+        for space in dict.fromkeys(row[1] for row in found):
+            changed = [row[0] for row in found if row[1] == space]
+            self._count(connection, space, 0, 0, {}, changed)
 
     def rebuild(self, connection: Connection) -> None:
         """Index the rows of this tenant again. Inside `write()`."""
         source = self.source
         spaces = in_spaces(tuple(row[0] for row in fetch(connection, _TENANTS_SPACES)))
-        for table in ("recall_rows", "recall_words", "recall_totals"):
+        for table in ("recall_rows", "recall_words"):
             sql = f"DELETE FROM {table} WHERE kind = ? AND space_id {spaces}"
             connection.execute(sql, (source.kind,))
+        connection.execute(  # more changes than are listed: all codes are read anew
+            f"UPDATE recall_totals SET documents = 0, chars = 0, changes = changes + {CHANGED + 1}"
+            f" WHERE kind = ? AND space_id {spaces}",
+            (source.kind,),
+        )
         prefix = f"{source.kind[0]}%"
         sql = f"DELETE FROM recall_terms WHERE term LIKE ? AND space_id {spaces}"
         connection.execute(sql, (prefix,))
@@ -210,16 +237,21 @@ def _bits(vector: NDArray[np.float16] | Floats) -> str:
 class PostgresCandidates(SQLCandidates):
     """One question's view of one kind of row."""
 
+    _index: PostgresIndex
     _holding: dict[str, int] = field(default_factory=dict)
+    _totals: dict[int, SpaceTotals] = field(default_factory=dict)
     _mean: float = 1.0
 
     def corpus(self, query: Query) -> Corpus:
         kind = self._index.source.kind
         sql = (
-            "SELECT coalesce(sum(documents), 0)::bigint, coalesce(sum(chars), 0)::bigint"
-            f" FROM recall_totals WHERE kind = ? AND space_id {in_spaces(self._spaces)}"
+            "SELECT space_id, documents, chars, changes, changed FROM recall_totals"
+            f" WHERE kind = ? AND space_id {in_spaces(self._spaces)}"
         )
-        rows, chars = fetch(self._connection, sql, (kind,))[0]
+        found = fetch(self._connection, sql, (kind,))
+        self._totals = {space: SpaceTotals(*totals) for space, *totals in found}
+        rows = sum(totals.documents for totals in self._totals.values())
+        chars = sum(totals.chars for totals in self._totals.values())
         terms = {
             f"{_prefix(kind, space)}{term[:TERM_CHARS]}": term
             for space in self._spaces
@@ -265,17 +297,36 @@ class PostgresCandidates(SQLCandidates):
         return ordered[:several], ordered[several:]
 
     def by_meaning(self, vector: Floats, count: int, others: Sequence[int]) -> Mapping[int, float]:
-        """By sign codes, which the server compares."""
+        """By sign codes: so many of each large space, and of all the others together."""
+        tables = {space: self._table(space, len(vector)) for space in self._spaces}
+        small = tuple(space for space, table in tables.items() if table is None)
+        differing = self._compare_there(vector, count, others, small) if small else {}
+        for table in tables.values():
+            differing |= table.near(vector, count, others) if table else {}
+        distances = np.array(list(differing.values()), np.float32)
+        cosines = np.cos(np.pi * np.minimum(1.0, distances / len(vector)))
+        return dict(zip(differing, cosines.tolist(), strict=True))
+
+    def _table(self, space: int, dim: int) -> CodeTable | None:
+        totals = self._totals.get(space)
+        if totals is None or self._index.in_write:  # what is read now may be rolled back
+            return None
+        wanted = CodeSet(self._index.database, self._index.source.kind, space, dim)
+        return current_table(self._connection, wanted, totals)
+
+    def _compare_there(
+        self, vector: Floats, count: int, others: Sequence[int], spaces: tuple[int, ...]
+    ) -> dict[int, int]:
+        """The rows of these spaces that are nearest, as the server finds them, and these others:
+        how many signs differ."""
         bits, kind = _bits(vector), self._index.source.kind
         which = (
             "SELECT number, bit_count(code # ?::varbit) AS distance FROM recall_rows"
-            f" WHERE kind = ? AND space_id {in_spaces(self._spaces)} AND length(code) = ?"
+            f" WHERE kind = ? AND space_id {in_spaces(spaces)} AND length(code) = ?"
         )
         values = (bits, kind, len(bits))
-        near = fetch(self._connection, f"{which} ORDER BY distance LIMIT ?", (*values, count))
-        missing = sorted(set(others) - {row[0] for row in near})
+        near = dict(fetch(self._connection, f"{which} ORDER BY distance LIMIT ?", (*values, count)))
+        missing = sorted(set(others) - near.keys())
         if missing:
-            near += fetch(self._connection, f"{which} AND number = ANY(?)", (*values, missing))
-        distances = np.array([row[1] for row in near], np.float32)
-        cosines = np.cos(np.pi * np.minimum(1.0, distances / len(bits)))
-        return dict(zip((row[0] for row in near), cosines.tolist(), strict=True))
+            near |= fetch(self._connection, f"{which} AND number = ANY(?)", (*values, missing))
+        return near

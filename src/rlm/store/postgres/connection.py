@@ -114,11 +114,11 @@ class PostgresDatabase:
         reach: str = "",
     ) -> None:
         """`reach` is `org` where every transaction is about all projects of the organisation."""
-        self._conninfo, self._name = read_url(url)
+        self.conninfo, self._name = read_url(url)
         self.lock_timeout_s = lock_timeout_s
         self._here, self._closed = _Here(), False
         self._settings, self._reach = _settings(tenant, reach), reach
-        self._pool, self._pid = _borrow_pool(self._conninfo, self._name), os.getpid()
+        self._pool, self._pid = _borrow_pool(self.conninfo, self._name), os.getpid()
         self.read_only = read_only
 
     @property
@@ -130,7 +130,7 @@ class PostgresDatabase:
 
     def close(self) -> None:
         if not self._closed and self._pid == os.getpid():
-            _return_pool(self._conninfo)
+            _return_pool(self.conninfo)
         self._closed = True
 
     @property
@@ -250,7 +250,7 @@ class PostgresDatabase:
                 if raw is not None:
                     self._give_back(raw)
                 if isinstance(exc, PoolTimeout):
-                    _explain_timeout(self._conninfo, self._name)
+                    _explain_timeout(self.conninfo, self._name)
                 lost = isinstance(exc, LOST) and (raw is None or raw.closed)
                 if not lost or time.monotonic() + pause > ends:
                     raise
@@ -280,7 +280,7 @@ class PostgresDatabase:
     def _current_pool(self) -> ConnectionPool[Any]:
         if self._pid != os.getpid():  # in a child: connections of the parent are not ours
             self._pid, self._here, self._closed = os.getpid(), _Here(), False
-            self._pool = _borrow_pool(self._conninfo, self._name)
+            self._pool = _borrow_pool(self.conninfo, self._name)
         if self._closed:
             raise StoreError(f"the store {self._name} was closed: open it again with open_store")
         return self._pool

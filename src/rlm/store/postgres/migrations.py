@@ -31,10 +31,15 @@ def m001_initial(run: Run) -> None:
     """All tables, behind their walls."""
     run(schema.TABLES_1)
     run(schema.policies())
-    run(schema.FUNCTIONS_1)
 
 
-MIGRATIONS = (m001_initial,)
+def m002_changes(run: Run) -> None:
+    """Which rows changed, so that a process can keep sign codes and notice when they are old."""
+    run(schema.TOTALS_2)
+    run(schema.FUNCTIONS)
+
+
+MIGRATIONS = (m001_initial, m002_changes)
 VERSION = len(MIGRATIONS)
 
 

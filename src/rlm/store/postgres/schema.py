@@ -18,8 +18,11 @@
 - Stems are looked up by `find_words`, which runs as the owner: under a policy PostgreSQL does not
   use the index (the operator is not leakproof). It takes the tenant from the transaction.
 
-`TABLES_1` and what follows it are version 1. They are never edited after release: a later version
-adds a migration.
+- `recall_totals` also says which rows of a space were removed or got another code: `changes` counts
+  them, `changed` names the last. By them a process notices that codes it keeps are old.
+
+`TABLES_1` and the policies are version 1. They are never edited after release: a later version adds
+a migration. `FUNCTIONS` are replaced by the last migration.
 """
 
 from __future__ import annotations
@@ -391,10 +394,11 @@ _IMPACT = (
     "(2.2::float8 * held.count / (held.count + 1.2::float8 *"
     " (0.25::float8 + 0.75::float8 * w.chars / mean_chars)))"
 )
-"""The formula of `retrieval/bm25.py`. A function in its place takes twice the time."""
+"""The formula of `retrieval/bm25.py`. A function in its place takes twice the time, and so does a
+count that is looked up wherever it stands: OFFSET 0 keeps the planner from that."""
 
-FUNCTIONS_1 = f"""
-CREATE FUNCTION find_token(wanted text) RETURNS TABLE (
+FUNCTIONS = f"""
+CREATE OR REPLACE FUNCTION find_token(wanted text) RETURNS TABLE (
     token_id text, name text, digest text, read_only integer, org text, team text, project text,
     created_at text
 ) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = rlm, pg_temp AS $$
@@ -402,7 +406,7 @@ CREATE FUNCTION find_token(wanted text) RETURNS TABLE (
     FROM tokens t JOIN spaces s USING (space_id) WHERE t.token_id = wanted
 $$;
 
-CREATE FUNCTION find_words(
+CREATE OR REPLACE FUNCTION find_words(
     wanted_kind text, wanted_spaces bigint[], rare text[], rare_weights double precision[],
     common text[], common_weights double precision[], mean_chars double precision, most integer
 ) RETURNS TABLE (number bigint, score double precision)
@@ -413,24 +417,31 @@ SET enable_mergejoin = off SET jit = off AS $$
         SELECT s.space_id, left(wanted_kind, 1) || s.space_id || '_' AS prefix
         FROM spaces s WHERE s.space_id = ANY (wanted_spaces) AND {_TENANT}
     ), best AS MATERIALIZED (
-        SELECT w.space_id, w.number, sum(q.weight * {_IMPACT}) AS score
+        SELECT w.ctid AS place, w.space_id, w.number, sum(q.weight * {_IMPACT}) AS score
         FROM mine m CROSS JOIN unnest(rare, rare_weights) AS q(stem, weight)
         JOIN recall_words w ON w.stems @> ARRAY[m.prefix || q.stem]
-        CROSS JOIN LATERAL (SELECT {_COUNT} AS count) AS held
-        GROUP BY w.space_id, w.number ORDER BY score DESC, w.number DESC LIMIT most
+        CROSS JOIN LATERAL (SELECT {_COUNT} AS count OFFSET 0) AS held
+        GROUP BY w.ctid, w.space_id, w.number ORDER BY score DESC, w.number DESC LIMIT most
     ), more AS (
         SELECT w.space_id, w.number, sum(q.weight * {_IMPACT}) AS score
         FROM best b JOIN mine m USING (space_id)
-        JOIN recall_words w ON w.space_id = b.space_id AND w.kind = wanted_kind
-            AND w.number = b.number
+        JOIN recall_words w ON w.ctid = b.place
         CROSS JOIN unnest(common, common_weights) AS q(stem, weight)
-        CROSS JOIN LATERAL (SELECT {_COUNT} AS count) AS held
+        CROSS JOIN LATERAL (SELECT {_COUNT} AS count OFFSET 0) AS held
         WHERE held.count IS NOT NULL GROUP BY w.space_id, w.number
     )
     SELECT number, sum(score) FROM (
         SELECT space_id, number, score FROM best UNION ALL SELECT space_id, number, score FROM more
     ) AS both_parts GROUP BY space_id, number
 $$;
+"""
+
+CHANGED = 64
+"""So many rows of a space that were removed, or got another code, are named in its totals."""
+TOTALS_2 = """
+ALTER TABLE recall_totals
+    ADD COLUMN changes bigint NOT NULL DEFAULT 0,
+    ADD COLUMN changed bigint[] NOT NULL DEFAULT '{}'
 """
 
 GRANTS = """

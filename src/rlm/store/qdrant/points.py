@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlm.retrieval import bm25
-from rlm.retrieval.tokens import tokens
 from rlm.store.document import ITEM_WEIGHTS, item_columns
 from rlm.store.qdrant.names import point_id, seal_id
 from rlm.store.sql.outbox import IndexedSpace
@@ -76,10 +75,7 @@ def sparse(weights: Iterable[tuple[str, float]]) -> Body:
 
 def document_words(columns: Sequence[str], weights: Sequence[float] = ITEM_WEIGHTS) -> Body:
     """What each stem of a memory adds, in units of its weight in a query."""
-    counts: dict[str, float] = {}
-    for text, weight in zip(columns, weights, strict=True):
-        for stem in tokens(text):
-            counts[stem] = counts.get(stem, 0.0) + weight
+    counts = bm25.count_terms(columns, weights)
     length = sum(map(len, columns)) / MEAN_CHARS
     return sparse((stem, bm25.impact(count, length)) for stem, count in counts.items())
 
