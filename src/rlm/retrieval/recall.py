@@ -28,7 +28,7 @@ from rlm.retrieval.tokens import Query, parse_query
 
 CANDIDATES = 1_024
 """How many of each signal get an estimate: further down nobody wins by confidence either."""
-READ = 64
+READ = 96
 """How many of those are read; a caller that wants many hits gets more."""
 ALL_ROWS = 256
 ALL_CHARS = 500_000
