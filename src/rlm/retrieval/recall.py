@@ -28,13 +28,15 @@ from rlm.retrieval.tokens import Query, parse_query
 
 CANDIDATES = 1_024
 """How many of each signal get an estimate: further down nobody wins by confidence either."""
-READ = 96
+READ = 64
 """How many of those are read; a caller that wants many hits gets more."""
 ALL_ROWS = 256
 ALL_CHARS = 500_000
 """A corpus of so few rows and characters is read whole: every store gives the same hits."""
 WIDEN = 4
 """By how much the look is widened when too few candidates pass, or others look better."""
+EQUAL = 1e-6
+"""Confidences that differ by less are the same."""
 FAR = 1_024
 """Beyond so many nobody is looked for who might be better than those that pass."""
 LENDERS = 24
@@ -204,11 +206,18 @@ class _Search:
             count, read = count * WIDEN, read * WIDEN
         wins_from = hits[-1].score / hits[-1].similarity * (1.0 + 2.0 * rank.RECENCY_GAIN)
         may_win = self._count_challengers(hits[-1], found, estimates, wins_from)
+        above = rank.confidence_for(wins_from / (1.0 + rank.RECENCY_GAIN), self.confidence_share)
+        if not may_win and self._has_lower(hits[-1], found):  # few of those read could win
+            may_win, above = READ, hits[-1].document.confidence - EQUAL
         if not may_win:
             return hits
-        trusted = wins_from / (1.0 + rank.RECENCY_GAIN)
-        above = rank.confidence_for(trusted, self.confidence_share)
         return self._rank(self._score([*numbers, *rest[:may_win]], above))[:k]
+
+    @staticmethod
+    def _has_lower(last: ScoredDocument, found: list[ScoredDocument]) -> bool:
+        """Whether what was read is believed less than the last hit, in part."""
+        least = last.document.confidence - EQUAL
+        return any(hit.document.confidence < least for hit in found)
 
     def _count_challengers(
         self, last: ScoredDocument, found: list[ScoredDocument], estimates: Floats, least: float

@@ -16,7 +16,7 @@ from rlm.retrieval.explain import Explanation
 from rlm.service.memory import Memory
 
 POOL = 16
-"""So many memories and so many turns compete, or as many as are wanted. Recall reads 96 rows for 16
+"""So many memories and so many turns compete, or as many as are wanted. Recall reads 64 rows for 16
 hits as it does for 5."""
 TURN_WEIGHT = 0.6
 """A turn beside a memory: nobody has said yet that it matters."""
