@@ -22,6 +22,7 @@ _EVERY = (
 _SIT = "(is|are|sit|sits|fall|falls|come|comes|lie|lies|stand|stands|go|goes|hang)"
 _NEAR = "[(directly|immediately|right) {=direct}|somewhere {=deep}|{=deep}]"
 """What stands below is meant at any depth, unless the question says directly."""
+_THAT = "[(that|which) [is|are|sit|sits|fall|falls|come|comes|lie|lies|stand|stands|hang|hangs]]"
 _BELOW = "(below|under|beneath|underneath)"
 _INHERIT = "(inherit|inherits|descend|descends|derive|derives) from"
 _EXTEND = "(specialise|specialize|specialises|specializes|extend|extends|refine|refines)"
@@ -33,7 +34,12 @@ def _related(slot: str, relation: str) -> str:
 
 SUBCLASSES = hierarchy_of(
     "subclasses",
-    Noun(f"{_SUB}|(descendant|descendants) [class|classes] {{=deep}}", "subclass", "subclasses"),
+    Noun(
+        f"{_SUB}|(descendant|descendants|[complete|full|whole|entire] subtree|offspring)"
+        " [class|classes] {=deep}",
+        "subclass",
+        "subclasses",
+    ),
     _related("class", "subclasses"),
     "Vessel",
     things=_CLASSES,
@@ -42,7 +48,7 @@ SUBCLASSES = hierarchy_of(
         f"<head> [the] {_KIND} of {{class}} <depth>",
         f"<list> (all|every) {_KIND} of {{class}} {{=deep}} [<deep>]",
         f"<wh> {_CLASSES} {_SIT} {_NEAR} {_BELOW} {{class}} <depth>",
-        f"<head> {_EVERY} [that is|that are] {_NEAR} {_BELOW} {{class}} <depth>",
+        f"<head> {_EVERY} {_THAT} {_NEAR} {_BELOW} {{class}} <depth>",
         f"<wh> {_CLASSES} {_NEAR} ({_EXTEND}|{_INHERIT}) {{class}} <depth>",
         f"<wh> {_CLASSES} (has|have) {{class}} as [a|their|its|the] [direct|immediate] {_SUPER}",
         f"<wh> {_CLASSES} (is|are) (<deep>|<only>) [a] {_SUB} of {{class}}",
@@ -59,10 +65,12 @@ SUPERCLASSES = hierarchy_of(
     listed=(
         f"<wh> {_CLASSES} is {{class}} (a|an|the) [direct|immediate] {_SUB} of <depth>",
         f"of <wh> {_CLASSES} is {{class}} (a|an|the) [direct|immediate] {_SUB} <depth>",
-        "what is {class} a (kind|type|sort|form) of",
+        "what [kind|type|sort] [of thing] is {class} a (kind|type|sort|form) of",
+        f"<wh> {_CLASSES} is {{class}} {_NEAR} {_BELOW} <depth>",
+        f"(under|below) <wh> {_CLASSES} (is|does) {{class}} {_NEAR} [sit|fall|placed] <depth>",
         f"<wh> {_CLASSES} (does|do) {{class}} {_NEAR} ({_EXTEND}|{_INHERIT}) <depth>",
         f"<wh> {_CLASSES} {_SIT} {_NEAR} above {{class}} <depth>",
-        f"<head> {_EVERY} [that is|that are] {_NEAR} above {{class}} <depth>",
+        f"<head> {_EVERY} {_THAT} {_NEAR} above {{class}} <depth>",
         f"<wh> {_CLASSES} (has|have) {{class}} as [a|their|its|the] [direct|immediate] {_SUB}",
     ),
 )
@@ -141,7 +149,8 @@ INSTANCES = [
             f"<wh> {_THINGS} are [a|an] {{class}}",
             f"<wh> {_THINGS} (belong to|are in) [the class] {{class}}",
             f"<wh> {_THINGS} (are|have) (of|the) [the] type {{class}}",
-            f"<list> [all] [the] {_THINGS} [that are] of [the] (type|class) {{class}}",
+            f"<head> [all] [the] {_THINGS} [that are] of [the] [rdf:type] (type|class) {{class}}",
+            f"<wh> {_THINGS} [<there>] of [the] [rdf:type] (type|class) {{class}} [<there>]",
             "<head> [all] [the] instances of {class} (including|with) (those|instances) of [its]"
             " subclasses",
         ),
@@ -171,9 +180,15 @@ INSTANCES = [
     ),
 ]  # fmt: skip
 _RULES = (
-    "[stated|owl|property|class|necessary] (restriction|restrictions|axioms|constraint|constraints"
-    "|conditions|rules)"
+    "([stated|owl|property|class|necessary] (restriction|restrictions|axioms|constraint|constraints"
+    "|conditions|rules)|(superclass|class) expressions|(anonymous|unnamed) (superclasses|parents))"
 )
+_SORTS = {
+    "some": "(existential|somevaluesfrom|owl:somevaluesfrom|some)",
+    "only": "(universal|allvaluesfrom|owl:allvaluesfrom|only)",
+    "min|max|exactly": "(cardinality|number|qualified cardinality)",
+    "value": "(hasvalue|owl:hasvalue|value)",
+}
 _EQUAL = "(equivalent|equivalents|equivalent class|equivalent classes)"
 AXIOMS = [
     *list_of(
@@ -215,6 +230,10 @@ AXIOMS = [
             "[to] <wh> [other] [class|classes] is {class} [stated to be] equivalent [to]",
             "<head> [all|any] [the] [class|classes] [that are] equivalent to {class}",
             "(what|which) is [the] same as {class}",
+            "<head> [the] (logical|formal|owl|equivalence) definition (of|for) {class}",
+            "<head> [the] (equivalent class|equivalence|defining) (expression|expressions|axiom"
+            "|axioms) (of|for) {class}",
+            "<head> [the] necessary and sufficient conditions (of|for) [being] {class}",
         ),
         tell="tell_equivalents",
     ),
@@ -235,7 +254,7 @@ AXIOMS = [
             "|declared|asserted|imposed|set) (on|for|of)|are on) {class}",
             f"<head> [all] [the|any] {_RULES} (of|on|for|placed on|stated for) {{class}}",
             f"<head> {{class}} 's {_RULES}",
-            "what must (a|an|every|each) {class} have",
+            "what must [a|an|every|each] {class} have",
             "what does the class {class} require",
             "(what|how) is {class} restricted [by|to]",
             f"by <wh> {_RULES} is {{class}} (restricted|defined|constrained|bound)",
@@ -263,6 +282,17 @@ AXIOMS = [
             f"<head> [all] [the] {_RULES} (of|on|for) {{class}} including [the] inherited [ones]",
         ),
         'tell_restrictions(fetch("restrictions", $class, inherited=True))',
+    ),
+    *(
+        Form(
+            f"{sort.partition('|')[0]}_restrictions",
+            f"What {said[1:].partition('|')[0]} restrictions does PortCall have?",
+            (f"<wh> {said} {_RULES} (does|do|has|have) {{class}} <has>",
+             f"<head> [all] [the|any] {said} {_RULES} (of|on|for) {{class}}",
+             f"<wh> {said} {_RULES} <there> (of|on|for) {{class}}"),
+            f'tell_restrictions(fetch("restrictions", $class), sort="{sort}")',
+        )
+        for sort, said in _SORTS.items()
     ),
     Form(
         "restrictions_by_word",

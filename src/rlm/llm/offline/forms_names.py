@@ -143,6 +143,9 @@ _EXAMPLE = (
 )
 
 
+_DEFINED = 'tell_definition(fetch("labels", $term), fetch("restrictions", $term))'
+
+
 def _texts(name: str, noun: str, kind: str, one: str, more: tuple[str, ...]) -> list[Form]:
     """What a term is called or how it is explained, in any language or in one."""
     call = 'fetch("labels", $term)'
@@ -160,7 +163,9 @@ def _texts(name: str, noun: str, kind: str, one: str, more: tuple[str, ...]) -> 
                 f"(what|which) {noun} <there> for {{term}}",
                 *more,
             ),
-            f"tell_texts({call}, {kind!r}, {say})",
+            f"tell_texts({call}, {kind!r}, {say})"
+            if kind != "definition"
+            else _DEFINED,
         ),
         Form(
             f"{name}_in_language",
@@ -219,11 +224,12 @@ LABELS = [
         "how_defined",
         "How is Tug defined?",
         (
-            "how is {class} defined",
-            "how (does|do) <it> define {class}",
-            "what is the (logical|formal|owl) definition of {class}",
+            "how (is|are) {term} [being] defined",
+            "how (does|do) <it> define {term}",
+            "what (makes|defines) [something|a thing|an individual] {term}",
+            "when is (something|a thing|an individual) {term}",
         ),
-        'tell_definition(fetch("labels", $class), fetch("restrictions", $class))',
+        _DEFINED,
     ),
     *(
         Form(
@@ -275,7 +281,11 @@ DEPRECATION = [
          "<head> [the] (replacement|replacements|successor) (of|for) {old}",
          "what [term] (is|should be) used (instead of|in place of) {old}",
          "(what|which) (replacement|replacements) does {old} have",
-         "is {old} replaced by anything"),
+         "is {old} replaced by anything",
+         "{old} (is|was|has been) [now] (obsolete|deprecated|retired|obsoleted) [so|and|but] (what"
+         "|which [term|class|property]) (replaces it|replaced it|is its replacement|is the"
+         " replacement|should (i|we|one) use [instead]|(do i|to) use instead|is used instead"
+         "|supersedes it)"),
         'tell_replacement(fetch("related", $old, relation="replaced_by"))',
     ),
     Form(

@@ -29,9 +29,9 @@ def _by_side(side: str, relation: str, verbs: tuple[str, ...]) -> list[Form]:
         props = f"{word} {_PROPS}"
         name = slot[1:-1]
         call = (
-            f'keep_stated(sparql_query("SELECT DISTINCT ?x WHERE {{ ?x rdfs:{side}/owl:unionOf'
-            f'/rdf:rest*/rdf:first <" + ${name} + "> }}", limit=1000), fetch("related", ${name},'
-            f' relation="{relation}"))'
+            f'keep_stated(sparql_query("SELECT DISTINCT ?x WHERE {{ ?x rdfs:{side}/(owl:unionOf'
+            f'|owl:intersectionOf)/rdf:rest*/rdf:first <" + ${name} + "> }}", limit=1000),'
+            f' fetch("related", ${name}, relation="{relation}"))'
         )
         call = f'add_included({call}, ${name}, "{side}")'
         call = f'keep_both({call}, fetch("terms", kind="{prefix[:-1]}"))' if word else call
@@ -93,8 +93,8 @@ SIDES = [
             f"<wh> (class|classes|{side}|{side}s|datatype) (is|are) [stated as] [in] [the]"
             f" ({side}|{side}s) of {{property}}",
             f"<wh> ({side}|{side}s) (does|do|has|have) {{property}} <has>",
-            f"<head> {{property}} 's ({side}|{side}s)",
-            f"does {{property}} have a [stated] {side}",
+            f"<head> {{property}} ['s] ({side}|{side}s)",
+            f"(does|has) {{property}} [have] (a|any) [stated] {side} [stated|declared|defined]",
             *more,
         ),
         f'tell_sides(fetch("related", $property, relation="{side}"))',
@@ -124,7 +124,8 @@ SIDES = [
         (
             f"<head> [both] [the] {_BOTH_SIDES} (of|for) {{property}}",
             f"<wh> {_BOTH_SIDES} (does|do|has) {{property}} <has>",
-            f"<head> {{property}} 's {_BOTH_SIDES}",
+            f"<head> {{property}} ['s] {_BOTH_SIDES}",
+            "<wh> [class|classes|things] does {property} (connect|relate|link|join)",
         ),
         'tell_sides(fetch("related", $property, relation="domain"),'
         ' fetch("related", $property, relation="range"))',
@@ -139,7 +140,7 @@ SIDES = [
                 f"is the {side} of {{property}} {{{slot}}}",
                 f"does {{property}} have {{{slot}}} as [its|a] {side}",
             ),
-            f'tell_member(%{slot}, fetch("related", $property, relation="{side}"), "a {side}")',
+            f'tell_side_member(%{slot}, fetch("related", $property, relation="{side}"))',
         )
         for name, side, slot, example in (
             ("has_side", "domain", "class", "Vessel"),

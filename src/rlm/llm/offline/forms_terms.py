@@ -34,6 +34,10 @@ _TYPES = {
     "annotation": "owl:AnnotationProperty",
 }
 """What a term is declared as."""
+_NOT_VOCABULARY = (
+    ' FILTER(!REGEX(STR(?x), "^http://www.w3.org/(2002/07/owl|2000/01/rdf-schema|1999/02/22-rdf)"))'
+)
+"""A class of OWL, RDFS or RDF is none of the file's own, unless there is no other."""
 _WITHOUT = "(without|with no|that have no|having no|that do not have|that lack|lacking|missing)"
 _LACK = "((have|has) no|(do not have|don't have|lack|miss|without) [a|any])"
 _IN_SPACE = (
@@ -57,13 +61,14 @@ def _declared() -> list[Form]:
         if kind in _TYPES:
             query = (
                 f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ VALUES ?t {{ {_TYPES[kind]} }} ?x a ?t"
-                " FILTER(isIRI(?x)) }"
+                f" FILTER(isIRI(?x)){_NOT_VOCABULARY * (kind == 'classes')} }}"
             )
             every, undeclared = (f'fetch("terms", kind="{each}")' for each in (kind, "undeclared"))
             call = f"keep_both({every}, {undeclared}, False)"
             nouns = f'"declared {one}", "declared {many}"'
             listed = replace(listed, program=f"tell_list({call}, {nouns})")
-            total = f'{{"total": int(sparql_query({query!r})[0]["n"])}}'
+            known = ' or graph_stats()["declared_classes"]' if kind == "classes" else ""
+            total = f'{{"total": int(sparql_query({query!r})[0]["n"]){known}}}'
             counted = replace(counted, program=f"tell_count({total}, {nouns})")
         made += [listed, counted, any_]
         for counts, heads in ((False, "<wh>|<head> [all] [the]"), (True, "how many|<count>")):
@@ -162,8 +167,8 @@ HIERARCHY = [
         'fetch("terms", kind="defined")',
         "Which classes are defined by an equivalence?",
         listed=(
-            "<wh> classes (have|has) (an equivalence|equivalent classes|an equivalent class|a"
-            " definition by equivalence) <onto>",
+            "<wh> classes (have|has) (an equivalence|equivalent classes|an equivalent class|(a|an)"
+            " [equivalent class|logical|formal] (definition [by equivalence]|axiom)) <onto>",
             "<wh> classes (are|is) defined by ([an] equivalence|equivalences|equivalent classes)"
             " <onto>",
         ),
@@ -258,6 +263,7 @@ WHOLE = [
             "<wh> [other] [ontology|ontologies|vocabularies|files] (is|are) imported"
             " [by <the> <o>|here]",
             "does <it> import (anything|others|[any] [other] (ontology|ontologies|files))",
+            "is (anything|something) imported <onto>",
         ),
     ),
     Form(
@@ -282,8 +288,8 @@ WHOLE = [
         Form(
             f"metadata_{name}",
             f"What is the {name} of this ontology?",
-            (f"<head> the {said} <onto>", f"(who|when) (was|were) the {said} <onto>",
-             f"<wh> {said} (does|has|is) <it> [have]", *more),
+            (f"<head> [the] {said} <onto>", f"(who|when) (was|were) the {said} <onto>",
+             f"<wh> {said} (does|has|is) (<it>|this) [have]", f"<wh> {said}", *more),
             f'tell_metadata(fetch("metadata"), {names!r})',
         )
         for name, said, names, more in (

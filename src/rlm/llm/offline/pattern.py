@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 _TOKEN = re.compile(r"[\[\]()|]|\{=?\w+\}|<\w+>|[^\s\[\]()|{}<>]+")
 _QUOTED = re.compile(r"\"([^\"]+)\"|(?<![\w\"])'([^']+)'(?!\w)")
@@ -36,16 +37,26 @@ _POLITE = re.compile(
     rf"(?:tell me|let me know|know|find out|say|show me|do you know)(?=,? {_WH}\b)[ ,]*)",
     re.IGNORECASE,
 )
-_ONTOLOGY = "(?:ontology|vocabulary|file|graph|model|schema|dataset|data|taxonomy|terminology)"
-_HERE = (
-    rf"(?:in|within|inside|according to) (?:the|this|that|our|my) (?:whole |entire )?{_ONTOLOGY}"
+_ONTOLOGY = (
+    "(?:the|this|that|our|my) (?:whole |entire |loaded |given |current )?(?:ontology|vocabulary"
+    "|(?:owl |rdf |ontology |turtle )?file|graph|model|schema|dataset|data|taxonomy|terminology)"
 )
 _ENDINGS = re.compile(
-    rf"[ ,]+(?:please|thanks|thank you|for me|at all|if any|exactly|{_HERE}"
-    r"|and (?:if so,? )?(?:which|what)(?: ones?| is it| are they| (?:is|are) (?:that|those))?)$",
+    r"[ ,]+(?:please|thanks|thank you|for me|at all|if any|exactly|by the way|if possible"
+    r"|and (?:if so,? )?(?:which|what)(?: ones?| is it| are they| (?:is|are) (?:that|those))?"
+    rf"|(?:does|do) {_ONTOLOGY} (?:actually )?(?:contain|have|define|declare|include|hold|list|know"
+    r"|give|state|provide|offer|come with))$",
     re.IGNORECASE,
 )
-_BEGINNINGS = re.compile(rf"^{_HERE}[ ,]+", re.IGNORECASE)
+_FILLERS = re.compile(
+    rf"(?:^|(?<= ))(?:(?:in|within|inside|according to|throughout) (?:{_ONTOLOGY}|here)"
+    r"(?! (?:property|properties|type|types|class|classes|\x02))"
+    r"|in the (?:class |subclass |property )?(?:hierarchy|tree|taxonomy)"
+    r"|(?:stated|declared|asserted|said|known|defined|supposed|considered|specified) to be"
+    r"|explicitly|actually|currently|formally|really|explicit|asserted)(?=[ ,?.!]|$)[ ,]*",
+    re.IGNORECASE,
+)
+"""Words that change nothing about what is asked, wherever they stand."""
 _ASIDE = re.compile(
     r"\(((?:(?:the|direct|directly|immediate|indirect|indirectly|inherited|ones|only|just|not|all"
     r"|any|every|at|in|to|depth|level|levels|including|recursively|transitively|total|if|stated"
@@ -81,7 +92,7 @@ class PreparedQuestion:
         text = _ASIDE.sub(r"\1", _QUOTED.sub(take, re.sub(r"[\x00-\x1f]", " ", text)))
         shorter = text
         while True:
-            shorter = _BEGINNINGS.sub("", _POLITE.sub("", re.sub(r"[\s?.!]+$", "", shorter)))
+            shorter = _POLITE.sub("", re.sub(r"[\s?.!]+$", "", _FILLERS.sub("", shorter)))
             shorter = _ENDINGS.sub("", shorter)
             if shorter == text:
                 break
@@ -107,6 +118,7 @@ class PreparedQuestion:
 
 
 Slots = dict[str, str]
+MOST_WAYS = 25
 MARK = "mark"
 """The slot that a `Mark` fills."""
 Needs = tuple[frozenset[str], ...]
@@ -196,13 +208,15 @@ class QuestionPattern:
         self.source = source
         self.node = _read(source, macros)
 
-    def match(self, question: PreparedQuestion) -> Slots | None:
-        """What each slot takes; None where the question is another."""
+    def match(self, question: PreparedQuestion) -> list[Slots]:
+        """What each slot may take, the fewest words first; all ways have the mark of the first.
+        Empty where the question is another."""
         if any(need.isdisjoint(question.lower_words) for need in self.node.needs):
-            return None
+            return []
         words = question.words
         ends = self.node.match(words, 0, {})
-        return next((slots for end, slots in ends if end == len(words)), None)
+        found = list(islice((slots for end, slots in ends if end == len(words)), MOST_WAYS))
+        return [slots for slots in found if slots.get(MARK) == found[0].get(MARK)]
 
 
 class Macros:

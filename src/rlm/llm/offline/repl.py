@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # the REPL has these
     def ontology_view(view: str, term: str = "", **options: Any) -> dict[str, Any]: ...
     def search_entity(query: str, limit: int = 10) -> list[dict[str, Any]]: ...
     def sparql_query(query: str, limit: int = 100) -> Any: ...
+    def describe_entity(uri: str) -> dict[str, Any]: ...
 
 
 View = dict[str, Any]
@@ -40,10 +41,13 @@ def from_query(rows: Any, name: str = "") -> dict[str, Any]:
 
 
 def keep_stated(in_unions: Any, found: View) -> View:
-    """The rows without those that a query found to have the class only in a union; where all do,
-    they are the answer."""
-    kept = keep_both(found, from_query(in_unions), both=False)
-    return kept if kept["rows"] else found
+    """The rows without those that a query found to have the class only as a part of a union or an
+    intersection, which are told apart; where all do, they are the answer."""
+    parts = from_query(in_unions)
+    kept, others = (keep_both(found, parts, both=both) for both in (False, True))
+    names = ", ".join(row["name"] for row in others["rows"])
+    note = f"\nAs a part of a union or an intersection: {names}" if names else ""
+    return {**(kept if kept["rows"] else found), "note": note if kept["rows"] else ""}
 
 
 def add_included(found: View, iri: str, side: str) -> View:
@@ -128,7 +132,16 @@ def tell_list(found: View, one: str, many: str) -> str:
     rest = total - len(rows)
     more = f"\n… and {rest} more" if rest > 0 else ""
     lines = "\n".join(f"- {show(row)}" for row in rows)
-    return f"{total} {one if total == 1 else many}{of}:\n{lines}{more}"
+    return f"{total} {one if total == 1 else many}{of}:\n{lines}{more}{found.get('note', '')}"
+
+
+def note_further(direct: View, every: View) -> View:
+    """What is one step away, with a line about what is further away, where that is not asked."""
+    near = {row["name"] for row in direct["rows"]}
+    rows = [show(row) for row in every["rows"] if row["name"] not in near]
+    number = every["total"] - direct["total"]
+    names = ": " + ", ".join(rows) if len(rows) == number <= 20 else ""
+    return {**direct, "note": f"\n{number} more at greater depth{names}"} if number > 0 else direct
 
 
 def tell_count(found: View, one: str, many: str) -> str:
@@ -173,6 +186,16 @@ def tell_instances(found: View, counts: bool = False) -> str:
 
 
 # -- yes or no
+
+
+def tell_side_member(name: str, found: View) -> str:
+    """Whether a class is the domain or range of a property, or a part of it."""
+    side, prop, text = found["relation"], found["name"], found.get("text") or "not stated"
+    if text == name:
+        return f"Yes: {name} is the {side} of {prop}."
+    is_part = any(row["name"] == name for row in found["rows"]) and not found.get("expression")
+    said = "Yes: it is one of several" if is_part else "No"
+    return add_labels(f"{said}: the {side} of {prop} is {text}.")
 
 
 def tell_member(name: str, found: View, noun: str) -> str:
@@ -293,8 +316,15 @@ def tell_by_word(values: View, restrictions: View, word: str) -> str:
     return tell_restrictions(named, only=best[0])
 
 
-def tell_restrictions(found: View, only: str = "") -> str:
-    kept = [row for row in found["rows"] if only in ("", row.get("property"))]
+def tell_restrictions(found: View, only: str = "", sort: str = "") -> str:
+    """All of them, those about one property, or those of one sort ("some", "min|max|exactly")."""
+    kept = [
+        row
+        for row in found["rows"]
+        if only in ("", row.get("property"))
+        and (not sort or re.match(rf"\S+ (?:{sort})\b", row["text"]))
+    ]
+    only = only or sort
     rows = [
         {"name": f"{row.get('by', 'subclass of')}: {row['text']}"
          + (f" (from {row['source']})" if row.get("source") else "")}
@@ -327,14 +357,26 @@ def tell_texts(found: View, kind: str, noun: str, lang: str = "", counts: bool =
 
 
 def tell_definition(texts: View, restrictions: View) -> str:
-    """How a class is defined: in words, and by what it is equivalent to."""
-    kinds = [row.get("kind") for row in texts["rows"]]
-    kind = "definition" if "definition" in kinds else "comment"
-    said = [f'- "{tidy(row["text"])}"' for row in texts["rows"] if row.get("kind") == kind]
-    axioms = [row for row in restrictions["rows"] if "equivalent" in row.get("by", "")]
-    said += [add_labels(f"- {row['by']}: {row['text']}") for row in axioms]
-    name = texts["name"]
-    return "\n".join([f"Definition of {name}:", *said] if said else [f"None: {name} has none."])
+    """How a term is defined: by what it is equivalent to, and in words, of one language."""
+    name, rows, equal = texts["name"], texts["rows"], "equivalent"
+    said = [row["text"] for row in restrictions["rows"] if equal in row.get("by", "")]
+    about = describe_entity(name)
+    named = about.get(f"{equal}_to") or []
+    said += [each.get("name", "") if isinstance(each, dict) else str(each) for each in named]
+    said = [add_labels(f"- {equal} to: {text}") for text in said]
+    for kind in ("definition", "comment"):  # a file without definitions explains in comments
+        found = [row for row in rows if row.get("kind") == kind]
+        tags = {row.get("lang", "") for row in found}
+        tag = next(
+            (each for each in ("en", "en-us", "en-gb", "", *sorted(tags)) if each in tags), ""
+        )
+        found = [row for row in found if row.get("lang", "") == tag]
+        if found:
+            said += [f'- "{tidy(row["text"])[:1500]}"' for row in found[:3]]
+            break
+    return "\n".join(
+        [f"Definition of {name}:", *said] if said else [f"None: {name} has no definition."]
+    )
 
 
 def tell_replacement(found: View) -> str:
@@ -367,6 +409,8 @@ def tell_description(about: View) -> str:
     called = f" ({label})" if label and re.sub(r"\W|_", "", label.lower()) != local else ""
     said = [f"{name}{called} is {'an' if kind[:1] in 'aeiou' else 'a'} {kind}."]
     said += [f"{tidy(about[key])}" for key in ("definition", "comment") if about.get(key)][:1]
+    about = {**about, **{k: about[f"{k}_expression"] for k in ("domain", "range")
+                         if about.get(f"{k}_expression")}}  # fmt: skip
     for key in (
         "types", "superclasses", "subclasses", "superproperties", "subproperties", "domain",
         "range", "inverse_of", "traits", "equivalent_to", "disjoint_with", "restrictions",

@@ -113,14 +113,12 @@ def read_text_question(question: str) -> tuple[str, str] | None:
     asked = PreparedQuestion.of(question)
     for name, patterns in _patterns().items():
         for pattern in patterns:
-            slots = pattern.match(asked)
-            if slots is None:
-                continue
-            if "size" in slots:
-                size = slots["size"].lower()
-                return (name, size) if size in _SIZES else None
-            words, quoted = asked.restore(slots["text"])
-            return name, words if quoted else _ARTICLE.sub("", words)
+            for slots in pattern.match(asked)[:1]:
+                if "size" in slots:
+                    size = slots["size"].lower()
+                    return (name, size) if size in _SIZES else None
+                words, quoted = asked.restore(slots["text"])
+                return name, words if quoted else _ARTICLE.sub("", words)
     return None
 
 
