@@ -21,6 +21,7 @@ FORMS: tuple[Form, ...] = (
     *forms_properties.FORMS,
     *forms_terms.FORMS,
 )
+_STARTS = ("", "which properties have ", "which classes are ", "what are ", "what is ")
 READINGS = 4
 """So many readings of one question are tried."""
 NEAREST = 3
@@ -67,7 +68,21 @@ def kind_of_slot(name: str) -> str:
 def read_question(question: str, card: str = "") -> tuple[Reading, ...]:
     """The readings of a question, best first. `card` is what the prompt says of the ontology: an
     ontology may be called by a name that stands there."""
-    asked = PreparedQuestion.of(question)
+    said, _, again = re.sub(
+        r"[,(]? ?\b(i\.e\.|ie,|that is,|in other words)", "\0", question
+    ).partition("\0")
+    found = _readings(PreparedQuestion.of(said), card)
+    if again:  # said twice: both must be the same question
+        others = [
+            _readings(PreparedQuestion.of(f"{start}{again.strip(' ,)?')}"), card)
+            for start in _STARTS
+        ]
+        kept = {(each.form.name, *each.slots.values()) for some in others for each in some}
+        found = [each for each in found if (each.form.name, *each.slots.values()) in kept]
+    return tuple(sorted(found, key=_rank)[:READINGS])
+
+
+def _readings(asked: PreparedQuestion, card: str) -> list[Reading]:
     found = []
     for form in FORMS:
         taken = [
@@ -76,7 +91,7 @@ def read_question(question: str, card: str = "") -> tuple[Reading, ...]:
         ]
         readings = [Reading(form, slots) for slots in taken if _is_plausible(slots, card)]
         found += [min(readings, key=lambda reading: reading.open_words)] if readings else []
-    return tuple(sorted(found, key=_rank)[:READINGS])
+    return found
 
 
 def _rank(reading: Reading) -> tuple[int, bool]:

@@ -148,7 +148,8 @@ INSTANCES = [
         listed=(
             f"<wh> {_THINGS} are [a|an] {{class}}",
             f"<wh> {_THINGS} (belong to|are in) [the class] {{class}}",
-            f"<wh> {_THINGS} (are|have) (of|the) [the] type {{class}}",
+            f"<wh> {_THINGS} (are|have) [of] [the|rdf:type] [type] {{class}} [as [their] type]",
+            f"<head> [all] [the] {_THINGS} that are [instances of] {{class}}",
             f"<head> [all] [the] {_THINGS} [that are] of [the] [rdf:type] (type|class) {{class}}",
             f"<wh> {_THINGS} [<there>] of [the] [rdf:type] (type|class) {{class}} [<there>]",
             "<head> [all] [the] instances of {class} (including|with) (those|instances) of [its]"
@@ -253,7 +254,7 @@ AXIOMS = [
             f"<wh> {_RULES} (apply to|applies to|hold for|are (there|placed|stated|defined|put|made"
             "|declared|asserted|imposed|set) (on|for|of)|are on) {class}",
             f"<head> [all] [the|any] {_RULES} (of|on|for|placed on|stated for) {{class}}",
-            f"<head> {{class}} 's {_RULES}",
+            f"<head> {{class}} ['s] {_RULES}",
             "what must [a|an|every|each] {class} have",
             "what does the class {class} require",
             "(what|how) is {class} restricted [by|to]",
@@ -306,7 +307,8 @@ AXIOMS = [
         (
             "how does {class} restrict [the property] {property}",
             "<wh> restrictions (does|do) {class} (have|put|place) on [the property] {property}",
-            "what is the restriction (of|on) [the property] {property} (of|in|for|by) {class}",
+            "<head> [the] (restriction|restrictions) (of|on) [the] property {property} (of|in|for|by)"
+            " {class}",
         ),
         'tell_restrictions(fetch("restrictions", $class), only=%property)',
     ),

@@ -16,29 +16,32 @@ _KINDS = {
 }
 _CALLED = "[called|named|labelled|labeled|by the name [of]|with the name|with the label]"
 _PIECE = "[the] [text|word|string|substring|letters|term] {text}"
-_IN_NAME = "(in|as part of|within) (their|the|its) (name|names|label|labels|name or label)"
-_WITH_PIECE = (
-    f"(with|having|have|that have|including) {_PIECE} {_IN_NAME}",
-    f"(containing|contain|contains|that contain|include|that include) {_PIECE} [{_IN_NAME}]",
-    "(whose|with) [the|a] (name|names|label|labels|name or label) (contain|contains|containing"
-    f"|include|includes|including|that contains|that contain|having) {_PIECE}",
-    "(have|has|with) [a|the] (name|names|label|labels) (that contains|that contain|containing|which"
-    f" contain|which contains|that include|with) {_PIECE}",
-    f"(match|matches|matching|mention|mentions|mentioning) {_PIECE} [{_IN_NAME}]",
-    "(with|for) [the] [text|word|string] {quoted}",
-    f"(about|like) {_PIECE}",
+_NAMES = {"": "(name|names|name or label|names or labels)", "label": "(label|labels|rdfs:label)"}
+_BY_NAME = (
+    f"(with|having|have|has|that have|including|containing|contain|that contain) {_PIECE} (in|as"
+    " part of|within) (their|the|its|a) NAME",
+    "(whose|with|have|has|that have) [a|the] NAME (contain|contains|containing|include|includes"
+    f"|including|that contains|that contain|that include|which contain|having|with) {_PIECE}",
+    f"(match|matches|matching|mention|mentions|mentioning) {_PIECE} in (their|the|its) NAME",
 )
-_ANY_PIECE = f"({'|'.join(_WITH_PIECE)})"
+_AT_END = "[(whose|with|have|that have) [a|the] (name|names|label|labels)] [that]"
+_WITH_PIECE = {
+    "": (
+        *_BY_NAME,
+        f"(containing|contain|contains|that contain|include|that include) {_PIECE}",
+        f"(match|matches|matching|mention|mentions|mentioning|about|like) {_PIECE}",
+        "(with|for) [the] [text|word|string] {quoted}",
+    ),
+    "label": _BY_NAME,
+    "start": (f"{_AT_END} (start|starts|starting|begin|begins|beginning) with {_PIECE}",),
+    "end": (f"{_AT_END} (end|ends|ending) (with|in) {_PIECE}",),
+}
 _SEARCHED = {
     "terms": ("(terms|term|entities|things|names|concepts|everything|anything)", ""),
     "classes": ("(classes|class)", "class"),
     "properties": ("(properties|property|relations)", "property"),
     "individuals": ("(individuals|instances)", "individual"),
 }
-
-
-def _nouns(kind: str, many: str) -> str:
-    return f'"{kind or "term"} with such a name", "{many} with such a name"'
 
 
 DESCRIPTIONS = [
@@ -95,40 +98,41 @@ DESCRIPTIONS = [
     ),
 ]  # fmt: skip
 
+_ANYTHING = (
+    "(search|look) [for] {text} [<onto>]",
+    "(find|search [for]) [all|any|the] [terms|everything|anything] [about|on] {text}",
+)
+
+
+def _searches(many: str, said: str, kind: str, where: str) -> list[Form]:
+    """Terms of a kind by a piece of their name or label, of a label alone, or at one end."""
+    pieces = f"({'|'.join(_WITH_PIECE[where])})".replace("NAME", _NAMES.get(where, ""))
+    found = f"keep_types(sparql_query(search_query($text, {where!r}), limit=10000), {kind!r})"
+    such = f"with such a {'label' if where == 'label' else 'name'}"
+    told = f'{found}, "{kind or "term"} {such}", "{many} {such}"'
+    name = f"search_{many}{f'_by_{where}' * bool(where)}"
+    has = {"": '"cargo" in their name', "label": '"cargo" in their label'}
+    example = f"{many} have {has.get(where) or f'a name that {where}s with Cargo'}?"
+    listed = (
+        f"(<wh>|[is there|are there|<head>|(search|look) for] [all|every|each|any] [of] [the])"
+        f" {said} {pieces} <onto>"
+    )
+    return [
+        Form(name, f"Which {example}", (listed, *_ANYTHING[: 2 * (not kind and not where)]),
+             f"add_labels(tell_list({told}))"),
+        Form(f"count_{name}", f"How many {example}",
+             (f"(how many|<count>) {said} [<there>] {pieces} <onto>",), f"tell_count({told})"),
+    ]  # fmt: skip
+
+
 SEARCHES = [
     form
     for many, (said, kind) in _SEARCHED.items()
-    for form in (
-        Form(
-            f"search_{many}",
-            f'Which {many} have "cargo" in their name?',
-            (
-                f"(<wh>|[is there|are there|<head>|(search|look) for] [all|every|each|any] [of]"
-                f" [the]) {said} {_ANY_PIECE} <onto>",
-                *(
-                    (
-                        "(search|look) [for] {text} [<onto>]",
-                        "(find|search [for]) [all|any|the] [terms|everything|anything] [about|on]"
-                        " {text}",
-                    )
-                    if many == "terms"
-                    else ()
-                ),
-            ),
-            "add_labels(tell_list(keep_types(sparql_query(search_query($text), limit=10000),"
-            f" {kind!r}), {_nouns(kind, many)}))",
-        ),
-        Form(
-            f"count_search_{many}",
-            f'How many {many} have "cargo" in their name?',
-            (f"(how many|<count>) {said} [<there>] {_ANY_PIECE} <onto>",),
-            f"tell_count(keep_types(sparql_query(search_query($text), limit=10000), {kind!r}),"
-            f" {_nouns(kind, many)})",
-        ),
-    )
+    for where in _WITH_PIECE
+    for form in _searches(many, said, kind, where)
 ]
 
-_LABEL = "(label|labels|name|names|preferred label|preferred labels|rdfs:label|rdfs:labels)"
+_LABEL = "([preferred|rdfs|main] (label|labels|name|names)|rdfs:label|rdfs:labels)"
 _SYNONYM = (
     "(synonym|synonyms|alternative label|alternative labels|alternative name|alternative"
     " names|altlabel"
@@ -156,9 +160,10 @@ def _texts(name: str, noun: str, kind: str, one: str, more: tuple[str, ...]) -> 
             name,
             f"What is the {one} of Tug?",
             (
-                f"<head> [all] [the] {noun} (of|for) {{term}}",
+                f"<head> [all|every] [the] {noun} (of|for|on) {{term}} [in (all|every|any)"
+                " (language|languages)]",
                 f"<wh> {noun} (does|do|has|have) {{term}} <has>",
-                f"<head> {{term}} 's {noun}",
+                f"<head> {{term}} ['s] {noun}",
                 f"does {{term}} have [a|an|any] {noun}",
                 f"(what|which) {noun} <there> for {{term}}",
                 *more,
@@ -233,15 +238,21 @@ LABELS = [
     ),
     *(
         Form(
-            f"{kind}_synonyms",
-            f"What are the {kind} synonyms of Tug?",
+            f"{sort.lower()}_{kind}",
+            f"What is the {said.partition('|')[0].strip('(')} of Tug?",
             (
-                f"<head> [all] [the] {kind} (synonym|synonyms) (of|for) {{term}}",
-                f"<wh> {kind} (synonym|synonyms) (does|do|has|have) {{term}} <has>",
+                f"<head> [all] [the] {said} (of|for) {{term}}",
+                f"<wh> {said} (does|do|has|have) {{term}} <has>",
             ),
-            f'tell_texts(fetch("labels", $term), "synonym", "{kind} synonym")',
+            f'tell_texts(fetch("labels", $term), "{kind}", "{sort} {kind}")',
         )
-        for kind in ("exact", "broad", "narrow", "related")
+        for sort, kind, said in (
+            *(
+                (each, "synonym", f"({each} synonym|{each} synonyms)")
+                for each in ("exact", "broad", "narrow", "related")
+            ),
+            ("prefLabel", "label", "(prefLabel|skos:prefLabel|prefLabels)"),
+        )
     ),
     *_texts("comment", _COMMENT, "comment", "comment", ()),
     *_texts("usage_example", _EXAMPLE, "example", "usage example", ()),
@@ -312,6 +323,7 @@ PAIRS = [
         (
             f"how (is|are) {{term}} {_CONNECTED} (to|with) {{term2}} {_IN_TREE}",
             f"how (is|are) {{term}} and {{term2}} {_CONNECTED} [to|with] [each other] {_IN_TREE}",
+            "how (do|does) {term} (and {term2} (relate|connect)|relate to {term2}) [to each other]",
             "(what|which) [chain|path] (connects|connect|links|link|joins|join|relates|relate)"
             " {term} (and|with|to) {term2}",
             f"[is there|<head>] [a|any|the] {_WAY} (from|between) {{term}} [up|down] (to|and)"
@@ -329,7 +341,7 @@ PAIRS = [
         "Compare Tug and Barge.",
         (
             "compare {term} (and|with|to) {term2}",
-            "(what|which) (is|are) the (difference|differences) between {term} and {term2}",
+            "<head> [the] (difference|differences) between {term} and {term2}",
             "how (does|do) {term} (differ from|and) {term2} [differ]",
             "what do {term} and {term2} have in common",
         ),
@@ -339,7 +351,7 @@ PAIRS = [
         "common_superclass",
         "What is the nearest common superclass of Tug and Barge?",
         (
-            "(what|which) (is|are) [the] [nearest|lowest|closest|least|most specific] common"
+            "<head> [the] [nearest|lowest|closest|least|most specific] common"
             " (superclass|superclasses|ancestor|ancestors|parent) of {class} and {class2}",
         ),
         'tell_common(ontology_view("compare", $class, other=$class2))',

@@ -37,7 +37,7 @@ def _by_side(side: str, relation: str, verbs: tuple[str, ...]) -> list[Form]:
         call = f'keep_both({call}, fetch("terms", kind="{prefix[:-1]}"))' if word else call
         named = f"(rdfs:{side}|{side})"
         wanted = (
-            f"([that] have|with|having) {slot} ({_AS}|in (their|its|the)) {named}",
+            f"([that] (have|use|take)|with|having|using) {slot} ({_AS}|in (their|its|the)) {named}",
             f"([that] have|with|having) [the|a] [stated] {named} [of|is|class] {slot}",
             f"whose [stated] {named} (is|includes|contains) [the class] {slot}",
             *verbs,
@@ -66,6 +66,7 @@ BY_SIDE = [
         (
             "(can|may|does|do) [a|an|the] SLOT have",
             "(can|may) (apply|be applied) to SLOT",
+            "(of|for) [the] [class] SLOT",
             "(apply to|can be used (on|with|for)|are (defined|declared|stated) (for|on)) [the"
             " class] SLOT",
             "(start|starts) (from|at) SLOT",
@@ -75,7 +76,8 @@ BY_SIDE = [
         "range",
         "range_of",
         (
-            "(point|points|lead|leads|link|refer) to [a|an] SLOT",
+            "[that] (point|points|pointing|lead|leads|leading|link|refer|referring) to [a|an] SLOT",
+            "[that] (range|ranging) over SLOT",
             "(take|takes|have|has) [a|an] SLOT as [a|their|its] (value|values) [range]",
             "(have|has) values (of type|in) SLOT",
         ),
@@ -193,7 +195,8 @@ BETWEEN = [
         (
             f"(<wh>|<head> [all] [the]) {_PROPS} [that] (relate|relates|connect|connects|link|links"
             "|join|go|lead|point) [from] [a|an] {class} (to|and|with) [a|an|another] {range}",
-            f"(<wh>|<head> [all] [the]) {_PROPS} (have|with) domain {{class}} and range {{range}}",
+            f"(<wh>|<head> [all] [the]) {_PROPS} ((have|with) [the] domain|whose domain"
+            " is) {class} and (range|whose range is|[the] range is|[a] range of) {range}",
         ),
         'tell_list(keep_both(fetch("related", $class, relation="properties"), fetch("related",'
         ' $range, relation="range_of")) | {"name": ""}, "property with this domain and range",'

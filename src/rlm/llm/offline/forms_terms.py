@@ -40,13 +40,31 @@ _NOT_VOCABULARY = (
 """A class of OWL, RDFS or RDF is none of the file's own, unless there is no other."""
 _WITHOUT = "(without|with no|that have no|having no|that do not have|that lack|lacking|missing)"
 _LACK = "((have|has) no|(do not have|don't have|lack|miss|without) [a|any])"
+_INSTEAD = "and what (replaces them|(should be|is|to) [used|use] instead)"
 _IN_SPACE = (
     "[that are] (in|from|of|under|within) the {prefix} (namespace|prefix)",
     "[that are] in [the] namespace {prefix}",
     "with [the] (prefix|namespace) {prefix}",
-    "whose (name|names|iri|iris) (start|starts|begin|begins) with {prefix}",
+    "whose (iri|iris|prefix) (is|start|starts|begin|begins) [with] {prefix}",
     "to the {prefix} namespace",
 )
+
+
+def _current(name: str, noun: Noun, call: str) -> list[Form]:
+    """What is not deprecated."""
+    return list_all(
+        f"current_{name}",
+        Noun(
+            f"(non-deprecated|non-obsolete|current|active|undeprecated) ({noun.pattern})"
+            f"|({noun.pattern}) (excluding|without|except|except for|leaving out|not counting"
+            "|ignoring|apart from|[that are] not|which are not|but not) [the|any] (deprecated"
+            "|obsolete) [ones|class|classes|term|terms|property|properties]",
+            f"{noun.one} that is not deprecated",
+            f"{noun.many} that are not deprecated",
+        ),
+        f'keep_both({call}, fetch("terms", kind="deprecated", most=9999), False)',
+        f"Which {name.replace('_', ' ')} are there, leaving out the deprecated ones?",
+    )
 
 
 def _declared() -> list[Form]:
@@ -63,8 +81,11 @@ def _declared() -> list[Form]:
                 f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ VALUES ?t {{ {_TYPES[kind]} }} ?x a ?t"
                 f" FILTER(isIRI(?x)){_NOT_VOCABULARY * (kind == 'classes')} }}"
             )
-            every, undeclared = (f'fetch("terms", kind="{each}")' for each in (kind, "undeclared"))
+            every, undeclared = (
+                f'fetch("terms", kind="{each}", most=9999)' for each in (kind, "undeclared")
+            )
             call = f"keep_both({every}, {undeclared}, False)"
+            made += _current(name, Noun(pattern, one, many), call)
             nouns = f'"declared {one}", "declared {many}"'
             listed = replace(listed, program=f"tell_list({call}, {nouns})")
             known = ' or graph_stats()["declared_classes"]' if kind == "classes" else ""
@@ -93,7 +114,8 @@ def _declared() -> list[Form]:
             " most=9999))",
             f"Which {many} are deprecated?",
             listed=(f"<wh> [of the] {pattern} (are|is) [marked as|marked]"
-                    " (deprecated|obsolete|retired) <onto>",),
+                    " (deprecated|obsolete|retired) <onto>",
+                    f"<wh> {pattern} (are|is) (deprecated|obsolete) {_INSTEAD}"),
         )  # fmt: skip
     return made
 
@@ -150,6 +172,11 @@ HIERARCHY = [
             " [of the [class] hierarchy] <onto>",
             "where does the class hierarchy (begin|start)",
         ),
+    ),
+    *_current(
+        "roots",
+        Noun(f"({_ROOT})", "root of the class hierarchy", "roots of the class hierarchy"),
+        'fetch("terms", kind="roots", most=9999)',
     ),
     *list_all(
         "leaves",
@@ -212,8 +239,8 @@ def _without() -> list[Form]:
             if many == "classes" and what in ("domain", "range"):
                 continue
             query = (
-                f"SELECT DISTINCT ?x WHERE {{ {where} FILTER(isIRI(?x)) FILTER NOT EXISTS"
-                f" {{ ?x {path} ?y }} }} ORDER BY ?x"
+                f"SELECT DISTINCT ?x WHERE {{ {where} FILTER(isIRI(?x)){_NOT_VOCABULARY} FILTER NOT"
+                f" EXISTS {{ ?x {path} ?y }} }} ORDER BY ?x"
             )
             one = many.replace("ies", "y").replace("classes", "class")
             made += list_all(
@@ -248,6 +275,7 @@ WHOLE = [
         "What does the prefix harbour stand for?",
         ("what does [the] prefix {prefix} (stand for|mean|expand to)",
          "<wh> namespace (does|is) [the] prefix {prefix} (stand for|bound to|expand to)",
+         "what is [the] prefix {prefix} (bound to|for)",
          "(what|which) is the namespace (of|for) [the] prefix {prefix}",
          "what is the {prefix} namespace"),
         'tell_prefix(fetch("prefixes"), $prefix)',
@@ -261,7 +289,7 @@ WHOLE = [
         listed=(
             "<wh> [other] [ontology|ontologies|vocabularies|files] does <it> import",
             "<wh> [other] [ontology|ontologies|vocabularies|files] (is|are) imported"
-            " [by <the> <o>|here]",
+            " [by <it>|here]",
             "does <it> import (anything|others|[any] [other] (ontology|ontologies|files))",
             "is (anything|something) imported <onto>",
         ),

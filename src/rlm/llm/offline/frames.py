@@ -42,9 +42,10 @@ _MACROS = {
     "|used|present|available|known|contained|included|mentioned|bound|stated))",
     "deep": "((at|on|of) (any|every|each|all) (depth|level|levels)|all levels|[both] direct (and|or"
     "|as well as) indirect|directly (or|and) indirectly|recursively|transitively|however (deep|far"
-    " down|far up)|all the way (down|up) [to the top]|(including|with|counting|also) [the|all]"
+    " down|far up)|[all the way] up to the (root|roots|top)|all the way (down|up) [to"
+    " the top]|(including|with|counting|also) [the|all]"
     " (indirect|inherited|nested|transitive|deeper) [ones]|(including|with|counting) (all levels"
-    "|descendants|grandchildren)|not (just|only) [the] direct ones|in total|in all|altogether|overall"
+    "|descendants)|not (just|only) [the] direct ones|in total|in all|altogether|overall"
     "|whole (tree|subtree)|[the] transitive closure|full depth|any (depth|level)) {=deep}",
     "direct": "(direct|immediate|directly stated)",
     "only": "([only|just] [the] <direct> [ones|level] [only]|directly|immediately|(one level|first"
@@ -103,6 +104,7 @@ _COUNT_OF = (
     "how many <noun> <there> (of|for) {slot} <tail>",
     "how many <things> are [the] <noun> of {slot} <tail>",
     "<count> <noun> (of|for) {slot} <tail>",
+    "(how many|<count>|count of) {slot} ['s] <noun> [<there>] <tail>",
 )
 _ANY_OF = (
     "(does|do|has) {slot} <has> <any> <noun> <tail>",

@@ -13,7 +13,7 @@ What stands in quotes is one word of its own, so that `"is part of"` is never re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -42,7 +42,7 @@ _ONTOLOGY = (
     "|(?:owl |rdf |ontology |turtle )?file|graph|model|schema|dataset|data|taxonomy|terminology)"
 )
 _ENDINGS = re.compile(
-    r"[ ,]+(?:please|thanks|thank you|for me|at all|if any|exactly|by the way|if possible"
+    r"[ ,]+(?:please|thanks|thank you|for me|or not|at all|if any|exactly|by the way|if possible"
     r"|and (?:if so,? )?(?:which|what)(?: ones?| is it| are they| (?:is|are) (?:that|those))?"
     rf"|(?:does|do) {_ONTOLOGY} (?:actually )?(?:contain|have|define|declare|include|hold|list|know"
     r"|give|state|provide|offer|come with))$",
@@ -63,10 +63,20 @@ _ASIDE = re.compile(
     r"|domain|range|and|or)\b ?)+)\)",
     re.IGNORECASE,
 )
-_SHORT_FORMS = (
+_SHORT_FORMS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"\b(what|which|who|where|how|there|it|that)'s\b", re.IGNORECASE), r"\1 is"),
     (re.compile(r"\b(what|which|who|how|they)'re\b", re.IGNORECASE), r"\1 are"),
     (re.compile(r"(?<=\w)\((?:e?s|ies)\)"), ""),
+    (re.compile(r"\bprop(s?)\b", re.IGNORECASE), lambda it: "properties" if it[1] else "property"),
+    (re.compile(r" & "), " and "),
+    (
+        re.compile(
+            rf"^(?:does {_ONTOLOGY} (?:say|state|declare|assert)|is it (?:true|stated|said|the"
+            r" case|declared))(?: that)? (.+?) (is|are) ",
+            re.IGNORECASE,
+        ),
+        r"\2 \1 ",
+    ),
     (re.compile(r"^(?:whether|if) ", re.IGNORECASE), ""),
     (re.compile(r"(?<=[\w\x02])'s(?= )"), " 's"),
     (re.compile(r"[,;:](?= |$)"), " "),

@@ -116,6 +116,7 @@ def show(row: View) -> str:
     notes = [label] if (label := plain_label(row.get("label", ""))) else []
     notes += ["by definition"] if row.get("by") == "definition" else []
     notes += ["deprecated"] if row.get("deprecated") else []
+    notes += [f"use {', '.join(row['use'])}"] if row.get("use") else []
     if "namespace" in row:
         return f"{row['prefix'].rstrip(':')}: <{row['namespace'].strip('<>')}>"
     targets = "; ".join([*row.get("targets", []), *row.get("asks", [])])
@@ -340,8 +341,8 @@ def tell_restrictions(found: View, only: str = "", sort: str = "") -> str:
 def tell_texts(found: View, kind: str, noun: str, lang: str = "", counts: bool = False) -> str:
     """Labels, synonyms, definitions, comments or examples of a term."""
     rows = [row for row in found["rows"] if row.get("kind") == kind]
-    if noun != kind and kind == "synonym":  # "exact synonym": hasExactSynonym and the like
-        sort = noun.split()[0]
+    if noun != kind and kind in ("synonym", "label"):  # "exact synonym": hasExactSynonym
+        sort = noun.split()[0].lower()
         rows = [row for row in rows if sort in row.get("property", "").lower()]
     if kind == "definition" and not rows:  # a file without definitions explains in comments
         rows = [row for row in found["rows"] if row.get("kind") == "comment"]
@@ -429,18 +430,19 @@ def tell_description(about: View) -> str:
     return "\n".join(said + ["- deprecated"] * bool(about.get("deprecated")))
 
 
-def search_query(text: str) -> str:
-    """The query for terms with a piece of text in a label, an alternative or the local name."""
+def search_query(text: str, where: str = "") -> str:
+    """The query for terms with a piece of text in a label, an alternative or the local name; in a
+    label alone, or at the start or end of one of them."""
     wanted = '"' + text.lower().replace("\\", "\\\\").replace('"', '\\"') + '"'
-    joined = wanted.replace(" ", "")
+    joined, test = wanted.replace(" ", ""), {"start": "STRSTARTS", "end": "STRENDS"}.get(where)
+    test = test or "CONTAINS"
+    in_name = f' || {test}(?name, {wanted}) || {test}(REPLACE(?name, "[_-]", ""), {joined})'
+    labels = "rdfs:label|skos:prefLabel" + "|skos:altLabel" * (where != "label")
     return (
         "SELECT DISTINCT ?x ?t WHERE { { ?x a ?t } UNION { ?x rdfs:label ?n } FILTER(isIRI(?x))"
-        " OPTIONAL { ?x rdfs:label|skos:prefLabel|skos:altLabel ?l"
-        f" FILTER(CONTAINS(LCASE(STR(?l)), {wanted})) }}"
+        f" OPTIONAL {{ ?x {labels} ?l FILTER({test}(LCASE(STR(?l)), {wanted})) }}"
         ' BIND(LCASE(REPLACE(STR(?x), "^.*[/#]", "")) AS ?name)'
-        f" FILTER(BOUND(?l) || CONTAINS(?name, {wanted})"
-        f' || CONTAINS(REPLACE(?name, "[_-]", ""), {joined})) }}'
-        " ORDER BY ?x"
+        f" FILTER(BOUND(?l){in_name * (where != 'label')}) }} ORDER BY ?x"
     )
 
 
