@@ -21,7 +21,7 @@ FORMS: tuple[Form, ...] = (
     *forms_properties.FORMS,
     *forms_terms.FORMS,
 )
-_STARTS = ("", "which properties have ", "which classes are ", "what are ", "what is ")
+_STARTS = ("", "which properties ", "which properties have ", "which classes are ", "what is ")
 READINGS = 4
 """So many readings of one question are tried."""
 NEAREST = 3
@@ -68,17 +68,14 @@ def kind_of_slot(name: str) -> str:
 def read_question(question: str, card: str = "") -> tuple[Reading, ...]:
     """The readings of a question, best first. `card` is what the prompt says of the ontology: an
     ontology may be called by a name that stands there."""
-    said, _, again = re.sub(
-        r"[,(]? ?\b(i\.e\.|ie,|that is,|in other words)", "\0", question
-    ).partition("\0")
+    said, *again = re.split(
+        r"[,(]? ?\b(?:i\.e\.|ie,|that is,|in other words)", question, maxsplit=1
+    )
     found = _readings(PreparedQuestion.of(said), card)
     if again:  # said twice: both must be the same question
-        others = [
-            _readings(PreparedQuestion.of(f"{start}{again.strip(' ,)?')}"), card)
-            for start in _STARTS
-        ]
-        kept = {(each.form.name, *each.slots.values()) for some in others for each in some}
-        found = [each for each in found if (each.form.name, *each.slots.values()) in kept]
+        others = [f"{start}{again[0].strip(' ,)?')}" for start in _STARTS]
+        kept = [each for one in others for each in _readings(PreparedQuestion.of(one), card)]
+        found = [each for each in found if each in kept]
     return tuple(sorted(found, key=_rank)[:READINGS])
 
 

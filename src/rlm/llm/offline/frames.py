@@ -90,6 +90,12 @@ class Form:
                     yield slots
 
 
+def form(asked: str, program: str, *sources: str, marks: tuple[str, ...] = ("",)) -> Form:
+    """A form of its own. `asked` is its name and an example: `describe: What is Tug?`."""
+    name, _, example = asked.partition(": ")
+    return Form(name, example, sources, program, marks=marks)
+
+
 _LIST_OF = (
     "<head> <all> [the] <noun> (of|for|to|on) {slot} <tail>",
     "<wh> <noun> (does|do|has|have|is|are) {slot} <has> <tail>",

@@ -130,6 +130,7 @@ def tell_list(found: View, one: str, many: str) -> str:
         return f"Not answered: there are too many to look through for {many}{of}."
     if not total:
         return f"None: there are no {many}{of}."
+    rows = rows[:500]
     rest = total - len(rows)
     more = f"\n… and {rest} more" if rest > 0 else ""
     lines = "\n".join(f"- {show(row)}" for row in rows)
@@ -150,7 +151,13 @@ def tell_count(found: View, one: str, many: str) -> str:
     of = f" of {found['name']}" if found.get("name") else ""
     if found.get("cut") or found.get("more"):
         return f"Not answered: there are too many to look through for {many}{of}."
-    return f"{total} {one if total == 1 else many}{of}."
+    return f"{total} {one if total == 1 else many}{of}.{found.get('note', '')}"
+
+
+def add_others(counted: str, others: View) -> str:
+    """A number of classes, with those of OWL and RDF that the file declares as well."""
+    names = [row["name"] for row in others["rows"] if not counted.startswith(f"{others['total']} ")]
+    return f"{counted[:-1]}, and {', '.join(names)}." if names else counted
 
 
 def tell_depths(direct: View, every: View, one: str, many: str) -> str:
@@ -358,23 +365,20 @@ def tell_texts(found: View, kind: str, noun: str, lang: str = "", counts: bool =
 
 
 def tell_definition(texts: View, restrictions: View) -> str:
-    """How a term is defined: by what it is equivalent to, and in words, of one language."""
-    name, rows, equal = texts["name"], texts["rows"], "equivalent"
+    """How a term is defined: by what it is equivalent to, then in words, of one language."""
+    name, equal = texts["name"], "equivalent"
     said = [row["text"] for row in restrictions["rows"] if equal in row.get("by", "")]
-    about = describe_entity(name)
-    named = about.get(f"{equal}_to") or []
-    said += [each.get("name", "") if isinstance(each, dict) else str(each) for each in named]
+    said += [str(each) for each in describe_entity(name).get(f"{equal}_to", [])]
     said = [add_labels(f"- {equal} to: {text}") for text in said]
-    for kind in ("definition", "comment"):  # a file without definitions explains in comments
-        found = [row for row in rows if row.get("kind") == kind]
-        tags = {row.get("lang", "") for row in found}
-        tag = next(
-            (each for each in ("en", "en-us", "en-gb", "", *sorted(tags)) if each in tags), ""
-        )
-        found = [row for row in found if row.get("lang", "") == tag]
-        if found:
-            said += [f'- "{tidy(row["text"])[:1500]}"' for row in found[:3]]
-            break
+    kinds = [row.get("kind") for row in texts["rows"]]  # without definitions, comments explain
+    kind = "definition" if "definition" in kinds else "comment"
+    rows = [row for row in texts["rows"] if row.get("kind") == kind]
+    rows.sort(key=lambda row: (row.get("lang", "")[:2] not in ("en", ""), row.get("lang", "")))
+    tags = [row.get("lang", "") for row in rows]
+    said += [
+        f'- "{tidy(row["text"])[:1500]}"'
+        for row in rows[: min(3, tags.count(tags[0]) if tags else 0)]
+    ]
     return "\n".join(
         [f"Definition of {name}:", *said] if said else [f"None: {name} has no definition."]
     )
