@@ -516,7 +516,7 @@ def tell_common(compared: View) -> str:
     x, y, names = compared["x"], compared["y"], compared.get("nearest_common", [])
     if not names:
         return f"None: {x} and {y} have no common superclass."
-    return f"The nearest common superclass of {x} and {y}: {', '.join(names)}."
+    return add_labels(f"The nearest common superclass of {x} and {y}: {', '.join(names)}.")
 
 
 def tell_prefix(found: View, prefix: str) -> str:
