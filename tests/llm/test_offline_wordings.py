@@ -217,3 +217,16 @@ def test_what_is_a_part_is_not_told_as_the_whole(tmp_path):
         answer = asked.ask(question)[0]
         assert all(part in answer for part in parts), (question, answer)
     asked.engine.close()
+
+
+def test_the_name_of_the_ontology_may_be_that_of_a_class(tmp_path):
+    made = tmp_path / "pizza.ttl"
+    made.write_text(
+        """@prefix pizza: <http://x.org/pizza#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        pizza:Pizza a owl:Class . pizza:hasBase a owl:FunctionalProperty, owl:ObjectProperty ."""
+    )
+    asked = Asked(made, "pizza")
+    for question in ("functional properties of Pizza", "how many classes does Pizza have?"):
+        assert is_unanswered(asked.ask(question)[0])
+    assert asked.ask("how many classes does the pizza ontology have?")[0] == "1 declared class."
+    asked.engine.close()

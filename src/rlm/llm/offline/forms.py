@@ -52,6 +52,12 @@ class Reading:
         return {name: slot for name, slot in self.slots.items() if kind_of_slot(name) not in _PLAIN}
 
     @property
+    def names(self) -> list[Slot]:
+        """What has to be looked up: the ontology's name too, which may be a term's."""
+        own = [slot for name, slot in self.slots.items() if name == "ontology"]
+        return [*self.mentions.values(), *own]
+
+    @property
     def open_words(self) -> int:
         return sum(1 if slot.quoted else len(slot.words.split()) for slot in self.slots.values())
 

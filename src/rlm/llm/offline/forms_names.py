@@ -112,11 +112,10 @@ SEARCHES = [
 
 _LABEL = "([preferred|rdfs|main] (label|labels|name|names)|rdfs:label|rdfs:labels)"
 _SYNONYM = (
-    "(synonym|synonyms|alternative label|alternative labels|alternative name|alternative"
-    " names|altlabel"
-    "|altlabels|other name|other names|alias|aliases|alternative term|alternative terms|alternate"
-    " name|alternate names|alternate labels)"
+    "(synonym|synonyms|(alternative|alternate|other) (label|labels|name|names|term|terms)|altlabel"
+    "|altlabels|alias|aliases)"
 )
+_SYNONYM_SORTS = ("exact", "broad", "narrow", "related")
 _DEFINITION = "(definition|definitions|textual definition|textual definitions)"
 _COMMENT = "(comment|comments|rdfs:comment|rdfs:comments|description|note)"
 _EXAMPLE = (
@@ -167,15 +166,8 @@ LABELS = [
         "label", _LABEL, "label", "label", ("what is {term} labelled", "how is {term} labelled")
     ),
     *_texts(
-        "synonym",
-        _SYNONYM,
-        "synonym",
-        "synonym",
-        (
-            "what else is {term} called",
-            "what is {term} also called",
-            "what is {term} also known as",
-        ),
+        "synonym", _SYNONYM, "synonym", "synonym",
+        ("what (else is {term}|is {term} also) (called|known as)",),
     ),
     *_texts("definition", _DEFINITION, "definition", "definition", ()),
     form("how_defined: How is Tug defined?", _DEFINED, "how (is|are) {term} [being] defined",
@@ -188,10 +180,7 @@ LABELS = [
              f"<head> [all] [the] {said} (of|for) {{term}}",
              f"<wh> {said} (does|do|has|have) {{term}} <has>")
         for sort, kind, said in (
-            *(
-                (each, "synonym", f"({each} synonym|{each} synonyms)")
-                for each in ("exact", "broad", "narrow", "related")
-            ),
+            *((each, "synonym", f"({each} synonym|{each} synonyms)") for each in _SYNONYM_SORTS),
             ("prefLabel", "label", "(prefLabel|skos:prefLabel|prefLabels)"),
         )
     ),
