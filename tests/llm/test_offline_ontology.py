@@ -110,6 +110,8 @@ def test_lists_about_properties_and_the_whole_are_those_of_sparql(ontologies, na
         ("Is draught a class?", "No: there is no class called “draught”; harbour:draught is:"),
         ("What is the German label of Tug?", 'Label of harbour:Tug in the language de:\n- "Schlepper"'),
         ("What are the synonyms of Barge?", "Synonyms of harbour:Barge:\n"),
+        ("What is a submarine?", "There is no term called “submarine” in this ontology."),
+        ("What are the subclasses of Spaceship?", "There is no class called “Spaceship” in this ontology."),
         ("How many subclasses does Vessel have in total?", "13 subclasses at any depth of"),
         ("How many classes does the harbour ontology have?", "45 declared classes."),
         ("What does the prefix harbour stand for?", "harbour: stands for <https://example.org/harbour#>"),

@@ -77,6 +77,34 @@ def harbour():
         # whether there is such a thing
         ('Is there a class called "flying boat"?', "No: there is no class called “flying boat”"),
         ("Is there a Zeppelin?", "No: there is no term called “Zeppelin”"),
+        # fillers and places anywhere, and what is left unsaid
+        ("list everything that sits below Vessel, all levels", BELOW),
+        ("Which class is Tug directly under?", "1 direct superclass of harbour:Tug:"),
+        ("What's above Tug in the hierarchy?", "3 superclasses at any depth of harbour:Tug"),
+        ("superclasses of Tug up to the root", "3 superclasses at any depth of harbour:Tug"),
+        ("how many subclasses does Vessel have, counting indirect ones?", f"{BELOW}."),
+        ("list the complete subtree of Vessel", BELOW),
+        ("Is Tug stated to be a kind of Vessel?", "Yes: harbour:Tug is a subclass of"),
+        ("Does the file say that Tug is a Vessel?", "Yes: harbour:Tug is a subclass of"),
+        ("is mooredAt functional or not?", "No: harbour:mooredAt is not declared functional."),
+        ("how many instances of Tug", "2 instances of harbour:Tug."),
+        ("count of Tug instances", "2 instances of harbour:Tug."),
+        ("How many individuals of type Tug does the file contain?", "2 instances of harbour:Tug."),
+        ("which individuals have type Tug?", "2 instances of harbour:Tug:"),
+        ("which terms in here are deprecated?", "2 deprecated terms:"),
+        ("Hulk is obsolete, what replaces it?", "1 replacement of harbour:Hulk:"),
+        ("mooredAt: domain and range?", "The domain of harbour:mooredAt is harbour:WaterCraft."),
+        ("give domain & range for mooredAt", "The domain of harbour:mooredAt is harbour:Water"),
+        ("which properties have range Berth, i.e. point to a Berth?", "3 properties with the"),
+        ("properties of Vessel", "5 properties with the domain of harbour:Vessel"),
+        ("how many object props are there", "41 declared object properties."),
+        ("list the roots of the hierarchy", "6 roots of the class hierarchy:"),
+        ("labels of Tug in all languages", "Labels of harbour:Tug:"),
+        ("what cardinality restrictions does WaterCraft have", "1 restriction of"),
+        ("WaterCraft restrictions", "1 restriction of harbour:WaterCraft:"),
+        ("classes whose name starts with 'Cargo'", "3 classes with such a name:"),
+        ("How many classes are not deprecated?", "44 classes that are not deprecated."),
+        ("root classes, leaving out the obsolete ones", "6 roots of the class hierarchy that"),
     ],
 )
 def test_a_wording_of_a_plain_form(harbour, question, answer):
@@ -86,7 +114,6 @@ def test_a_wording_of_a_plain_form(harbour, question, answer):
 @pytest.mark.parametrize(
     "question",
     [
-        "What is a submarine?",
         "Is there a flying boat?",
         "Is there a class for boats that fly?",
         "Is the Grey Petrel a flying boat?",
@@ -101,6 +128,9 @@ def test_a_wording_of_a_plain_form(harbour, question, answer):
         "Which berths must a PortCall have?",
         "What is the hue of GreyPetrel?",
         "List the deprecated tugs.",
+        "which properties have domain Berth, i.e. range Vessel?",
+        "inferred subclasses of Vessel",
+        "Is mooredAt a direct subproperty of locatedAt?",
     ],
 )
 def test_what_has_no_such_name_is_refused_and_not_denied(harbour, question):
@@ -136,6 +166,9 @@ def test_vocabulary_that_a_file_declares_is_none_of_its_classes(tmp_path):
     asked = Asked(made)
     assert asked.ask("How many root classes are there?")[0].startswith("1 root")
     assert asked.ask("What is A disjoint with?")[0].startswith("None")
+    counted = asked.ask("How many classes are there?")[0]
+    assert counted == "2 declared classes, and owl:DeprecatedClass."
+    assert "owl:" not in asked.ask("Which classes are there?")[0]
     asked.engine.close()
 
 
@@ -154,4 +187,45 @@ def test_a_definition_is_an_equivalent_and_what_includes_a_class_is_its_domain(t
         assert "hasColor value" in asked.ask(question)[0]
     assert "hasColor" in asked.ask("Which properties have the domain Wine?")[0]
     assert "Wine" in asked.ask("domain of hasColor")[0].partition(" is ")[2]
+    asked.engine.close()
+
+
+def test_what_is_a_part_is_not_told_as_the_whole(tmp_path):
+    made = tmp_path / "media.ttl"
+    made.write_text(
+        """@prefix : <http://x.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        :Media a owl:Class . :Image a owl:Class ; rdfs:subClassOf :Media . :Agent a owl:Class .
+        :Photo a owl:Class ; rdfs:subClassOf :Image ; rdfs:label "Foto"@de .
+        :duration a owl:ObjectProperty ; rdfs:range [ owl:unionOf ( :Agent :Image ) ] ; rdfs:domain
+          [ a owl:Class ; owl:intersectionOf ( :Media [ a owl:Class ; owl:complementOf :Image ] ) ] .
+        :title a owl:ObjectProperty ; rdfs:domain :Media ."""
+    )
+    asked = Asked(made)
+    for question, *parts in (
+        ("what is the domain of duration", "Media and (not ", "Image)"),
+        ("describe duration", "domain: ", "Media and (not "),
+        ("is Media the domain of duration?", "No: the domain of", "(not "),
+        ("is Image in the range of duration?", "Yes: it is one of several", " or "),
+        ("how many properties have the domain Media?", "1 property", "As a part of", "duration"),
+        ("which properties have the domain Media?", "1 property", "As a part of", "duration"),
+        ("subclasses of Media", "1 direct subclass", "1 more at greater depth"),
+        ('which terms have "photo" in their label?', "None: "),
+        ('which terms have "photo" in their name?', "1 term with such a name"),
+    ):
+        answer = asked.ask(question)[0]
+        assert all(part in answer for part in parts), (question, answer)
+    asked.engine.close()
+
+
+def test_the_name_of_the_ontology_may_be_that_of_a_class(tmp_path):
+    made = tmp_path / "pizza.ttl"
+    made.write_text(
+        """@prefix pizza: <http://x.org/pizza#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        pizza:Pizza a owl:Class . pizza:hasBase a owl:FunctionalProperty, owl:ObjectProperty ."""
+    )
+    asked = Asked(made, "pizza")
+    for question in ("functional properties of Pizza", "how many classes does Pizza have?"):
+        assert is_unanswered(asked.ask(question)[0])
+    assert asked.ask("how many classes does the pizza ontology have?")[0] == "1 declared class."
     asked.engine.close()

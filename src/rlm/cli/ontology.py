@@ -159,6 +159,9 @@ def describe(session: Session, name: str, limit: int, **given: Any) -> None:
     left_out, sample = found.pop("left_out", {}), found.pop("outgoing_sample")
     out, into = found.pop("outgoing_count"), found.pop("incoming_count")
     fields = [("name", found.pop("curie")), ("iri", found.pop("uri"))]
+    for side in ("domain", "range"):
+        if text := found.pop(f"{side}_expression", ""):  # the names alone are a part of it
+            found[side] = text
     unions = {key.removesuffix("_is_union") for key in found if key.endswith("_is_union")}
     for key, value in found.items():
         if isinstance(value, list):

@@ -21,6 +21,7 @@ FORMS: tuple[Form, ...] = (
     *forms_properties.FORMS,
     *forms_terms.FORMS,
 )
+_STARTS = ("", "which properties ", "which properties have ", "which classes are ", "what is ")
 READINGS = 4
 """So many readings of one question are tried."""
 NEAREST = 3
@@ -51,6 +52,12 @@ class Reading:
         return {name: slot for name, slot in self.slots.items() if kind_of_slot(name) not in _PLAIN}
 
     @property
+    def names(self) -> list[Slot]:
+        """What has to be looked up: the ontology's name too, which may be a term's."""
+        own = [slot for name, slot in self.slots.items() if name == "ontology"]
+        return [*self.mentions.values(), *own]
+
+    @property
     def open_words(self) -> int:
         return sum(1 if slot.quoted else len(slot.words.split()) for slot in self.slots.values())
 
@@ -67,7 +74,18 @@ def kind_of_slot(name: str) -> str:
 def read_question(question: str, card: str = "") -> tuple[Reading, ...]:
     """The readings of a question, best first. `card` is what the prompt says of the ontology: an
     ontology may be called by a name that stands there."""
-    asked = PreparedQuestion.of(question)
+    said, *again = re.split(
+        r"[,(]? ?\b(?:i\.e\.|ie,|that is,|in other words)", question, maxsplit=1
+    )
+    found = _readings(PreparedQuestion.of(said), card)
+    if again:  # said twice: both must be the same question
+        others = [f"{start}{again[0].strip(' ,)?')}" for start in _STARTS]
+        kept = [each for one in others for each in _readings(PreparedQuestion.of(one), card)]
+        found = [each for each in found if each in kept]
+    return tuple(sorted(found, key=_rank)[:READINGS])
+
+
+def _readings(asked: PreparedQuestion, card: str) -> list[Reading]:
     found = []
     for form in FORMS:
         taken = [
@@ -76,7 +94,7 @@ def read_question(question: str, card: str = "") -> tuple[Reading, ...]:
         ]
         readings = [Reading(form, slots) for slots in taken if _is_plausible(slots, card)]
         found += [min(readings, key=lambda reading: reading.open_words)] if readings else []
-    return tuple(sorted(found, key=_rank)[:READINGS])
+    return found
 
 
 def _rank(reading: Reading) -> tuple[int, bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rlm.llm.offline.frames import Form, Noun, hierarchy_of, list_of
+from rlm.llm.offline.frames import Form, Noun, form, hierarchy_of, list_of
 
 _PROPS = "(property|properties|relation|relations|predicate|predicates|attribute|attributes)"
 _SUB = (
@@ -29,15 +29,15 @@ def _by_side(side: str, relation: str, verbs: tuple[str, ...]) -> list[Form]:
         props = f"{word} {_PROPS}"
         name = slot[1:-1]
         call = (
-            f'keep_stated(sparql_query("SELECT DISTINCT ?x WHERE {{ ?x rdfs:{side}/owl:unionOf'
-            f'/rdf:rest*/rdf:first <" + ${name} + "> }}", limit=1000), fetch("related", ${name},'
-            f' relation="{relation}"))'
+            f'keep_stated(sparql_query("SELECT DISTINCT ?x WHERE {{ ?x rdfs:{side}/(owl:unionOf'
+            f'|owl:intersectionOf)/rdf:rest*/rdf:first <" + ${name} + "> }}", limit=1000),'
+            f' fetch("related", ${name}, relation="{relation}"))'
         )
         call = f'add_included({call}, ${name}, "{side}")'
         call = f'keep_both({call}, fetch("terms", kind="{prefix[:-1]}"))' if word else call
         named = f"(rdfs:{side}|{side})"
         wanted = (
-            f"([that] have|with|having) {slot} ({_AS}|in (their|its|the)) {named}",
+            f"([that] (have|use|take)|with|having|using) {slot} ({_AS}|in (their|its|the)) {named}",
             f"([that] have|with|having) [the|a] [stated] {named} [of|is|class] {slot}",
             f"whose [stated] {named} (is|includes|contains) [the class] {slot}",
             *verbs,
@@ -53,9 +53,12 @@ def _by_side(side: str, relation: str, verbs: tuple[str, ...]) -> list[Form]:
         example = f"Which {many} have the {side} Vessel?"
         forms += [
             Form(kind, example, listed, f"tell_list({call}, {nouns})"),
-            Form(f"count_{kind}", f"How many {many} have the {side} Vessel?", counted,
-                 f"tell_count({call}, {nouns})"),
-        ]  # fmt: skip
+            form(
+                f"count_{kind}: How many {many} have the {side} Vessel?",
+                f"tell_count({call}, {nouns})",
+                *counted,
+            ),
+        ]
     return forms
 
 
@@ -66,6 +69,7 @@ BY_SIDE = [
         (
             "(can|may|does|do) [a|an|the] SLOT have",
             "(can|may) (apply|be applied) to SLOT",
+            "(of|for) [the] [class] SLOT",
             "(apply to|can be used (on|with|for)|are (defined|declared|stated) (for|on)) [the"
             " class] SLOT",
             "(start|starts) (from|at) SLOT",
@@ -75,7 +79,8 @@ BY_SIDE = [
         "range",
         "range_of",
         (
-            "(point|points|lead|leads|link|refer) to [a|an] SLOT",
+            "[that] (point|points|pointing|lead|leads|leading|link|refer|referring) to [a|an] SLOT",
+            "[that] (range|ranging) over SLOT",
             "(take|takes|have|has) [a|an] SLOT as [a|their|its] (value|values) [range]",
             "(have|has) values (of type|in) SLOT",
         ),
@@ -85,20 +90,15 @@ _BOTH_SIDES = (
     "(domain and [the] range|range and [the] domain|domains and ranges|domain/range|range/domain)"
 )
 SIDES = [
-    Form(
-        f"{side}",
-        f"What is the {side} of mooredAt?",
-        (
-            f"<head> [all] [the] [stated] (rdfs:{side}|{side}|{side}s) (of|for) {{property}}",
-            f"<wh> (class|classes|{side}|{side}s|datatype) (is|are) [stated as] [in] [the]"
-            f" ({side}|{side}s) of {{property}}",
-            f"<wh> ({side}|{side}s) (does|do|has|have) {{property}} <has>",
-            f"<head> {{property}} 's ({side}|{side}s)",
-            f"does {{property}} have a [stated] {side}",
-            *more,
-        ),
-        f'tell_sides(fetch("related", $property, relation="{side}"))',
-    )
+    form(f"{side}: What is the {side} of mooredAt?",
+         f'tell_sides(fetch("related", $property, relation="{side}"))',
+         f"<head> [all] [the] [stated] (rdfs:{side}|{side}|{side}s) (of|for) {{property}}",
+         f"<wh> (class|classes|{side}|{side}s|datatype) (is|are) [stated as] [in] [the]"
+         f" ({side}|{side}s) of {{property}}",
+         f"<wh> ({side}|{side}s) (does|do|has|have) {{property}} <has>",
+         f"<head> {{property}} ['s] ({side}|{side}s)",
+         f"(does|has) {{property}} [have] (a|any) [stated] {side} [stated|declared|defined]",
+         *more)
     for side, more in (
         (
             "domain",
@@ -118,17 +118,13 @@ SIDES = [
         ),
     )
 ] + [
-    Form(
-        "domain_and_range",
-        "What are the domain and range of mooredAt?",
-        (
-            f"<head> [both] [the] {_BOTH_SIDES} (of|for) {{property}}",
-            f"<wh> {_BOTH_SIDES} (does|do|has) {{property}} <has>",
-            f"<head> {{property}} 's {_BOTH_SIDES}",
-        ),
-        'tell_sides(fetch("related", $property, relation="domain"),'
-        ' fetch("related", $property, relation="range"))',
-    ),
+    form("domain_and_range: What are the domain and range of mooredAt?",
+         'tell_sides(fetch("related", $property, relation="domain"),'
+         ' fetch("related", $property, relation="range"))',
+         f"<head> [both] [the] {_BOTH_SIDES} (of|for) {{property}}",
+         f"<wh> {_BOTH_SIDES} (does|do|has) {{property}} <has>",
+         f"<head> {{property}} ['s] {_BOTH_SIDES}",
+         "<wh> [class|classes|things] does {property} (connect|relate|link|join)"),
     *(
         Form(
             name,
@@ -139,14 +135,14 @@ SIDES = [
                 f"is the {side} of {{property}} {{{slot}}}",
                 f"does {{property}} have {{{slot}}} as [its|a] {side}",
             ),
-            f'tell_member(%{slot}, fetch("related", $property, relation="{side}"), "a {side}")',
+            f'tell_side_member(%{slot}, fetch("related", $property, relation="{side}"))',
         )
         for name, side, slot, example in (
             ("has_side", "domain", "class", "Vessel"),
             ("has_range", "range", "range", "Berth"),
         )
     ),
-]
+]  # fmt: skip
 
 
 def _property_hierarchy() -> list[Form]:
@@ -174,36 +170,35 @@ def _property_hierarchy() -> list[Form]:
             ),
         )  # fmt: skip
     made.append(
-        Form(
-            "is_subproperty",
-            "Is mooredAt a subproperty of locatedAt?",
-            (f"is {{property}} a [direct] {_SUB} of {{property2}}",
-             f"is {{property2}} a {_SUPER} of {{property}}"),
+        form(
+            "is_subproperty: Is mooredAt a subproperty of locatedAt?",
             'tell_below(ontology_view("compare", $property, other=$property2))',
+            f"is {{property}} a {_SUB} of {{property2}}",
+            f"is {{property2}} a {_SUPER} of {{property}}",
         )
-    )  # fmt: skip
+    )
     return made
 
 
 BETWEEN = [
-    Form(
-        "properties_between",
-        "Which properties lead from Vessel to Berth?",
-        (
-            f"(<wh>|<head> [all] [the]) {_PROPS} [that] (relate|relates|connect|connects|link|links"
-            "|join|go|lead|point) [from] [a|an] {class} (to|and|with) [a|an|another] {range}",
-            f"(<wh>|<head> [all] [the]) {_PROPS} (have|with) domain {{class}} and range {{range}}",
-        ),
-        'tell_list(keep_both(fetch("related", $class, relation="properties"), fetch("related",'
-        ' $range, relation="range_of")) | {"name": ""}, "property with this domain and range",'
-        ' "properties with this domain and range")',
-    ),
-]
+    form("properties_between: Which properties lead from Vessel to Berth?",
+         'tell_list(keep_both(fetch("related", $class, relation="properties"), fetch("related",'
+         ' $range, relation="range_of")) | {"name": ""}, "property with this domain and range",'
+         ' "properties with this domain and range")',
+         f"(<wh>|<head> [all] [the]) {_PROPS} [that] (relate|relates|connect|connects|link|links"
+         "|join|go|lead|point) [from] [a|an] {class} (to|and|with) [a|an|another] {range}",
+         f"(<wh>|<head> [all] [the]) {_PROPS} ((have|with) [the] domain|whose domain"
+         " is) {class} and (range|whose range is|[the] range is|[a] range of) {range}"),
+]  # fmt: skip
 INVERSES = [
     *list_of(
         "inverses",
-        Noun("[stated] (inverse|inverses|inverse property|inverse properties|inverse relation"
-             "|opposite|opposites)", "inverse", "inverses"),
+        Noun(
+            "[stated] (inverse|inverses|inverse property|inverse properties|inverse relation"
+            "|opposite|opposites)",
+            "inverse",
+            "inverses",
+        ),
         'fetch("related", $property, relation="inverses")',
         "What is the inverse of mooredAt?",
         things="[property|properties|relation|relations]",
@@ -214,20 +209,18 @@ INVERSES = [
             "of <wh> property is {property} [the|an] inverse",
         ),
     ),
-    Form(
-        "are_inverse",
-        "Is mooredAt the inverse of hasMoored?",
-        (
-            "is {property} [the|an] inverse [property] (of|to) {property2}",
-            "are {property} and {property2} [the] (inverse|inverses|inverse properties) [of each"
-            " other|to each other]",
-        ),
-        'tell_member(%property, fetch("related", $property2, relation="inverses"), "an inverse")',
-    ),
+    form("are_inverse: Is mooredAt the inverse of hasMoored?",
+         'tell_member(%property, fetch("related", $property2, relation="inverses"), "an inverse")',
+         "is {property} [the|an] inverse [property] (of|to) {property2}",
+         "are {property} and {property2} [the] (inverse|inverses|inverse properties) [of each"
+         " other|to each other]"),
     *list_of(
         "equivalent_properties",
-        Noun("(equivalent|equivalents|equivalent property|equivalent properties)",
-             "equivalent property", "equivalent properties"),
+        Noun(
+            "(equivalent|equivalents|equivalent property|equivalent properties)",
+            "equivalent property",
+            "equivalent properties",
+        ),
         'fetch("related", $property, relation="equivalents")',
         "Which properties are equivalent to mooredAt?",
         listed=(
@@ -237,12 +230,17 @@ INVERSES = [
     ),
     *list_of(
         "disjoint_properties",
-        Noun("(disjoint property|disjoint properties)", "property disjoint with it",
-             "properties disjoint with it"),
+        Noun(
+            "(disjoint property|disjoint properties)",
+            "property disjoint with it",
+            "properties disjoint with it",
+        ),
         'fetch("related", $property, relation="disjoint")',
         "Which properties are disjoint with mooredAt?",
-        listed=("(what|which) [property|properties] (is|are) disjoint (with|from) {property}",
-                "(what|which) [property|properties] is {property} disjoint (with|from)"),
+        listed=(
+            "(what|which) [property|properties] (is|are) disjoint (with|from) {property}",
+            "(what|which) [property|properties] is {property} disjoint (with|from)",
+        ),
     ),
 ]  # fmt: skip
 TRAITS = ("functional", "inverse functional", "transitive", "symmetric", "asymmetric", "reflexive",
@@ -256,38 +254,24 @@ def _trait_forms() -> list[Form]:
             "(inverse functional|inverse-functional|inversefunctional)" if " " in trait else trait
         )
         made.append(
-            Form(
-                f"is_{trait.replace(' ', '_')}",
-                f"Is mooredAt {trait}?",
-                (
-                    f"is [the] [property] {{property}} [declared|stated] [to be|as] [a|an] {said}"
-                    f" [<property>|object property|datatype property]",
-                ),
+            form(
+                f"is_{trait.replace(' ', '_')}: Is mooredAt {trait}?",
                 f'tell_trait(describe_entity($property), "{trait}")',
+                f"is [the] [property] {{property}} [declared|stated] [to be|as] [a|an] {said}"
+                f" [<property>|object property|datatype property]",
             )
         )
     made += [
-        Form(
-            "traits",
-            "What traits does mooredAt have?",
-            (
-                "<wh> (trait|traits|characteristic|characteristics) (does|do) {property} have",
-                "<head> [all] [the] [property] (traits|characteristics) of {property}",
-            ),
-            "tell_traits(describe_entity($property))",
-        ),
-        Form(
-            "property_kind",
-            "What kind of property is mooredAt?",
-            (
-                "<wh> (kind|type|sort) of (property|relation) is {property}",
-                "is {property} an object property or a datatype property",
-                "is {property} an object or [a] datatype property",
-                "is {property} a datatype [property] or an object property",
-            ),
-            '%property + " is: " + describe_entity($property)["kind"] + "."',
-        ),
-    ]
+        form("traits: What traits does mooredAt have?", "tell_traits(describe_entity($property))",
+             "<wh> (trait|traits|characteristic|characteristics) (does|do) {property} have",
+             "<head> [all] [the] [property] (traits|characteristics) of {property}"),
+        form("property_kind: What kind of property is mooredAt?",
+             '%property + " is: " + describe_entity($property)["kind"] + "."',
+             "<wh> (kind|type|sort) of (property|relation) is {property}",
+             "is {property} an object property or a datatype property",
+             "is {property} an object or [a] datatype property",
+             "is {property} a datatype [property] or an object property"),
+    ]  # fmt: skip
     return made
 
 
@@ -299,69 +283,36 @@ _BY_WORD = (
     "<head> {individual} 's {word}",
 )
 VALUES = [
-    Form(
-        "value",
-        "What is the homePort of GreyPetrel?",
-        (
-            "<head> [all] [the] (value|values) (of|for) {property} (of|for|on|in) {individual}",
-            "(what|which) (value|values) does {individual} have for {property}",
-            "(what|which) (value|values) (does|do) {property} have (for|on) {individual}",
-            *(each.replace("{word}", "{property}") for each in _BY_WORD),
-            "what does {individual} have (as|for) [its|a|their] {property}",
-            "what (is|are) {individual} {property}",
-            "what does {individual} {property}",
-        ),
-        'tell_values(fetch("values", $individual, property=$property))',
-    ),
-    Form(
-        "value_by_word",
-        "",
-        _BY_WORD,
-        'tell_by_word(fetch("values", $individual), fetch("restrictions", $individual), $word)',
-    ),
-    Form(
-        "count_value",
-        "How many homePort values does GreyPetrel have?",
-        (
-            "how many values does {individual} have for [the property] {property}",
-            "how many {property} values does {individual} have",
-            "how many values (does|do) [the property] {property} have (for|on) {individual}",
-            "how many {property} (does|do) {individual} have",
-        ),
-        'tell_values(fetch("values", $individual, property=$property))',
-    ),
-    Form(
-        "values",
-        "What are the property values of GreyPetrel?",
-        (
-            "<head> [all] [the] [property] (values|statements|facts|properties and values"
-            "|assertions) (of|for|about|on) {individual}",
-            "<wh> (properties|property values|values|facts|statements|attributes) (does|do)"
-            " {individual} <has>",
-            "<list> [all] [the] properties of the individual {individual}",
-            "what is (stated|said|known|recorded|asserted) (about|of) {individual}",
-        ),
-        'tell_values(fetch("values", $individual))',
-    ),
-    Form(
-        "subjects",
-        "Which individuals have Silvermouth as their homePort?",
-        (
-            "(which|what|who) [individual|individuals|thing|things|instances|resources|terms]"
-            " (has|have) {individual} as [a|the|their|its] [value of|value for] {property}",
-        ),
-        'tell_list(from_query(sparql_query("SELECT DISTINCT ?x WHERE { ?x <" + $property + "> <" +'
-        ' $individual + "> FILTER(isIRI(?x)) } ORDER BY ?x", limit=1000)), "thing that has it",'
-        ' "things that have it")',
-    ),
-]
+    form("value: What is the homePort of GreyPetrel?",
+         'tell_values(fetch("values", $individual, property=$property))',
+         "<head> [all] [the] (value|values) (of|for) {property} (of|for|on|in) {individual}",
+         "(what|which) (value|values) does {individual} have for {property}",
+         "(what|which) (value|values) (does|do) {property} have (for|on) {individual}",
+         *(each.replace("{word}", "{property}") for each in _BY_WORD),
+         "what does {individual} have (as|for) [its|a|their] {property}",
+         "what (is|are) {individual} {property}", "what does {individual} {property}"),
+    form("value_by_word",
+         'tell_by_word(fetch("values", $individual), fetch("restrictions", $individual), $word)',
+         *_BY_WORD),
+    form("count_value: How many homePort values does GreyPetrel have?",
+         'tell_values(fetch("values", $individual, property=$property))',
+         "how many values does {individual} have for [the property] {property}",
+         "how many {property} values does {individual} have",
+         "how many values (does|do) [the property] {property} have (for|on) {individual}",
+         "how many {property} (does|do) {individual} have"),
+    form("values: What are the property values of GreyPetrel?",
+         'tell_values(fetch("values", $individual))',
+         "<head> [all] [the] [property] (values|statements|facts|properties and values"
+         "|assertions) (of|for|about|on) {individual}",
+         "<wh> (properties|property values|values|facts|statements|attributes) (does|do)"
+         " {individual} <has>", "<list> [all] [the] properties of the individual {individual}",
+         "what is (stated|said|known|recorded|asserted) (about|of) {individual}"),
+    form("subjects: Which individuals have Silvermouth as their homePort?",
+         'tell_list(from_query(sparql_query("SELECT DISTINCT ?x WHERE { ?x <" + $property + "> <" +'
+         ' $individual + "> FILTER(isIRI(?x)) } ORDER BY ?x", limit=1000)), "thing that has it",'
+         ' "things that have it")',
+         "(which|what|who) [individual|individuals|thing|things|instances|resources|terms]"
+         " (has|have) {individual} as [a|the|their|its] [value of|value for] {property}"),
+]  # fmt: skip
 
-FORMS = [
-    *BY_SIDE,
-    *SIDES,
-    *_property_hierarchy(),
-    *BETWEEN,
-    *INVERSES,
-    *_trait_forms(),
-    *VALUES,
-]
+FORMS = [*BY_SIDE, *SIDES, *_property_hierarchy(), *BETWEEN, *INVERSES, *_trait_forms(), *VALUES]

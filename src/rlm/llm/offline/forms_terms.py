@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rlm.llm.offline.forms_properties import TRAITS
-from rlm.llm.offline.frames import Form, Noun, list_all
+from rlm.llm.offline.frames import Form, Noun, form, list_all
 
 _CLASSES = "[declared|named|owl] (classes|class|concept classes)"
 _PROPS = "[declared|named] (properties|property|relations|predicates)"
@@ -34,15 +34,36 @@ _TYPES = {
     "annotation": "owl:AnnotationProperty",
 }
 """What a term is declared as."""
+_NOT_VOCABULARY = (
+    ' FILTER(!REGEX(STR(?x), "^http://www.w3.org/(2002/07/owl|2000/01/rdf-schema|1999/02/22-rdf)"))'
+)
+"""A class of OWL, RDFS or RDF is none of the file's own, unless there is no other."""
 _WITHOUT = "(without|with no|that have no|having no|that do not have|that lack|lacking|missing)"
 _LACK = "((have|has) no|(do not have|don't have|lack|miss|without) [a|any])"
 _IN_SPACE = (
     "[that are] (in|from|of|under|within) the {prefix} (namespace|prefix)",
     "[that are] in [the] namespace {prefix}",
     "with [the] (prefix|namespace) {prefix}",
-    "whose (name|names|iri|iris) (start|starts|begin|begins) with {prefix}",
+    "whose (iri|iris|prefix) (is|start|starts|begin|begins) [with] {prefix}",
     "to the {prefix} namespace",
 )
+
+
+def _current(name: str, noun: Noun, call: str) -> list[Form]:
+    """What is not deprecated."""
+    return list_all(
+        f"current_{name}",
+        Noun(
+            f"(non-deprecated|non-obsolete|current|active|undeprecated) ({noun.pattern})"
+            f"|({noun.pattern}) (excluding|without|except|except for|leaving out|not counting"
+            "|ignoring|apart from|[that|which] [are] not|but not) [the|any] (deprecated"
+            "|obsolete) [ones|class|classes|term|terms|property|properties]",
+            f"{noun.one} that is not deprecated",
+            f"{noun.many} that are not deprecated",
+        ),
+        f'keep_both({call}, fetch("terms", kind="deprecated", most=9999), False)',
+        f"Which {name.replace('_', ' ')} are not deprecated?",
+    )
 
 
 def _declared() -> list[Form]:
@@ -57,14 +78,24 @@ def _declared() -> list[Form]:
         if kind in _TYPES:
             query = (
                 f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ VALUES ?t {{ {_TYPES[kind]} }} ?x a ?t"
-                " FILTER(isIRI(?x)) }"
+                f" FILTER(isIRI(?x)){_NOT_VOCABULARY * (kind == 'classes')} }}"
             )
-            every, undeclared = (f'fetch("terms", kind="{each}")' for each in (kind, "undeclared"))
+            every, undeclared = (
+                f'fetch("terms", kind="{each}", most=9999)' for each in (kind, "undeclared")
+            )
             call = f"keep_both({every}, {undeclared}, False)"
+            made += _current(name, Noun(pattern, one, many), call)
             nouns = f'"declared {one}", "declared {many}"'
             listed = replace(listed, program=f"tell_list({call}, {nouns})")
-            total = f'{{"total": int(sparql_query({query!r})[0]["n"])}}'
+            known = ' or graph_stats()["declared_classes"]' if kind == "classes" else ""
+            total = f'{{"total": int(sparql_query({query!r})[0]["n"]){known}}}'
             counted = replace(counted, program=f"tell_count({total}, {nouns})")
+            if kind == "classes":  # those that are not counted are named
+                others = query.replace("(COUNT(DISTINCT ?x) AS ?n)", "DISTINCT ?x").replace(
+                    "!R", "R"
+                )
+                others = f"from_query(sparql_query({others!r}))"
+                counted = replace(counted, program=f"add_others({counted.program}, {others})")
         made += [listed, counted, any_]
         for counts, heads in ((False, "<wh>|<head> [all] [the]"), (True, "how many|<count>")):
             spaces = f"({'|'.join(_IN_SPACE)})"
@@ -72,12 +103,12 @@ def _declared() -> list[Form]:
             tell = "tell_count" if counts else "tell_list"
             ask = "How many" if counts else "Which"
             made.append(
-                Form(
-                    f"{'count_' * counts}{name}_in_namespace",
-                    f"{ask} {many} are in the harbour namespace?",
-                    patterns,
+                form(
+                    f"{'count_' * counts}{name}_in_namespace: {ask} {many} are in the harbour"
+                    " namespace?",
                     f'{tell}(fetch("terms", kind="{kind}", prefix=$prefix), "{one} in this'
                     f' namespace", "{many} in this namespace")',
+                    *patterns,
                 )
             )
         made += list_all(
@@ -146,6 +177,11 @@ HIERARCHY = [
             "where does the class hierarchy (begin|start)",
         ),
     ),
+    *_current(
+        "roots",
+        Noun(f"({_ROOT})", "root of the class hierarchy", "roots of the class hierarchy"),
+        'fetch("terms", kind="roots", most=9999)',
+    ),
     *list_all(
         "leaves",
         Noun(_LEAF, "leaf class", "leaf classes"),
@@ -162,8 +198,8 @@ HIERARCHY = [
         'fetch("terms", kind="defined")',
         "Which classes are defined by an equivalence?",
         listed=(
-            "<wh> classes (have|has) (an equivalence|equivalent classes|an equivalent class|a"
-            " definition by equivalence) <onto>",
+            "<wh> classes (have|has) (an equivalence|equivalent classes|an equivalent class|(a|an)"
+            " [equivalent class|logical|formal] (definition [by equivalence]|axiom)) <onto>",
             "<wh> classes (are|is) defined by ([an] equivalence|equivalences|equivalent classes)"
             " <onto>",
         ),
@@ -173,8 +209,11 @@ HIERARCHY = [
         Noun(f"(deprecated|obsolete|retired) [{_TERMS}]", "deprecated term", "deprecated terms"),
         'fetch("terms", kind="deprecated")',
         "Which terms are deprecated?",
-        listed=(f"<wh> {_TERMS} (are|is) [marked as|marked] (deprecated|obsolete|retired) <onto>",
-                "what is (deprecated|obsolete) <onto>", "is anything deprecated <onto>"),
+        listed=(
+            f"<wh> {_TERMS} (are|is) [marked as|marked] (deprecated|obsolete|retired) <onto>",
+            "what is (deprecated|obsolete) <onto>",
+            "is anything deprecated <onto>",
+        ),
     ),
     *list_all(
         "undeclared_terms",
@@ -183,7 +222,7 @@ HIERARCHY = [
         "Which terms are undeclared?",
         listed=(f"<wh> {_TERMS} (are|is) (undeclared|not declared|used but not declared) <onto>",),
     ),
-]  # fmt: skip
+]
 
 
 def _without() -> list[Form]:
@@ -207,8 +246,8 @@ def _without() -> list[Form]:
             if many == "classes" and what in ("domain", "range"):
                 continue
             query = (
-                f"SELECT DISTINCT ?x WHERE {{ {where} FILTER(isIRI(?x)) FILTER NOT EXISTS"
-                f" {{ ?x {path} ?y }} }} ORDER BY ?x"
+                f"SELECT DISTINCT ?x WHERE {{ {where} FILTER(isIRI(?x)){_NOT_VOCABULARY} FILTER NOT"
+                f" EXISTS {{ ?x {path} ?y }} }} ORDER BY ?x"
             )
             one = many.replace("ies", "y").replace("classes", "class")
             made += list_all(
@@ -228,101 +267,128 @@ _PREFIX = (
 WHOLE = [
     *list_all(
         "namespaces",
-        Noun(f"{_PREFIX}|prefixes and [the|their] namespaces|namespaces and [the|their] prefixes"
-             "|namespaces and prefixes", "namespace", "namespaces"),
+        Noun(
+            f"{_PREFIX}|prefixes and [the|their] namespaces|namespaces and [the|their] prefixes"
+            "|namespaces and prefixes",
+            "namespace",
+            "namespaces",
+        ),
         'fetch("prefixes")',
         "Which namespaces are bound?",
-        listed=(f"<wh> {_PREFIX} (are|is) (used|bound|declared|defined) <onto> [and what do they"
-                " stand for]",
-                f"<wh> {_PREFIX} (does|do) <it> <have> [and what do they stand for]",
-                "<wh> (namespace|prefix) (do|does) [the] [{ontology}] terms (use|have|belong to)",
-                "[the] namespace of the [{ontology}] terms"),
+        listed=(
+            f"<wh> {_PREFIX} (are|is) (used|bound|declared|defined) <onto> [and what do they"
+            " stand for]",
+            f"<wh> {_PREFIX} (does|do) <it> <have> [and what do they stand for]",
+            "<wh> (namespace|prefix) (do|does) [the] [{ontology}] terms (use|have|belong to)",
+            "[the] namespace of the [{ontology}] terms",
+        ),
     ),
-    Form(
-        "prefix",
-        "What does the prefix harbour stand for?",
-        ("what does [the] prefix {prefix} (stand for|mean|expand to)",
+    form("prefix: What does the prefix harbour stand for?",
+         'tell_prefix(fetch("prefixes"), $prefix)',
+         "what does [the] prefix {prefix} (stand for|mean|expand to)",
          "<wh> namespace (does|is) [the] prefix {prefix} (stand for|bound to|expand to)",
+         "what is [the] prefix {prefix} (bound to|for)",
          "(what|which) is the namespace (of|for) [the] prefix {prefix}",
          "what is the {prefix} namespace"),
-        'tell_prefix(fetch("prefixes"), $prefix)',
-    ),
     *list_all(
         "imports",
-        Noun("(imports|imported (ontologies|ontology|vocabularies|files)|owl:imports|owl imports"
-             "|import statements)", "imported ontology", "imported ontologies"),
+        Noun(
+            "(imports|imported (ontologies|ontology|vocabularies|files)|owl:imports|owl imports"
+            "|import statements)",
+            "imported ontology",
+            "imported ontologies",
+        ),
         'fetch("terms", kind="imports")',
         "Which ontologies are imported?",
         listed=(
             "<wh> [other] [ontology|ontologies|vocabularies|files] does <it> import",
             "<wh> [other] [ontology|ontologies|vocabularies|files] (is|are) imported"
-            " [by <the> <o>|here]",
+            " [by <it>|here]",
             "does <it> import (anything|others|[any] [other] (ontology|ontologies|files))",
+            "is (anything|something) imported <onto>",
         ),
     ),
-    Form(
-        "count_triples",
-        "How many triples are there?",
-        ("how many (triples|statements) <there> <onto>",
+    form("count_triples: How many triples are there?",
+         'str(graph_stats()["triples"]) + " triples."',
+         "how many (triples|statements) <there> <onto>",
          "how many (triples|statements) does <it> <have> <total>",
          "<count> (triples|statements) <onto>", "how (big|large) is <it>"),
-        'str(graph_stats()["triples"]) + " triples."',
-    ),
-    Form(
-        "metadata",
-        "What is this ontology about?",
-        ("what is <the> <o> [about]", "describe <the> <o>", "tell me about <the> <o>",
+    form("metadata: What is this ontology about?", 'tell_metadata(fetch("metadata"))',
+         "what is <the> <o> [about]", "describe <the> <o>", "tell me about <the> <o>",
          "<list> [all] [the] metadata <onto>", "what metadata does <it> have",
-         "(what|which) (are|is) the (metadata|annotations) of <the> <o>",
-         "summarise <the> <o>", "summarize <the> <o>", "what does <the> <o> (describe|cover)",
+         "(what|which) (are|is) the (metadata|annotations) of <the> <o>", "summarise <the> <o>",
+         "summarize <the> <o>", "what does <the> <o> (describe|cover)",
          "give [me] (an overview|a summary) of <the> <o>"),
-        'tell_metadata(fetch("metadata"))',
-    ),
     *(
-        Form(
-            f"metadata_{name}",
-            f"What is the {name} of this ontology?",
-            (f"<head> the {said} <onto>", f"(who|when) (was|were) the {said} <onto>",
-             f"<wh> {said} (does|has|is) <it> [have]", *more),
-            f'tell_metadata(fetch("metadata"), {names!r})',
-        )
+        form(f"metadata_{name}: What is the {name} of this ontology?",
+             f'tell_metadata(fetch("metadata"), {names!r})', f"<head> [the] {said} <onto>",
+             f"(who|when) (was|were) the {said} <onto>",
+             f"<wh> {said} (does|has|is) (<it>|this) [have]", f"<wh> {said}", *more)
         for name, said, names, more in (
             ("title", "(title|name)", ("title", "label"), ("what is <the> <o> called",)),
-            ("version", "(version|version number|version iri|versioniri|version info|versioninfo)",
-             ("versioninfo", "versioniri", "version", "hasversion"),
-             ("what version is <the> <o>", "<wh> version of (<the> <o>|{ontology}) is this",
-              "version")),
-            ("license", "(license|licence)", ("license", "licence", "rights"),
-             ("under (which|what) (license|licence) is <the> <o> [published|released]",
-              "how is <the> <o> licensed")),
-            ("creator", "(creator|creators|author|authors)", ("creator", "author"),
-             ("who (created|wrote|authored|made) <the> <o>",)),
-            ("contributors", "(contributor|contributors)", ("contributor",),
-             ("who contributed to <the> <o>",)),
+            (
+                "version",
+                "(version|version number|version iri|versioniri|version info|versioninfo)",
+                ("versioninfo", "versioniri", "version", "hasversion"),
+                (
+                    "what version is <the> <o>",
+                    "<wh> version of (<the> <o>|{ontology}) is this",
+                    "version",
+                ),
+            ),
+            (
+                "license",
+                "(license|licence)",
+                ("license", "licence", "rights"),
+                (
+                    "under (which|what) (license|licence) is <the> <o> [published|released]",
+                    "how is <the> <o> licensed",
+                ),
+            ),
+            (
+                "creator",
+                "(creator|creators|author|authors)",
+                ("creator", "author"),
+                ("who (created|wrote|authored|made) <the> <o>",),
+            ),
+            (
+                "contributors",
+                "(contributor|contributors)",
+                ("contributor",),
+                ("who contributed to <the> <o>",),
+            ),
             ("publisher", "publisher", ("publisher",), ("who published <the> <o>",)),
         )
     ),
     *list_all(
         "ontologies",
-        Noun("(ontologies|ontology headers|declared ontologies)", "declared ontology",
-             "declared ontologies"),
+        Noun(
+            "(ontologies|ontology headers|declared ontologies)",
+            "declared ontology",
+            "declared ontologies",
+        ),
         'fetch("terms", kind="ontologies")',
         "Which ontologies are declared?",
         listed=("what is the [ontology] iri of <the> <o>", "what is the ontology iri"),
     ),
     *list_all(
         "languages",
-        Noun("(languages|label languages|language tags|languages of [the] labels)", "language",
-             "languages"),
+        Noun(
+            "(languages|label languages|language tags|languages of [the] labels)",
+            "language",
+            "languages",
+        ),
         "from_query(sparql_query('SELECT ?x (COUNT(?l) AS ?n) WHERE {"
-        " ?s rdfs:label|skos:prefLabel ?l BIND(LANG(?l) AS ?x) FILTER(?x != \"\") } GROUP BY ?x"
+        ' ?s rdfs:label|skos:prefLabel ?l BIND(LANG(?l) AS ?x) FILTER(?x != "") } GROUP BY ?x'
         " ORDER BY DESC(?n)', limit=1000))",
         "Which languages do the labels have?",
-        listed=("(in which|in what|which|what) (language|languages) (are|is|do|does) [the] (labels"
-                "|label|terms) (in|have|use|available in|written in|given in|labelled in|given"
-                "|written|labelled) <onto>",
-                "in <wh> languages are there labels <onto>",
-            "<wh> languages do the labels have"),
+        listed=(
+            "(in which|in what|which|what) (language|languages) (are|is|do|does) [the] (labels"
+            "|label|terms) (in|have|use|available in|written in|given in|labelled in|given"
+            "|written|labelled) <onto>",
+            "in <wh> languages are there labels <onto>",
+            "<wh> languages do the labels have",
+        ),
     ),
 ]  # fmt: skip
 

@@ -24,8 +24,8 @@ from rlm.llm.offline.pattern import MARK, Macros, PreparedQuestion, QuestionPatt
 _MACROS = {
     "wh": "(what|which)",
     "list": "(list|name|show|give|find|enumerate|print|get|display|return|identify|output|state"
-    "|tell|provide|retrieve) [me|us] [a list of|of]",
-    "head": "[<list>|(what|which|who) (is|are)]",
+    "|tell|provide|retrieve) [me|us] [[a|the] [full|complete] list of|of]",
+    "head": "[<list>|(what|which|who) (is|are)|[a|the] [full|complete] list of]",
     "count": "(count|how many are|what is the (number|count|total|total number) of|[give|tell|show]"
     " [me] [the] [total] number of) [all] [the]",
     "o": "(ontology|vocabulary|graph|file|model|schema|dataset|thesaurus|taxonomy|knowledge graph"
@@ -42,10 +42,14 @@ _MACROS = {
     "|used|present|available|known|contained|included|mentioned|bound|stated))",
     "deep": "((at|on|of) (any|every|each|all) (depth|level|levels)|all levels|[both] direct (and|or"
     "|as well as) indirect|directly (or|and) indirectly|recursively|transitively|however (deep|far"
-    " down|far up)|all the way (down|up) [to the top]|(including|with) [the] (indirect|inherited)"
-    " [ones]|not just [the] direct ones|in total|in all|altogether|overall) {=deep}",
+    " down|far up)|[all the way] up to the (root|roots|top)|all the way (down|up) [to"
+    " the top]|(including|with|counting|also) [the|all]"
+    " (indirect|inherited|nested|transitive|deeper) [ones]|(including|with|counting) (all levels"
+    "|descendants)|not (just|only) [the] direct ones|in total|in all|altogether|overall"
+    "|whole (tree|subtree)|[the] transitive closure|full depth|any (depth|level)) {=deep}",
     "direct": "(direct|immediate|directly stated)",
-    "only": "(([only|just] [the] <direct> [ones] [only]|directly|immediately)) {=direct}",
+    "only": "([only|just] [the] <direct> [ones|level] [only]|directly|immediately|(one level|first"
+    " level) [down|up] [only]|(not|without|excluding) [the] (indirect|inherited) [ones]) {=direct}",
     "depth": "[<deep>|<only>]",
     "has": "[have|has|carry|carries|bear|possess|own|come with|take|get]",
     "any": "[any|a|an|some]",
@@ -79,11 +83,17 @@ class Form:
     def read(self, question: PreparedQuestion) -> Iterator[dict[str, str]]:
         """The slots of every pattern that the whole question matches and that fills them."""
         for pattern in self.patterns:
-            found = pattern.match(question)
-            if found is not None and found.get(MARK, "") in self.marks:
+            for found in pattern.match(question):
                 slots = {name: words for name, words in found.items() if name != MARK}
-                if self.slots <= slots.keys() | ({"text"} if "quoted" in slots else set()):
+                filled = self.slots <= slots.keys() | ({"text"} if "quoted" in slots else set())
+                if filled and found.get(MARK, "") in self.marks:
                     yield slots
+
+
+def form(asked: str, program: str, *sources: str, marks: tuple[str, ...] = ("",)) -> Form:
+    """A form of its own. `asked` is its name and an example: `describe: What is Tug?`."""
+    name, _, example = asked.partition(": ")
+    return Form(name, example, sources, program, marks=marks)
 
 
 _LIST_OF = (
@@ -92,14 +102,15 @@ _LIST_OF = (
     "<wh> <things> (is|are) [the|a|an] <noun> (of|for|to) {slot} <tail>",
     "<wh> <noun> (of|for) {slot} <there> <tail>",
     "<wh> <noun> <there> (of|for|to) {slot} <tail>",
-    "<head> {slot} 's <noun> <tail>",
+    "<head> {slot} ['s] <noun> <tail>",
 )
 _COUNT_OF = (
     "how many <noun> (does|do|has|have) {slot} <has> <tail>",
-    "how many <noun> (of|for) {slot} <there> <tail>",
+    "how many <noun> (of|for) {slot} [<there>] <tail>",
     "how many <noun> <there> (of|for) {slot} <tail>",
     "how many <things> are [the] <noun> of {slot} <tail>",
     "<count> <noun> (of|for) {slot} <tail>",
+    "(how many|<count>|count of) {slot} ['s] <noun> [<there>] <tail>",
 )
 _ANY_OF = (
     "(does|do|has) {slot} <has> <any> <noun> <tail>",
@@ -107,7 +118,7 @@ _ANY_OF = (
 )
 _LIST_ALL = (
     "<head> [all|every|each] [of] [the|of the] <noun> <onto>",
-    "<wh> [of the] <noun> <there> <onto>",
+    "<wh> [of the] <noun> [<there>] <onto>",
     "<wh> <noun> (does|do) <it> <have>",
 )
 _COUNT_ALL = (
@@ -194,9 +205,15 @@ def hierarchy_of(
     asked = f"What are the {noun.many} of {example}?", f"List all {noun.many} of {example}."
     near = list_of(name, direct_noun, call, asked[0], marks=("", "direct"), **words)
     far = list_of(f"all_{name}", deep_noun, deep, asked[1], marks=("deep",), **words)
-    undecided = replace(near[1], program=both, marks=("",))
-    direct = replace(near[1], name=f"count_direct_{name}", marks=("direct",))
-    return [near[0], undecided, direct, near[2], *far]
+    further = near[0].program.replace(call, f"note_further({call}, {deep})")
+    return [
+        replace(near[0], program=further, marks=("",)),
+        replace(near[0], name=f"direct_{name}", example="", marks=("direct",)),
+        replace(near[1], program=both, marks=("",)),
+        replace(near[1], name=f"count_direct_{name}", marks=("direct",)),
+        near[2],
+        *far,
+    ]
 
 
 def list_all(

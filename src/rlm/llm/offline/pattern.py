@@ -13,9 +13,10 @@ What stands in quotes is one word of its own, so that `"is part of"` is never re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 _TOKEN = re.compile(r"[\[\]()|]|\{=?\w+\}|<\w+>|[^\s\[\]()|{}<>]+")
 _QUOTED = re.compile(r"\"([^\"]+)\"|(?<![\w\"])'([^']+)'(?!\w)")
@@ -36,26 +37,46 @@ _POLITE = re.compile(
     rf"(?:tell me|let me know|know|find out|say|show me|do you know)(?=,? {_WH}\b)[ ,]*)",
     re.IGNORECASE,
 )
-_ONTOLOGY = "(?:ontology|vocabulary|file|graph|model|schema|dataset|data|taxonomy|terminology)"
-_HERE = (
-    rf"(?:in|within|inside|according to) (?:the|this|that|our|my) (?:whole |entire )?{_ONTOLOGY}"
+_ONTOLOGY = (
+    "(?:the|this|that|our|my) (?:whole |entire |loaded |given |current )?(?:ontology|vocabulary"
+    "|(?:owl |rdf |ontology |turtle )?file|graph|model|schema|dataset|data|taxonomy|terminology)"
 )
 _ENDINGS = re.compile(
-    rf"[ ,]+(?:please|thanks|thank you|for me|at all|if any|exactly|{_HERE}"
-    r"|and (?:if so,? )?(?:which|what)(?: ones?| is it| are they| (?:is|are) (?:that|those))?)$",
+    r"[ ,]+(?:please|thanks|thank you|for me|or not|at all|if any|exactly|by the way|if possible"
+    r"|and (?:if so,? )?(?:which|what)(?: ones?| is it| are they| (?:is|are) (?:that|those))?"
+    rf"|(?:does|do) {_ONTOLOGY} (?:actually )?(?:contain|have|define|declare|include|hold|list|know"
+    r"|give|state|provide|offer|come with))$",
     re.IGNORECASE,
 )
-_BEGINNINGS = re.compile(rf"^{_HERE}[ ,]+", re.IGNORECASE)
+_FILLERS = re.compile(
+    rf"(?:^|(?<= ))(?:(?:in|within|inside|according to|throughout) (?:{_ONTOLOGY}|here)"
+    r"(?! (?:property|properties|type|types|class|classes|\x02))"
+    r"|in the (?:class |subclass |property )?(?:hierarchy|tree|taxonomy)"
+    r"|(?:stated|declared|asserted|said|known|defined|supposed|considered|specified) to be"
+    r"|explicitly|actually|currently|formally|really|explicit|asserted)(?=[ ,?.!]|$)[ ,]*",
+    re.IGNORECASE,
+)
+"""Words that change nothing about what is asked, wherever they stand."""
 _ASIDE = re.compile(
     r"\(((?:(?:the|direct|directly|immediate|indirect|indirectly|inherited|ones|only|just|not|all"
     r"|any|every|at|in|to|depth|level|levels|including|recursively|transitively|total|if|stated"
     r"|domain|range|and|or)\b ?)+)\)",
     re.IGNORECASE,
 )
-_SHORT_FORMS = (
+_SHORT_FORMS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"\b(what|which|who|where|how|there|it|that)'s\b", re.IGNORECASE), r"\1 is"),
     (re.compile(r"\b(what|which|who|how|they)'re\b", re.IGNORECASE), r"\1 are"),
     (re.compile(r"(?<=\w)\((?:e?s|ies)\)"), ""),
+    (re.compile(r"\bprop(s?)\b", re.IGNORECASE), lambda it: "properties" if it[1] else "property"),
+    (re.compile(r" & "), " and "),
+    (
+        re.compile(
+            rf"^(?:does {_ONTOLOGY} (?:say|state|declare|assert)|is it (?:true|stated|said|the"
+            r" case|declared))(?: that)? (.+?) (is|are) ",
+            re.IGNORECASE,
+        ),
+        r"\2 \1 ",
+    ),
     (re.compile(r"^(?:whether|if) ", re.IGNORECASE), ""),
     (re.compile(r"(?<=[\w\x02])'s(?= )"), " 's"),
     (re.compile(r"[,;:](?= |$)"), " "),
@@ -81,7 +102,7 @@ class PreparedQuestion:
         text = _ASIDE.sub(r"\1", _QUOTED.sub(take, re.sub(r"[\x00-\x1f]", " ", text)))
         shorter = text
         while True:
-            shorter = _BEGINNINGS.sub("", _POLITE.sub("", re.sub(r"[\s?.!]+$", "", shorter)))
+            shorter = _POLITE.sub("", re.sub(r"[\s?.!]+$", "", _FILLERS.sub("", shorter)))
             shorter = _ENDINGS.sub("", shorter)
             if shorter == text:
                 break
@@ -107,6 +128,7 @@ class PreparedQuestion:
 
 
 Slots = dict[str, str]
+MOST_WAYS = 25
 MARK = "mark"
 """The slot that a `Mark` fills."""
 Needs = tuple[frozenset[str], ...]
@@ -196,13 +218,15 @@ class QuestionPattern:
         self.source = source
         self.node = _read(source, macros)
 
-    def match(self, question: PreparedQuestion) -> Slots | None:
-        """What each slot takes; None where the question is another."""
+    def match(self, question: PreparedQuestion) -> list[Slots]:
+        """What each slot may take, the fewest words first; all ways have the mark of the first.
+        Empty where the question is another."""
         if any(need.isdisjoint(question.lower_words) for need in self.node.needs):
-            return None
+            return []
         words = question.words
         ends = self.node.match(words, 0, {})
-        return next((slots for end, slots in ends if end == len(words)), None)
+        found = list(islice((slots for end, slots in ends if end == len(words)), MOST_WAYS))
+        return [slots for slots in found if slots.get(MARK) == found[0].get(MARK)]
 
 
 class Macros:

@@ -61,6 +61,7 @@ _STATED = {
     'fetch("related", $, relation="subclasses")': "rdfs:subClassOf",
     'fetch("instances", $)': "a",
 }
+_ONTOLOGY = "(?:ontology|vocabulary|graph|file|model|schema|taxonomy)"
 _CURIE = re.compile(r"(?:rdfs?|owl|xsd|skos):\w+")
 _NAMES = re.compile(r"\b[a-z]+:[A-Za-z]\w*")
 _QUOTES = "\"'"
@@ -97,7 +98,7 @@ class Planner:
             return final(f"{OFFLINE_UNANSWERED} there were too few turns.")
         if last is None and self._followed is None:
             return self._block(LOOK, _LOOK_PROGRAM)
-        if self.readings[0].mentions and self.prompt.output_of(LINK) is None:
+        if self.readings[0].names and self.prompt.output_of(LINK) is None:
             line = f"print(look_up({self._names()!r}))"
             return self._block(LINK, f"import json\n\n{helpers_of(line)}\n\n{line}")
         return self._answer()
@@ -117,11 +118,8 @@ class Planner:
     def _names(self) -> list[list[list[str]]]:
         """What has to be looked up: for each reading, the spellings of every name in it."""
         return [
-            [
-                [name for name, _ in spellings(slot.words, quoted=slot.quoted)]
-                for slot in reading.mentions.values()
-            ]
-            for reading in self.readings
+            [[name for name, _ in spellings(slot.words, quoted=slot.quoted)] for slot in each.names]
+            for each in self.readings
         ]
 
     def _block(self, step: str, code: str) -> str:
@@ -142,6 +140,7 @@ class Planner:
                 name: link(slot.words, kind_of_slot(name), found, quoted=slot.quoted, own=own)
                 for name, slot in reading.mentions.items()
             }
+            links |= self._find_namesake(reading, found)
             broken = {name: each for name, each in links.items() if each.term is None}
             first = next(iter(broken.values()), None)
             if first is None:
@@ -154,6 +153,16 @@ class Planner:
                 break
         ambiguous = [each for each in problems if each[1].problem == AMBIGUOUS]
         return final(self._explain(*(ambiguous or problems)[0]))
+
+    def _find_namesake(self, reading: Reading, found: dict[str, Lookup]) -> dict[str, Link]:
+        """The ontology's name, where a term has it too and no "ontology" stands beside it."""
+        words = reading.slots["ontology"].words if "ontology" in reading.slots else ""
+        if re.search(rf"(?i){re.escape(words)} {_ONTOLOGY}\b", self.prompt.question):
+            return {}
+        exact = [term for name, _ in spellings(words) for term in found.get(name, Lookup()).exact]
+        names = [term.curie for term in exact if "class" in term.kind]
+        meant = Link(words, None, AMBIGUOUS, (*names[:1], f"the {words} ontology"))
+        return {"ontology": meant} if names else {}
 
     def _run(self, reading: Reading, meant: list[dict[str, Link]]) -> str:
         """The program that answers, once for each of the terms that a name may mean."""
@@ -194,10 +203,15 @@ class Planner:
         slot = next(iter(reading.mentions.values()))
         if reading.form.name.startswith("exists_") and _is_a_name(slot, found.candidates):
             return tell_existence(reading, None)
+        missing = f"here is no {noun} called “{called}” in this ontology."
+        asked = next(each for each in reading.mentions.values() if each.words == found.mention)
+        capital = called != called.lower() or reading.form.name == "describe"
+        if not found.candidates and capital and _is_a_name(asked, ()):
+            return f"T{missing}"
         near = " `rlm ask --forms` lists the questions that offline knows."
         if found.candidates:
             near = f" The nearest names are {', '.join(found.candidates)}."
-        return f"{OFFLINE_UNANSWERED} there is no {noun} called “{called}” in this ontology.{near}"
+        return f"{OFFLINE_UNANSWERED} t{missing}{near}"
 
 
 def _is_a_name(slot: Slot, near: Sequence[str]) -> bool:

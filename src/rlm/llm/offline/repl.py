@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # the REPL has these
     def ontology_view(view: str, term: str = "", **options: Any) -> dict[str, Any]: ...
     def search_entity(query: str, limit: int = 10) -> list[dict[str, Any]]: ...
     def sparql_query(query: str, limit: int = 100) -> Any: ...
+    def describe_entity(uri: str) -> dict[str, Any]: ...
+    def find_path(source: str, target: str, max_depth: int = 2) -> dict[str, Any]: ...
 
 
 View = dict[str, Any]
@@ -40,10 +42,13 @@ def from_query(rows: Any, name: str = "") -> dict[str, Any]:
 
 
 def keep_stated(in_unions: Any, found: View) -> View:
-    """The rows without those that a query found to have the class only in a union; where all do,
-    they are the answer."""
-    kept = keep_both(found, from_query(in_unions), both=False)
-    return kept if kept["rows"] else found
+    """The rows without those that a query found to have the class only as a part of a union or an
+    intersection, which are told apart; where all do, they are the answer."""
+    parts = from_query(in_unions)
+    kept, others = (keep_both(found, parts, both=both) for both in (False, True))
+    names = ", ".join(row["name"] for row in others["rows"])
+    note = f"\nAs a part of a union or an intersection: {names}" if names else ""
+    return {**(kept if kept["rows"] else found), "note": note if kept["rows"] else ""}
 
 
 def add_included(found: View, iri: str, side: str) -> View:
@@ -112,6 +117,7 @@ def show(row: View) -> str:
     notes = [label] if (label := plain_label(row.get("label", ""))) else []
     notes += ["by definition"] if row.get("by") == "definition" else []
     notes += ["deprecated"] if row.get("deprecated") else []
+    notes += [f"use {', '.join(row['use'])}"] if row.get("use") else []
     if "namespace" in row:
         return f"{row['prefix'].rstrip(':')}: <{row['namespace'].strip('<>')}>"
     targets = "; ".join([*row.get("targets", []), *row.get("asks", [])])
@@ -125,10 +131,18 @@ def tell_list(found: View, one: str, many: str) -> str:
         return f"Not answered: there are too many to look through for {many}{of}."
     if not total:
         return f"None: there are no {many}{of}."
+    rows = rows[:500]
     rest = total - len(rows)
     more = f"\n… and {rest} more" if rest > 0 else ""
     lines = "\n".join(f"- {show(row)}" for row in rows)
-    return f"{total} {one if total == 1 else many}{of}:\n{lines}{more}"
+    return f"{total} {one if total == 1 else many}{of}:\n{lines}{more}{found.get('note', '')}"
+
+
+def note_further(direct: View, every: View) -> View:
+    """What is one step away, with a line about how many are further away."""
+    number = every["total"] - direct["total"]
+    said = f"\n{number} more at greater depth: ask for all of them"
+    return {**direct, "note": said} if number > 0 else direct
 
 
 def tell_count(found: View, one: str, many: str) -> str:
@@ -136,7 +150,13 @@ def tell_count(found: View, one: str, many: str) -> str:
     of = f" of {found['name']}" if found.get("name") else ""
     if found.get("cut") or found.get("more"):
         return f"Not answered: there are too many to look through for {many}{of}."
-    return f"{total} {one if total == 1 else many}{of}."
+    return f"{total} {one if total == 1 else many}{of}.{found.get('note', '')}"
+
+
+def add_others(counted: str, others: View) -> str:
+    """A number of classes, with those of OWL and RDF that the file declares as well."""
+    names = [row["name"] for row in others["rows"] if not counted.startswith(f"{others['total']} ")]
+    return f"{counted[:-1]}, and {', '.join(names)}." if names else counted
 
 
 def tell_depths(direct: View, every: View, one: str, many: str) -> str:
@@ -173,6 +193,16 @@ def tell_instances(found: View, counts: bool = False) -> str:
 
 
 # -- yes or no
+
+
+def tell_side_member(name: str, found: View) -> str:
+    """Whether a class is the domain or range of a property, or a part of it."""
+    side, prop, text = found["relation"], found["name"], found.get("text") or "not stated"
+    if text == name:
+        return f"Yes: {name} is the {side} of {prop}."
+    is_part = any(row["name"] == name for row in found["rows"]) and not found.get("expression")
+    said = "Yes: it is one of several" if is_part else "No"
+    return add_labels(f"{said}: the {side} of {prop} is {text}.")
 
 
 def tell_member(name: str, found: View, noun: str) -> str:
@@ -293,8 +323,15 @@ def tell_by_word(values: View, restrictions: View, word: str) -> str:
     return tell_restrictions(named, only=best[0])
 
 
-def tell_restrictions(found: View, only: str = "") -> str:
-    kept = [row for row in found["rows"] if only in ("", row.get("property"))]
+def tell_restrictions(found: View, only: str = "", sort: str = "") -> str:
+    """All of them, those about one property, or those of one sort ("some", "min|max|exactly")."""
+    kept = [
+        row
+        for row in found["rows"]
+        if only in ("", row.get("property"))
+        and (not sort or re.match(rf"\S+ (?:{sort})\b", row["text"]))
+    ]
+    only = only or sort
     rows = [
         {"name": f"{row.get('by', 'subclass of')}: {row['text']}"
          + (f" (from {row['source']})" if row.get("source") else "")}
@@ -310,8 +347,8 @@ def tell_restrictions(found: View, only: str = "") -> str:
 def tell_texts(found: View, kind: str, noun: str, lang: str = "", counts: bool = False) -> str:
     """Labels, synonyms, definitions, comments or examples of a term."""
     rows = [row for row in found["rows"] if row.get("kind") == kind]
-    if noun != kind and kind == "synonym":  # "exact synonym": hasExactSynonym and the like
-        sort = noun.split()[0]
+    if noun != kind and kind in ("synonym", "label"):  # "exact synonym": hasExactSynonym
+        sort = noun.split()[0].lower()
         rows = [row for row in rows if sort in row.get("property", "").lower()]
     if kind == "definition" and not rows:  # a file without definitions explains in comments
         rows = [row for row in found["rows"] if row.get("kind") == "comment"]
@@ -327,14 +364,23 @@ def tell_texts(found: View, kind: str, noun: str, lang: str = "", counts: bool =
 
 
 def tell_definition(texts: View, restrictions: View) -> str:
-    """How a class is defined: in words, and by what it is equivalent to."""
-    kinds = [row.get("kind") for row in texts["rows"]]
+    """How a term is defined: by what it is equivalent to, then in words, of one language."""
+    name, equal = texts["name"], "equivalent"
+    said = [row["text"] for row in restrictions["rows"] if equal in row.get("by", "")]
+    said += [str(each) for each in describe_entity(name).get(f"{equal}_to", [])]
+    said = [add_labels(f"- {equal} to: {text}") for text in said]
+    kinds = [row.get("kind") for row in texts["rows"]]  # without definitions, comments explain
     kind = "definition" if "definition" in kinds else "comment"
-    said = [f'- "{tidy(row["text"])}"' for row in texts["rows"] if row.get("kind") == kind]
-    axioms = [row for row in restrictions["rows"] if "equivalent" in row.get("by", "")]
-    said += [add_labels(f"- {row['by']}: {row['text']}") for row in axioms]
-    name = texts["name"]
-    return "\n".join([f"Definition of {name}:", *said] if said else [f"None: {name} has none."])
+    rows = [row for row in texts["rows"] if row.get("kind") == kind]
+    rows.sort(key=lambda row: (row.get("lang", "")[:2] not in ("en", ""), row.get("lang", "")))
+    tags = [row.get("lang", "") for row in rows]
+    said += [
+        f'- "{tidy(row["text"])[:1500]}"'
+        for row in rows[: min(3, tags.count(tags[0]) if tags else 0)]
+    ]
+    return "\n".join(
+        [f"Definition of {name}:", *said] if said else [f"None: {name} has no definition."]
+    )
 
 
 def tell_replacement(found: View) -> str:
@@ -367,6 +413,8 @@ def tell_description(about: View) -> str:
     called = f" ({label})" if label and re.sub(r"\W|_", "", label.lower()) != local else ""
     said = [f"{name}{called} is {'an' if kind[:1] in 'aeiou' else 'a'} {kind}."]
     said += [f"{tidy(about[key])}" for key in ("definition", "comment") if about.get(key)][:1]
+    about = {**about, **{k: about[f"{k}_expression"] for k in ("domain", "range")
+                         if about.get(f"{k}_expression")}}  # fmt: skip
     for key in (
         "types", "superclasses", "subclasses", "superproperties", "subproperties", "domain",
         "range", "inverse_of", "traits", "equivalent_to", "disjoint_with", "restrictions",
@@ -385,18 +433,19 @@ def tell_description(about: View) -> str:
     return "\n".join(said + ["- deprecated"] * bool(about.get("deprecated")))
 
 
-def search_query(text: str) -> str:
-    """The query for terms with a piece of text in a label, an alternative or the local name."""
+def search_query(text: str, where: str = "") -> str:
+    """The query for terms with a piece of text in a label, an alternative or the local name; in a
+    label alone, or at the start or end of one of them."""
     wanted = '"' + text.lower().replace("\\", "\\\\").replace('"', '\\"') + '"'
-    joined = wanted.replace(" ", "")
+    joined, test = wanted.replace(" ", ""), {"start": "STRSTARTS", "end": "STRENDS"}.get(where)
+    test = test or "CONTAINS"
+    in_name = f' || {test}(?name, {wanted}) || {test}(REPLACE(?name, "[_-]", ""), {joined})'
+    labels = "rdfs:label|skos:prefLabel" + "|skos:altLabel" * (where != "label")
     return (
         "SELECT DISTINCT ?x ?t WHERE { { ?x a ?t } UNION { ?x rdfs:label ?n } FILTER(isIRI(?x))"
-        " OPTIONAL { ?x rdfs:label|skos:prefLabel|skos:altLabel ?l"
-        f" FILTER(CONTAINS(LCASE(STR(?l)), {wanted})) }}"
+        f" OPTIONAL {{ ?x {labels} ?l FILTER({test}(LCASE(STR(?l)), {wanted})) }}"
         ' BIND(LCASE(REPLACE(STR(?x), "^.*[/#]", "")) AS ?name)'
-        f" FILTER(BOUND(?l) || CONTAINS(?name, {wanted})"
-        f' || CONTAINS(REPLACE(?name, "[_-]", ""), {joined})) }}'
-        " ORDER BY ?x"
+        f" FILTER(BOUND(?l){in_name * (where != 'label')}) }} ORDER BY ?x"
     )
 
 
@@ -434,10 +483,9 @@ def climb(source: str, target: str) -> list[str]:
     return [source, *best] if best else []
 
 
-def tell_paths(found: View, source: str, target: str, kinds: list[str]) -> str:
+def tell_paths(source: str, target: str, kinds: list[str]) -> str:
     """The way through the hierarchy where one term is above the other; else the shortest paths, a
     line each."""
-    paths = found.get("paths", [])
     if all(re.search("class|property", kind) for kind in kinds):
         way = climb(source, target) or climb(target, source)
         if way:
@@ -445,6 +493,7 @@ def tell_paths(found: View, source: str, target: str, kinds: list[str]) -> str:
             arrow = " -rdfs:subPropertyOf-> " if "property" in kinds[0] else " -rdfs:subClassOf-> "
             told = f"Connected in {steps} step{'s' * (steps != 1)}:\n- {arrow.join(way)}"
             return add_labels(told)
+    paths = find_path(source, target, max_depth=4)["paths"]
     if not paths:
         return f"None: no path of up to 4 steps joins {source} and {target}."
     shortest = min(len(path["edges"]) for path in paths)
@@ -466,7 +515,7 @@ def tell_common(compared: View) -> str:
     x, y, names = compared["x"], compared["y"], compared.get("nearest_common", [])
     if not names:
         return f"None: {x} and {y} have no common superclass."
-    return f"The nearest common superclass of {x} and {y}: {', '.join(names)}."
+    return add_labels(f"The nearest common superclass of {x} and {y}: {', '.join(names)}.")
 
 
 def tell_prefix(found: View, prefix: str) -> str:

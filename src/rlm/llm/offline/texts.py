@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rlm.llm.offline.pattern import Macros, PreparedQuestion, QuestionPattern
@@ -111,24 +110,15 @@ def text_reply(prompt: Prompt) -> str:
 def read_text_question(question: str) -> tuple[str, str] | None:
     """The form, and the words to look for; None where it is none of the forms."""
     asked = PreparedQuestion.of(question)
-    for name, patterns in _patterns().items():
-        for pattern in patterns:
-            slots = pattern.match(asked)
-            if slots is None:
-                continue
-            if "size" in slots:
-                size = slots["size"].lower()
-                return (name, size) if size in _SIZES else None
-            words, quoted = asked.restore(slots["text"])
-            return name, words if quoted else _ARTICLE.sub("", words)
+    for name, (_, sources) in FORMS.items():
+        for source in sources:
+            for slots in QuestionPattern(source, _MACROS).match(asked)[:1]:
+                if "size" in slots:
+                    size = slots["size"].lower()
+                    return (name, size) if size in _SIZES else None
+                words, quoted = asked.restore(slots["text"])
+                return name, words if quoted else _ARTICLE.sub("", words)
     return None
-
-
-def _patterns() -> Mapping[str, tuple[QuestionPattern, ...]]:
-    return {
-        name: tuple(QuestionPattern(source, _MACROS) for source in sources)
-        for name, (_, sources) in FORMS.items()
-    }
 
 
 def _sources() -> str:

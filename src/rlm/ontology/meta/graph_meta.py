@@ -280,6 +280,14 @@ class GraphMeta:
         groups = self.dom_groups if side == "domain" else self.rng_groups
         return any(len(group) > 1 for group in groups.get(prop, ()))
 
+    @cached_property
+    def own_classes(self) -> list[str]:
+        """The classes without those of RDF, RDFS and OWL, which a file may name or declare and
+        which are its own in the files of these vocabularies alone."""
+        if any(is_machinery(f"{iri.rstrip('#')}#") for iri in self.ontology_iris):
+            return list(self.classes)
+        return [iri for iri in self.classes if not is_machinery(iri)]
+
     def subject_terms(self) -> list[str]:
         """The classes that the graph is about: no machinery of RDF and OWL, nothing deprecated."""
         left_out = TOPS | self.deprecated
@@ -303,12 +311,12 @@ class GraphMeta:
     def counts(self, *, by_kind: bool = True) -> str:
         """How many triples, classes, properties and individuals, in one line; how many terms are
         declared, where others are only used or named, and of which kinds the properties are."""
-        kinds = self.declared_kinds() if by_kind else Counter[str]()
+        kinds, own = self.declared_kinds() if by_kind else Counter[str](), self.own_classes
         named = [kind for kind in ("object", "datatype", "annotation") if kinds[kind]]
         split = ", ".join(f"{kinds[kind]:,} {kind}" for kind in named)
         return (
             f"{self.triple_count:,} triples{' (sampled)' if self.sampled else ''},"
-            f" {_count_terms('classes', self.classes, self.declared)},"
+            f" {_count_terms('classes', own, self.declared.intersection(own))},"
             f" {_count_terms('properties', self.properties, self.declared_properties, split)},"
             f" {self.individuals.count:,} individuals"
         )

@@ -11,7 +11,7 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import Label, cut, name_of, pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta, IRISet
 from rlm.ontology.terms import local_name
-from rlm.ontology.views.expressions import restrictions
+from rlm.ontology.views.expressions import restrictions, side_text
 from rlm.ontology.views.links import counts, links, read_texts, shown_name, types_of
 from rlm.ontology.views.listing import Page, Window, check_limit
 from rlm.ontology.views.resolve import resolve, resolve_property
@@ -66,6 +66,8 @@ def describe_entity(
         found["restrictions"] = Page((r["text"] for r in asked["rows"]), asked.get("total"))
     if iri in meta.properties:
         found |= _property(meta, iri, listed)
+        sides = {side: side_text(engine, meta, iri, side) for side in ("domain", "range")}
+        found |= {f"{side}_expression": text for side, text in sides.items() if text}
     outgoing = counts(engine, iri, "out")
     found["outgoing_sample"] = Page(
         links(engine, meta, iri, "out", most=limit, without=shown_elsewhere, lang=lang),

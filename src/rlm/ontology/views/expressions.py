@@ -164,17 +164,36 @@ def term_shower(meta: GraphMeta) -> Callable[[Term], str]:
     return show
 
 
-def read_expressions(engine: Engine, terms: Iterable[str]) -> dict[str, dict[str, list[Term]]]:
+def read_expressions(
+    engine: Engine, terms: Iterable[str], predicates: Iterable[str] = ASKED
+) -> dict[str, dict[str, list[Term]]]:
     """What some terms say by expressions, and the statements of the blank nodes in these."""
-    names = " ".join(map(source, terms))
-    asked, inside = ("|".join(f"<{iri}>" for iri in iris) for iris in (ASKED, INSIDE))
-    own = f"VALUES ?s {{ {names} }} VALUES ?p {{ {' '.join(f'<{p}>' for p in ASKED)} }} ?s ?p ?o"
+    names, predicates = " ".join(map(source, terms)), tuple(predicates)
+    asked, inside = ("|".join(f"<{iri}>" for iri in iris) for iris in (predicates, INSIDE))
+    values = " ".join(f"<{p}>" for p in predicates)
+    own = f"VALUES ?s {{ {names} }} VALUES ?p {{ {values} }} ?s ?p ?o"
     deep = f"VALUES ?c {{ {names} }} ?c ({asked})/({inside})* ?s . FILTER(isBlank(?s)) ?s ?p ?o"
     query = f"SELECT DISTINCT ?s ?p ?o WHERE {{ {{ {own} }} UNION {{ {deep} }} }}"
     found: dict[str, dict[str, list[Term]]] = {}
     for row in engine.query(query, limit=ROWS).rows:
         found.setdefault(node_key(row["s"]), {}).setdefault(row["p"]["v"], []).append(row["o"])
     return found
+
+
+def side_text(engine: Engine, meta: GraphMeta, iri: str, side: str) -> str:
+    """The domain or range of a property in Manchester notation, where it is more than names and
+    unions of names; '' where these say all of it."""
+    statements = read_expressions(engine, [iri], [v.RDFS + side])
+    text = ExpressionText(statements, term_shower(meta))
+    values = statements.get(iri, {}).get(v.RDFS + side, [])
+    heads = [statements.get(node_key(each), {}).get(v.OWL + "unionOf", []) for each in values]
+    parts = [
+        text.members(head[0]) if head else [one] for one, head in zip(values, heads, strict=True)
+    ]
+    if all(each["t"] != "bnode" for part in parts for each in part):
+        return ""
+    shown = sorted(map(text.render, values))
+    return " and ".join(f"({one})" if len(shown) > 1 and " " in one else one for one in shown)
 
 
 def restrictions(

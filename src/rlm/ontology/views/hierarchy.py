@@ -271,11 +271,11 @@ def _terms_of_kind(meta: GraphMeta, kind: str) -> Iterable[str]:
         return (iri for iri, traits in meta.traits.items() if kind in traits)
     every = (*meta.classes, *meta.properties)
     lists: dict[str, Callable[[], Iterable[str]]] = {
-        "classes": lambda: meta.classes,
+        "classes": lambda: meta.own_classes,
         "properties": lambda: meta.properties,
         "individuals": lambda: meta.individuals.sample,
         "roots": lambda: meta.roots,
-        "leaves": lambda: (i for i in meta.classes if i not in meta.subs and i not in TOPS),
+        "leaves": lambda: (i for i in meta.own_classes if i not in meta.subs and i not in TOPS),
         "deprecated": lambda: meta.deprecated,
         "defined": lambda: meta.definitions | meta.equivalents.keys(),
         "undeclared": lambda: (

@@ -155,7 +155,11 @@ class Views:
         iri = self.resolve(term)
         types = types_of(self.engine, iri) if relation == "types" else ()
         asked = hierarchy.Related(relation, all, tuple(types), self.lang)
-        return hierarchy.related(self.meta, iri, Window(limit, offset), asked)
+        found = hierarchy.related(self.meta, iri, Window(limit, offset), asked)
+        if relation not in ("domain", "range"):
+            return found
+        text = expressions.side_text(self.engine, self.meta, iri, relation)
+        return found | ({"text": text, "expression": True} if text else {})
 
     def terms(
         self, *, kind: str = "classes", prefix: str = "", limit: int = ROWS, offset: int = 0
@@ -268,8 +272,8 @@ def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
         "ontologies": [cut(iri, 200) for iri in meta.ontology_iris[:LISTED]],
         "triples": meta.triple_count,
         "subjects": meta.subject_count,
-        "classes": len(meta.classes),
-        "declared_classes": len(meta.declared),
+        "classes": len(meta.own_classes),
+        "declared_classes": len(meta.declared.intersection(meta.own_classes)),
         "properties": len(meta.properties),
         "declared_properties": len(meta.declared_properties),
         "property_kinds": dict(sorted(kinds.items())),
