@@ -206,7 +206,7 @@ class Planner:
         missing = f"here is no {noun} called “{called}” in this ontology."
         asked = next(each for each in reading.mentions.values() if each.words == found.mention)
         capital = called != called.lower() or reading.form.name == "describe"
-        if not found.candidates and capital and _is_a_name(asked, ()):
+        if not found.candidates and capital and ":" not in called and _is_a_name(asked, ()):
             return f"T{missing}"
         near = " `rlm ask --forms` lists the questions that offline knows."
         if found.candidates:
