@@ -46,8 +46,8 @@ def keep_stated(in_unions: Any, found: View) -> View:
     intersection, which are told apart; where all do, they are the answer."""
     parts = from_query(in_unions)
     kept, others = (keep_both(found, parts, both=both) for both in (False, True))
-    names = ", ".join(row["name"] for row in others["rows"])
-    note = f"\nAs a part of a union or an intersection: {names}" if names else ""
+    number = len(others["rows"])
+    note = f"\n{number} more have it as a part of a union or an intersection" if number else ""
     return {**(kept if kept["rows"] else found), "note": note if kept["rows"] else ""}
 
 
