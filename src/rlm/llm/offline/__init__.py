@@ -1,10 +1,9 @@
-"""`offline`: no language model, and it says so. A planner that speaks the loop's protocol and reads
-only its prompt.
+"""`offline`: no language model, and it says so. A planner in the loop's protocol, by its prompt alone.
 
 - `client`: what the loop talks to.
 - `pattern`, `frames`, `forms*`: the forms of question, as data, and how a question is read by them.
 - `names`: from the words of a question to a term.
 - `prompt`, `planner`: what the prompt says, and the next step over an ontology.
-- `repl`: the functions that its programs call.
+- `repl`, `repl_rows`: the functions that its programs call.
 - `texts`: find, count and quote.
 """

@@ -43,6 +43,7 @@ from rlm.llm.types import OFFLINE_UNANSWERED
 NEEDED = ("ontology_view", "search_entity", "describe_entity")
 INTRO = "offline is no language model. Its next step by rule: {}."
 LOOK, LINK, ANSWER = "look", "link", "answer"
+HINT = "`rlm ask --forms` lists the questions that offline knows."
 MOST_NAME_WORDS = 8
 MOST_MEANINGS = 3
 _WORDS = """
@@ -89,7 +90,7 @@ class Planner:
         """The next step, or the answer."""
         last = self.prompt.last
         if last is not None and last.error:
-            return final(f"{OFFLINE_UNANSWERED} {_plain(last.error)}")
+            return final(f"{OFFLINE_UNANSWERED} {' '.join(last.error.split())[:300]}")
         if not self.readings:
             return final(refusal(self.prompt.question))
         if last is not None and last.step == ANSWER:
@@ -200,18 +201,15 @@ class Planner:
         words = found.mention.lower().split()
         if len(words) > MOST_NAME_WORDS or _FUNCTION_WORDS.intersection(words):
             return refusal(self.prompt.question)
-        slot = next(iter(reading.mentions.values()))
-        if reading.form.name.startswith("exists_") and _is_a_name(slot, found.candidates):
+        asked = next(each for each in reading.mentions.values() if each.words == found.mention)
+        if reading.form.name.startswith("exists_") and _is_a_name(asked, found.candidates):
             return tell_existence(reading, None)
         missing = f"here is no {noun} called “{called}” in this ontology."
-        asked = next(each for each in reading.mentions.values() if each.words == found.mention)
-        capital = called != called.lower() or reading.form.name == "describe"
-        if not found.candidates and capital and ":" not in called and _is_a_name(asked, ()):
+        told = ":" not in called and (called.lower() != called or reading.form.name == "describe")
+        if told and not found.candidates and _is_a_name(asked, ()):
             return f"T{missing}"
-        near = " `rlm ask --forms` lists the questions that offline knows."
-        if found.candidates:
-            near = f" The nearest names are {', '.join(found.candidates)}."
-        return f"{OFFLINE_UNANSWERED} t{missing}{near}"
+        near = f"The nearest names are {', '.join(found.candidates)}." if found.candidates else HINT
+        return f"{OFFLINE_UNANSWERED} t{missing} {near}"
 
 
 def _is_a_name(slot: Slot, near: Sequence[str]) -> bool:
@@ -229,7 +227,8 @@ def _on_vocabulary(program: str, links: dict[str, Link]) -> str:
         for view, where in _STATED.items():
             call = re.escape(view.replace("$", f"${name}"))
             query = f"SELECT DISTINCT ?x WHERE {{ ?x {where} TERM FILTER(isIRI(?x)) }} ORDER BY ?x"
-            query = query.replace("TERM", _as_term(found.term))
+            uri = found.term.uri
+            query = query.replace("TERM", uri if _CURIE.fullmatch(uri) else f"<{uri}>")
             program = re.sub(
                 rf"keep_stated\(sparql_query\(.*?limit=1000\), {call}\)|{call}",
                 lambda _, query=query, curie=found.term.curie: (  # type: ignore[misc]
@@ -238,10 +237,6 @@ def _on_vocabulary(program: str, links: dict[str, Link]) -> str:
                 program,
             )
     return program
-
-
-def _as_term(term: NamedTerm) -> str:
-    return term.uri if _CURIE.fullmatch(term.uri) else f"<{term.uri}>"
 
 
 def tell_existence(reading: Reading, term: NamedTerm | None) -> str:
@@ -319,7 +314,7 @@ def helpers_of(line: str) -> str:
         for name in known:
             if re.search(rf"\b{name}\b", text) and name not in wanted:
                 wanted.append(name)
-                todo.append(_body(known[name]))
+                todo.append(_source(known[name]).partition(":\n")[2])
     sources = [_source(known[name]) for name in known if name in wanted]
     return "\n".join(sources)
 
@@ -327,14 +322,6 @@ def helpers_of(line: str) -> str:
 def _source(function: object) -> str:
     """The source without its annotations' names that the REPL does not have."""
     return inspect.getsource(function).rstrip().replace("View", "dict")  # type: ignore[arg-type]
-
-
-def _body(function: object) -> str:
-    return _source(function).partition(":\n")[2]
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())[:300]
 
 
 def final(text: str) -> str:

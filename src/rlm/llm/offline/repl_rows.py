@@ -1,0 +1,85 @@
+"""How `offline` reads in the REPL, sent as source text: views to their end, queries, names."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the REPL has these
+
+    def ontology_view(view: str, term: str = "", **options: Any) -> dict[str, Any]: ...
+    def search_entity(query: str, limit: int = 10) -> list[dict[str, Any]]: ...
+    def sparql_query(query: str, limit: int = 100) -> Any: ...
+
+
+View = dict[str, Any]
+
+
+def fetch(view: str, term: str = "", most: int = 500, **options: Any) -> dict[str, Any]:
+    """The rows of a listing, page by page, some `most`; `total` says how many there are."""
+    rows: list[Any] = []
+    page: dict[str, Any] = {"next_offset": 0}
+    while page["next_offset"] is not None and len(rows) < most:
+        page = ontology_view(view, term, offset=page["next_offset"], limit=1000, **options)
+        rows += page["rows"]
+    return {**page, "rows": rows}
+
+
+def from_query(rows: Any, name: str = "") -> dict[str, Any]:
+    """The rows of a query, as a view has them; `name` is what they belong to."""
+    names = [{"name": str(row["x"])} | ({"count": row["n"]} if "n" in row else {}) for row in rows]
+    return {"rows": names, "total": len(names), "more": bool(rows.more), "name": name}
+
+
+def keep_stated(in_unions: Any, found: View) -> View:
+    """The rows without those that a query found to have the class only as a part of a union or an
+    intersection, which are told apart; where all do, they are the answer."""
+    parts = from_query(in_unions)
+    kept, others = (keep_both(found, parts, both=both) for both in (False, True))
+    number = len(others["rows"])
+    note = f"\n{number} more have it as a part of a union or an intersection" if number else ""
+    return {**(kept if kept["rows"] else found), "note": note if kept["rows"] else ""}
+
+
+def add_included(found: View, iri: str, side: str) -> View:
+    """Where nothing has the class as its domain or range: what includes it there (schema.org)."""
+    if found["total"]:
+        return found
+    query = (
+        f"SELECT DISTINCT ?x WHERE {{ ?x ?p <{iri}> FILTER(STRENDS(STR(?p), '/{side}Includes')) }}"
+        " ORDER BY ?x"
+    )
+    return {**found, **from_query(sparql_query(query, limit=1000), found["name"])}
+
+
+def keep_both(found: View, other: View, both: bool = True) -> View:
+    """The rows that both listings have, or those that only the first has."""
+    names = {row["name"] for row in other["rows"]}
+    rows = [row for row in found["rows"] if (row["name"] in names) == both]
+    if not both:
+        return {**found, "rows": rows, "total": found["total"] - len(found["rows"]) + len(rows)}
+    cut = any(each["total"] > len(each["rows"]) for each in (found, other))
+    return {**found, "rows": rows, "total": len(rows), "cut": cut}
+
+
+def look_up(readings: list[list[list[str]]]) -> str:
+    """What the names of a question mean, a line each: the first reading whose names are all there
+    ends it. Of a name the spellings are tried until one is there."""
+    seen: dict[str, bool] = {}
+    lines = []
+    for names in readings:
+        for spelled in names:
+            for name in spelled:
+                if name not in seen:
+                    hits = search_entity(name, 25)
+                    exact = [hit for hit in hits if hit["match_type"] == "exact"]
+                    near = [hit["curie"] for hit in hits if hit["match_type"] != "exact"]
+                    keys = ("uri", "curie", "kind", "match_in", "deprecated")
+                    told = [[hit.get(key) for key in keys] for hit in exact]
+                    lines.append(json.dumps([name, told[:8], near[:3]]))
+                    seen[name] = bool(exact)
+                if seen[name]:
+                    break
+        if all(any(seen.get(name) for name in spelled) for spelled in names):
+            break
+    return "\n".join(lines)
