@@ -1,4 +1,4 @@
-"""`offline`: no language model, and it says so. A planner in the loop's protocol, by its prompt alone.
+"""`offline`: no language model, and it says so. A planner that reads only its prompt.
 
 - `client`: what the loop talks to.
 - `pattern`, `frames`, `forms*`: the forms of question, as data, and how a question is read by them.
