@@ -37,8 +37,9 @@ def wheel_programs() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="rlm-pg-programs-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     folder.chmod(0o755)
-    shutil.copytree(installed, folder / "pginstall", symlinks=True)
-    return folder / "pginstall" / "bin"
+    for each in (installed.parent, installed.parent.with_suffix(".libs")):  # it looks for both
+        shutil.copytree(each, folder / each.name, symlinks=True)
+    return folder / installed.parent.name / "pginstall" / "bin"
 
 
 def _stat(pid: int | str) -> list[str]:
