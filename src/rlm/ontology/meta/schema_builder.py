@@ -242,10 +242,15 @@ def find_roots(
     """Classes with no named superclass, nor any of their equivalents: declared ones, and tops that
     others stand under. In a circle its smallest IRI is a root, so that every class is below some
     root, or equivalent to one that is. Where nothing is declared, every class in use without a
-    superclass is one."""
+    superclass is one. A class below one of RDF's or OWL's own is a root of this file."""
     known = [iri for iri in classes if iri in declared or iri in subs or iri in supers]
     up = {
-        iri: {top for one in (iri, *equivalents.get(iri, ())) for top in supers.get(one, ())}
+        iri: {
+            top
+            for one in (iri, *equivalents.get(iri, ()))
+            for top in supers.get(one, ())
+            if is_machinery(iri) or not is_machinery(top)
+        }
         - {iri, *equivalents.get(iri, ())}
         for iri in known
     }
