@@ -26,8 +26,10 @@ from rlm.retrieval.embed import Embedder
 from rlm.retrieval.explain import Explanation
 from rlm.retrieval.tokens import Query, parse_query
 
-CANDIDATES = 1_024
-"""How many of each signal get an estimate: further down nobody wins by confidence either."""
+CANDIDATES = 384
+"""How many of each signal get an estimate at first."""
+MOST_CANDIDATES = 1_024
+"""How many where even the last of those may win by its confidence; further down nobody does."""
 READ = 64
 """How many of those are read; a caller that wants many hits gets more."""
 ALL_ROWS = 256
@@ -206,6 +208,9 @@ class _Search:
             count, read = count * WIDEN, read * WIDEN
         wins_from = hits[-1].score / hits[-1].similarity * (1.0 + 2.0 * rank.RECENCY_GAIN)
         may_win = self._count_challengers(hits[-1], found, estimates, wins_from)
+        if may_win == len(estimates) and count < MOST_CANDIDATES:
+            _, rest, estimates = self._candidates(MOST_CANDIDATES, read)
+            may_win = self._count_challengers(hits[-1], found, estimates, wins_from)
         above = rank.confidence_for(wins_from / (1.0 + rank.RECENCY_GAIN), self.confidence_share)
         if not may_win and self._has_lower(hits[-1], found):  # few of those read could win
             may_win, above = READ, hits[-1].document.confidence - EQUAL
