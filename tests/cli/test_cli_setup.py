@@ -71,7 +71,10 @@ def test_a_broken_file_is_one_line(rlm: Run, claude: tuple[Path, Path]) -> None:
     assert rlm("setup", "claude", "--check", "--remove").code == 2
 
 
-@pytest.mark.parametrize("host", ("claude", "codex", "cursor"))
+@pytest.mark.parametrize(
+    "host",
+    ("claude", *(pytest.param(each, marks=pytest.mark.slow) for each in ("codex", "cursor"))),
+)
 def test_check_runs_the_hooks_that_were_installed(
     rlm: Run,
     add: Callable[..., str],

@@ -47,6 +47,7 @@ def test_without_the_variable_every_live_test_is_skipped_and_says_what_to_do(roo
     assert "run `make test-live`, or set RLM_LIVE=1" in said
 
 
+@pytest.mark.slow
 @pytest.mark.req("RB-23")
 def test_with_both_a_missing_server_fails_and_names_the_line_that_installs_it(root, tmp_path):
     bare = tmp_path / "bare"

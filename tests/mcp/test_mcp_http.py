@@ -65,7 +65,7 @@ def test_every_tool_answers_in_both_eras(server: HTTPServer, capsys: Any, mode: 
 
 
 @pytest.mark.req("CX-03")
-@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("mode", ["legacy", pytest.param("auto", marks=pytest.mark.slow)])
 def test_every_tool_answers_a_client_without_sdk(
     server: HTTPServer, capsys: Any, mode: str
 ) -> None:
@@ -132,7 +132,10 @@ def test_what_is_refused_is_refused_with_nothing_served(server: HTTPServer, caps
         assert "pydantic" not in said and len(said) < 500 and '"error"' in said, said
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0", "[::]", "localhost"])
+@pytest.mark.parametrize(
+    "address",
+    ["0.0.0.0", *(pytest.param(each, marks=pytest.mark.slow) for each in ("[::]", "localhost"))],
+)
 def test_the_lists_are_exact_on_every_address(folder: Path, capsys: Any, address: str) -> None:
     with over_http(
         folder, "--http", f"{address}:0", "--allow-host", "memory.example.org"

@@ -39,7 +39,7 @@ def test_every_tool_answers_in_both_eras(folder: Path, mode: str) -> None:
 
 
 @pytest.mark.req("CX-03")
-@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.slow)])
 def test_every_tool_answers_a_client_without_sdk(folder: Path, mode: str) -> None:
     with RawClient(folder, *ALL, "--ontology", "boats.ttl") as raw:
         if mode == "legacy":

@@ -147,7 +147,14 @@ def real_files() -> Iterator[Path]:
         yield from (file for file in files if 2_000 < file.stat().st_size < MOST_BYTES)
 
 
-@pytest.mark.parametrize("path", list(real_files()), ids=lambda path: "/".join(path.parts[-2:]))
+def _param(path: Path) -> object:
+    """The sample files by default, all others in the slow tests."""
+    is_sample = path.parent.name == "ontology"
+    name = "/".join(path.parts[-2:])
+    return pytest.param(path, id=name, marks=() if is_sample else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("path", [_param(path) for path in real_files()])
 def test_a_real_ontology_is_read_as_rdflib_reads_it(path: Path, tmp_path: Path) -> None:
     store, graph = ox.Store(), Graph()
     try:

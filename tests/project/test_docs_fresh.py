@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 
+@pytest.mark.slow  # `make check` does it too
 def test_nothing_is_stale(root, run_python):
     """In a process of its own: the matrix compares objects, and other tests load modules anew."""
     done = run_python(root / "tools" / "gendocs.py", "--check", cwd=root)
