@@ -176,7 +176,7 @@ def _is_addressed(sentence: str) -> bool:
     return (
         orders
         or bool(_READERS.search(sentence.replace("-", "")))
-        or language_of(sentence) not in ("", "en")
+        or language_of(sentence, NOTE_SHARE) not in ("", "en")
     )
 
 
@@ -368,15 +368,18 @@ def _is_prose(text: str) -> bool:
 
 # -- languages
 
+NOTE_SHARE = 1 / 6
+"""A comment in a graph is often a list of names, with few small words."""
 OTHER_LETTERS = 6
 """So many letters of another script are a sentence, and no symbols any more."""
 FEW_WORDS = 5
 _NO_PROSE = re.compile(r"`[^`]*`|\S*[_:$?{}()<>/\\]\S*")
 
 
-def language_of(text: str) -> str:
+def language_of(text: str, least: float = 0.25) -> str:
     """'en', 'other' for another language in Latin letters, a script such as 'cyrillic', or '' when
-    there are too few words to tell. Code does not count."""
+    there are too few words to tell. English has `least` of its words in our lists. Code does not
+    count."""
     prose = _NO_PROSE.sub(" ", text)
     names = (unicodedata.name(char, "?") for char in prose if char.isalpha() and char > "\x7f")
     scripts = [re.sub("hiragana|katakana", "cjk", name.split()[0].casefold()) for name in names]
@@ -387,4 +390,4 @@ def language_of(text: str) -> str:
     english = sum(word in _WORDS or is_data(word) for word in words)
     if len(words) < FEW_WORDS:
         return "en" if english else ""
-    return "en" if 4 * english >= len(words) else "other"
+    return "en" if english >= least * len(words) else "other"
