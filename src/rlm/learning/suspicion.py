@@ -115,8 +115,7 @@ class ForeignText:
         self._texts = texts if isinstance(texts, list) else list(texts)
         self._read = 0
         self._folded: list[str] = []
-        self._addressed: list[str] = []
-        self._stems: list[tuple[frozenset[str], bool, bool]] = []
+        self._said: list[_Sentence] = []
         self._room = COMPARED_CHARS
 
     def __bool__(self) -> bool:
@@ -126,18 +125,19 @@ class ForeignText:
         """Whether a text repeats a run of words, or a whole sentence, that stands in one of them,
         or says in other order what a sentence of theirs says. What is kept `of_graph` may say what
         the graph says of itself: it is recalled only where that stands anyway. What may speak to
-        the reader of the graph it may not repeat."""
+        the reader of the graph it may not repeat; in a line about a term of the graph one everyday
+        word ("person", "tell") is not yet such a sentence."""
         self._fold()
-        known = self._addressed if of_graph else self._folded
-        if any(probe in each for probe in _probes(text) for each in known):
-            return True
-        told = [found for part in _SENTENCE.split(text) if (found := _stems(part))]
-        return any(
-            _says_same(found, stems, directs)
-            for found in told
-            for stems, directs, addressed in self._stems
-            if addressed or not of_graph
-        )
+        for line in text.splitlines():
+            least = 2 if of_graph and _TERM.search(line) else int(of_graph)
+            known = [said for said in self._said if said.addressed >= least]
+            texts = [said.letters for said in known] if of_graph else self._folded
+            if any(probe in each for probe in _probes(line) for each in texts):
+                return True
+            told = [found for part in _SENTENCE.split(line) if (found := _stems(part))]
+            if any(_says_same(found, said.stems, said.directs) for found in told for said in known):
+                return True
+        return False
 
     def _fold(self) -> None:
         new, self._read = self._texts[self._read :], len(self._texts)
@@ -146,10 +146,17 @@ class ForeignText:
             if self._room <= 0:
                 return
             self._room -= len(text)
-            for part in _SENTENCE.split(text):
-                if addressed := _is_addressed(part):
-                    self._addressed.append(letters(part))
-                self._stems.append((_stems(part), bool(_DIRECTS.search(part)), addressed))
+            self._said += map(_Sentence, _SENTENCE.split(text))
+
+
+class _Sentence:
+    """A sentence of the data, and how likely it speaks to somebody who works with it (0 to 2)."""
+
+    def __init__(self, text: str) -> None:
+        self.letters = letters(text)
+        self.stems = _stems(text)
+        self.directs = bool(_DIRECTS.search(text))
+        self.addressed = _rate_address(text)
 
 
 _WORDS = ENGLISH | READING | DATA
@@ -160,24 +167,30 @@ _DIRECTS = re.compile(
 CLAUSE = re.compile(r"[.;:,!?()–—]\s+|\s[-–—]\s|\n|\b(?:and|then|but|or|so)\b")
 _SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+|[\"{}\[\]]|\\n")
 _READERS = re.compile(
-    r"\b(?:agents?|assistants?|ai|llms?|models?|bots?|readers?|machines?|automated|system|developers?"
-    r"|maintainers?|users?|person|judge|questions?|ask(?:s|ed)?|answers?|repl(?:y|ies)|respond|say"
-    r"|tell|report|mention|print|send|memor(?:y|ies)|store|instructions?|rules?|your?|please|ignore"
-    r"|verif\w+|skip|disable|run|execute|install|push|confirm|approv\w+|output|verdict|tasks?|success\w*|prompt|comply|obey)\b",
+    r"\b(?:assistants?|ai|llms?|models?|bots?|automated|judge|memor(?:y|ies)|instructions?|your?|please"
+    r"|ignore|verdict|prompt|comply|obey|respond|run|questions?|answers?|repl(?:y|ies)|tasks?"
+    r"|success\w*|output)\b",
     re.IGNORECASE,
 )
+_WORKERS = re.compile(
+    r"\b(?:agents?|readers?|machines?|system|developers?|maintainers?|users?|person|ask(?:s|ed)?|say"
+    r"|tell|report|mention|print|send|store|rules?|verif\w+|skip|disable|execute|install|push|confirm"
+    r"|approv\w+)\b",
+    re.IGNORECASE,
+)
+"""Who works with data, and what they do: everyday words of a comment too."""
+_TERM = re.compile(r"(?<![\w/:])[A-Za-z][\w-]*:[A-Za-z_][\w.-]*(?!/)")
 
 
-def _is_addressed(sentence: str) -> bool:
-    """Whether a sentence of the data may speak to somebody who works with it: it names a reader, or
-    one of its clauses begins as an order does."""
+def _rate_address(sentence: str) -> int:
+    """2 where a clause begins as an order does, a reader is named, two of `_WORKERS` are, or the
+    language is another; 1 for one of `_WORKERS`."""
     first = (clause.split(maxsplit=1)[:1] for clause in CLAUSE.split(sentence))
     orders = any(word[0].strip("-*([").casefold() in READING for word in first if word)
-    return (
-        orders
-        or bool(_READERS.search(sentence.replace("-", "")))
-        or language_of(sentence, NOTE_SHARE) not in ("", "en")
-    )
+    if orders or language_of(sentence, NOTE_SHARE) not in ("", "en"):
+        return 2
+    plain = sentence.replace("-", "")
+    return 2 if _READERS.search(plain) else min(2, len(_WORKERS.findall(plain)))
 
 
 def _says_same(found: frozenset[str], known: frozenset[str], directs: bool) -> bool:
