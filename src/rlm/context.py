@@ -53,6 +53,9 @@ ASSESS = (
     " which do not."
 )
 ASSESS_SHORT = "Assess which apply to the task; say so on a line, `Uses: 1` or `Uses: none`."
+TITLES = (
+    "Also learnt over this graph; `print(mem_get([id]))` first where a title fits the question:"
+)
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*\S)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"^ {0,3}#{1,6}\s+")
@@ -157,13 +160,14 @@ def build_context(
     learnt: Mapping[str, int] | None = None,
     memory_chars: int = MEMORY_CHARS,
     can_get: bool = True,
+    further: Sequence[MemoryItem] = (),
 ) -> BuiltContext:
     """Every layer that there is something for. Never longer than the four budgets, of which
     `memory_chars` is that of L2, with its two lines above and three separators. In place of a
     GraphMeta and of memories, `ont_path` names the ontology's file, whose guide is read too, and
     `mem` is the store that the memories are retrieved from (seed 002). `learnt` says how many
     successful runs needed a class or a property: of what instances have, that is told first, after
-    what the task has words of."""
+    what the task has words of. `further` memories are named by their titles where L2 has room."""
     if ont_path is not None:
         with closing(open_engine(ont_path)) as engine:
             meta = engine.meta()
@@ -175,7 +179,7 @@ def build_context(
     layers = {
         "l0": "" if meta is None else sense_card(meta, SENSE_CHARS, lang, first),
         "l1": "" if meta is None else schema_constraints(meta, SCHEMA_CHARS, first),
-        "l2": _below_heading(entries),
+        "l2": _below_heading(entries, _titles(further, memory_chars - _length(entries))),
         "l3": pack_guide(guide, task),
     }
     there = {name: text for name, text in layers.items() if text}
@@ -221,8 +225,25 @@ def pack_memories(
     return _below_heading(_entries(memories, budget, can_get=can_get))
 
 
-def _below_heading(entries: Sequence[str]) -> str:
-    return "\n\n".join((f"{RECALLED_HEADING}\n{ASSESS_SHORT}", *entries)) if entries else ""
+def _below_heading(entries: Sequence[str], titles: str = "") -> str:
+    parts = [f"{RECALLED_HEADING}\n{ASSESS_SHORT}", *entries] if entries else []
+    if titles:
+        parts = [*parts, titles] if parts else [f"{RECALLED_HEADING}\n{titles}"]
+    return "\n\n".join(parts)
+
+
+def _length(entries: Sequence[str]) -> int:
+    return sum(len(entry) + 2 for entry in entries)
+
+
+def _titles(memories: Sequence[MemoryItem], budget: int) -> str:
+    """Lessons that a model may want, by title: it knows better than their likeness which apply."""
+    lines = [TITLES]
+    for item in memories:
+        line = f"- {' '.join(item.title.split())} [{item.memory_id}]"
+        if len("\n".join((*lines, line))) <= budget:
+            lines.append(line)
+    return "\n".join(lines) if len(lines) > 1 else ""
 
 
 def _entries(memories: Sequence[MemoryItem], budget: int, *, can_get: bool) -> list[str]:
@@ -230,7 +251,7 @@ def _entries(memories: Sequence[MemoryItem], budget: int, *, can_get: bool) -> l
     else one line: what it says in full costs attention before anybody knows that it applies."""
     found: list[str] = []
     for number, item in enumerate(memories[:AT_MOST], 1):
-        used = sum(len(entry) + 2 for entry in found)
+        used = _length(found)
         whole = _whole_entry(number, item)
         if len(whole) > (min(budget, MEMORY_CHARS) if found else budget) - used:
             whole = _entry_line(number, item, budget - used, can_get=can_get)

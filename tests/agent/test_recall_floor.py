@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from rlm import agent
-from rlm.context import MEMORY_CHARS, MODEL_MEMORY_CHARS
+from rlm.context import MEMORY_CHARS, MODEL_MEMORY_CHARS, build_context
 from rlm.errors import ConfigError
 from rlm.llm import ScriptedClient
+from rlm.store.gate import RECALLED_HEADING
 from rlm.store.types import MemoryItem, Scope
 
 HARBOUR = Path(__file__).parent.parent.parent / "ontology" / "harbour.ttl"
@@ -121,3 +122,30 @@ def test_a_number_of_characters_that_cannot_be_is_refused(store):
     for chars in (-1, 20_001, True, "many"):
         with pytest.raises(ConfigError, match="memory_chars is"):
             agent.run("Which?", HARBOUR, store=store, memory_chars=chars)
+
+
+FAR = lesson("Where a ship lies now", "For berths.", "- take the last call", "path", "harbour")
+ELSEWHERE = lesson("Where a ship was built", "For yards.", "- read it", "path", "shipyards")
+
+
+def test_a_language_model_is_named_the_other_lessons_of_the_graph(store):
+    """It knows better than their likeness which apply, and gets them whole with one call."""
+    store.add_many([RANK, *OTHERS, FAR, ELSEWHERE])
+    question = "Which ship is the heaviest of all that lie in a berth now?"
+    prompt, injected = prompt_of(question, store)
+    titles = prompt.partition("Also learnt over this graph")[2].partition("\n\n")[0]
+    assert FAR.title not in injected and f"- {FAR.title} [{FAR.memory_id}]" in titles
+    assert not any(title in titles for title in injected)
+    assert ELSEWHERE.title not in titles and "Bake bread" not in titles
+    assert "Also learnt" not in prompt_of(question, store, memory_chars=MEMORY_CHARS)[0]
+
+
+def test_titles_alone_take_no_more_than_the_room_for_memories(store):
+    lessons = [
+        lesson(f"Ship number {n} of the harbour", "For it.", "- read it", "", "harbour")
+        for n in range(12)
+    ]
+    built = build_context("ship", memory_chars=300, further=lessons)
+    assert built.text.count("Ship number") == 4 and built.memory_ids == ()
+    assert len(built.text) <= 300 + len(RECALLED_HEADING) + 1
+    assert build_context("ship", memory_chars=60, further=lessons).text == ""

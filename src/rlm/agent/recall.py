@@ -32,6 +32,8 @@ ANY_KIND = frozenset(("list", "listing", "values", "describe", "definition"))
 """Kinds whose words most questions have: they tell nothing."""
 SECOND_SHARE = 0.75
 """A second memory is not injected if it scores less than this share of the best."""
+TITLES = 6
+"""So many further lessons of this ontology are named to a language model by their titles."""
 PREVIEW_CHARS = 1_000
 TEXT_TOOLS = frozenset(("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats"))
 """Tools that read a text. A run over an ontology has them too, for what else is behind a handle."""
@@ -122,6 +124,7 @@ def recall(
     """
     scope = Scope(ontology="" if graph is None else graph.name)
     hits: list[Hit] = []
+    believed: list[Hit] = []
     if k:
         spare = SPARE_OF_KIND if task_types else SPARE
         asked = " ".join((*task_types, *kinds_asked(query), query))
@@ -134,6 +137,7 @@ def recall(
         believed = [hit for hit in fit if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
         hits = believed[min(skip, len(believed)) :][:k]
     injected = _choose([hit.item for hit in _near(hits, scope, task_types)])
+    further = [hit.item for hit in believed if _is_own(hit, scope) and hit.item not in injected]
     meta, guide, learnt = None, None, Counter[str]()
     if graph is not None:
         meta, guide = graph.meta, graph.guide
@@ -147,6 +151,7 @@ def recall(
         learnt=learnt,
         memory_chars=memory_chars,
         can_get=can_get,
+        further=further[:TITLES] if can_get and memory_chars > MEMORY_CHARS else (),
     )
     kept = [item for item in injected if item.memory_id in built.memory_ids]
     return RecalledContext(built, hits, kept, scope)
@@ -171,7 +176,7 @@ def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[
     if not hits:
         return []
     floor = likeness_floor(hits[0].why.documents)
-    own = [hit for hit in hits if scope.ontology and hit.item.scope.ontology == scope.ontology]
+    own = [hit for hit in hits if _is_own(hit, scope)]
     likeness = sorted((hit.why.similarity for hit in own), reverse=True)
     own_floor = max(floor, OWN_FLOOR)
     if len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:
@@ -187,13 +192,17 @@ def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[
     return near or ([hits[0]] if of_kind else [])
 
 
+def _is_own(hit: Hit, scope: Scope) -> bool:
+    """Whether a memory is a lesson of this very ontology."""
+    return bool(scope.ontology) and hit.item.scope.ontology == scope.ontology
+
+
 def _is_of_kind(hit: Hit, scope: Scope) -> bool:
     """Whether it is a lesson of this ontology that the words of its kind have found. It may share
     nothing else with the question."""
-    own = hit.item.scope
-    if not own.ontology or own.ontology != scope.ontology:
+    if not _is_own(hit, scope):
         return False
-    telling = [name for name in own.task_types if name not in ANY_KIND]
+    telling = [name for name in hit.item.scope.task_types if name not in ANY_KIND]
     words = tokens(" ".join((*telling, kind_words(telling))))
     shared = set(words).intersection(tokens(" ".join(hit.why.matched)))
     return not shared <= STOPWORDS
