@@ -302,7 +302,7 @@ def _group_calls(calls: Sequence[ToolCall]) -> tuple[list[ToolCall], dict[int, i
 
 
 def _show_call(call: ToolCall, clip: Clip) -> dict[str, Any]:
-    found: dict[str, Any] = {"tool": clip(call.tool, 60)}
+    found: dict[str, Any] = {"tool": call.tool[:60]}
     given = dict(call.args)
     query = given.pop("query", None)
     if isinstance(query, str):

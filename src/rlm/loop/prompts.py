@@ -142,7 +142,9 @@ same. {checked}"""
 
 CHECKED_QUERY = """\
 Every IRI and number of the answer is checked against what the REPL returned: give only what you \
-saw. Before you say that there is none, look up the names in your query."""
+saw, or computed from it. Before you say that there is none, look up the names in your query. What \
+codes mean, what counts and what is in force often stands in rdfs:comment, of terms and of things \
+such as notes and code lists: search there first."""
 CHECKED_TEXT = """\
 Quotes, numbers and IRIs of the answer are checked against the text and what the REPL returned: \
 give only what you saw."""
