@@ -140,7 +140,8 @@ class Settings:
     )
     cache_dir: str = _setting(
         *HOOK_SETTINGS["cache_dir"],
-        "Where parsed ontologies are kept. It may be deleted at any time.",
+        "Where parsed ontologies are kept, and the mirror that hooks read of a server's store. It"
+        " may be deleted at any time.",
     )
     spool: str = _setting(
         *HOOK_SETTINGS["spool"],

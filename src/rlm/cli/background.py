@@ -1,4 +1,5 @@
-"""A worker beside a server: sessions that ended are distilled while a coding agent works.
+"""A worker beside a server: sessions that ended are distilled, and the mirror for hooks is kept up
+to date, while a coding agent works.
 
 Each round is a process of its own, `rlm worker --once`, that ends by itself and is ended with the
 server. It asks no model unless the settings name one: a key that happens to be there is not enough.
@@ -36,7 +37,7 @@ def distil_beside(session: Session) -> Iterator[None]:
     if settings.distill != MODES[0]:
         yield
         return
-    worker = _Worker(Path(settings.spool).expanduser(), session.db, settings.model)
+    worker = _Worker(session)
     worker.start()
     try:
         yield
@@ -45,14 +46,16 @@ def distil_beside(session: Session) -> Iterator[None]:
 
 
 class _Worker(threading.Thread):
-    """Looks at the spool, and runs the worker when something is there."""
+    """Looks at the spool, and runs the worker when something is there or a mirror is due."""
 
-    def __init__(self, spool: Path, db: str | None, model: str) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__(name="distil", daemon=True)
-        self._spool, self._ended, self._lock = spool, threading.Event(), threading.Lock()
+        self._session, self._spool = session, Path(session.settings.spool).expanduser()
+        self._ended, self._lock = threading.Event(), threading.Lock()
         # A store of the settings is the worker's too: a password in its URL stays out of `ps`.
-        named = () if db is None else ("--db", db)
-        options = (*named, "--model", model or OFFLINE, "--beside", str(os.getpid()))
+        named = () if session.db is None else ("--db", session.db)
+        model = session.settings.model or OFFLINE
+        options = (*named, "--model", model, "--beside", str(os.getpid()))
         self._args = ("-m", "rlm", "worker", *options)
         self._process: Aside | None = None
 
@@ -60,7 +63,7 @@ class _Worker(threading.Thread):
         wait = FIRST_S
         while not self._ended.wait(wait):
             wait = EVERY_S
-            if list_spool(self._spool):
+            if list_spool(self._spool) or self._session.mirror_is_due():
                 with self._lock, suppress(OSError):
                     self._process = None if self._ended.is_set() else start_aside(*self._args)
                 if self._process is not None:

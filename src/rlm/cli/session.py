@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -12,8 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm import config
 from rlm.cli import output
-from rlm.errors import ConfigError, NotFound, StoreFull, StoreLocked, StoreReadOnly
-from rlm.hook_settings import git_local_name, project_name
+from rlm.errors import (
+    ConfigError,
+    NotFound,
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreReadOnly,
+)
+from rlm.hook_settings import git_local_name, mirror_path, project_name
 
 if TYPE_CHECKING:
     from rlm.store.backend import MemoryBackend
@@ -24,6 +32,8 @@ LOSABLE = (StoreLocked, StoreReadOnly, StoreFull)
 """What keeps a command that only reads from writing its access counts; it need not fail for it."""
 PATIENCE_S = 0.25
 """How long a command that only reads waits for others who write."""
+REFRESH_S = 300.0
+"""How long a mirror is taken for what the server has, by whoever is not asked to look."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,36 @@ class Session:
         from rlm.store.open import locate_store
 
         return locate_store(self.settings.memory_db)
+
+    @property
+    def mirror(self) -> Path | None:
+        """What hooks read in the place of a server's store; None where the store is a file."""
+        if self.path is not None:
+            return None
+        who = (self.tenant.org, self.tenant.team, self.tenant.project)
+        return Path(mirror_path(self.settings.cache_dir, self.settings.memory_db, who))
+
+    def mirror_is_due(self) -> bool:
+        """Whether that is missing, or was not compared with the server for some minutes."""
+        if self.mirror is None:
+            return False
+        try:
+            return not 0 <= time.time() - self.mirror.stat().st_mtime <= REFRESH_S
+        except OSError:
+            return True
+
+    def refresh_mirror(self, store: MemoryBackend) -> None:
+        """Bring it up to date with the server, and say so where that fails: hooks do without."""
+        if self.mirror is None:
+            return
+        from rlm.store.sql.backend import SQLMemoryBackend
+        from rlm.store.sqlite.mirror import refresh_mirror
+
+        assert isinstance(store, SQLMemoryBackend)
+        try:
+            refresh_mirror(store, self.mirror)
+        except StoreError as exc:
+            self.notify(f"the mirror for hooks was not refreshed: {exc}")
 
     @property
     def _missing(self) -> bool:

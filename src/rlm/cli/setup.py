@@ -12,7 +12,7 @@ import click
 from rlm.cli.command import words
 from rlm.cli.mcp import INSTALL
 from rlm.cli.session import Session
-from rlm.errors import ValidationError
+from rlm.errors import ConfigError, StoreError, ValidationError
 from rlm.service.hosts.check import check_host
 from rlm.service.hosts.entries import HOSTS, SCOPES
 from rlm.service.hosts.install import FileChange, apply, plan
@@ -50,8 +50,22 @@ def setup(session: Session, host: str, scope: str, dry_run: bool, check: bool, r
     changes = plan(host, scope, folder, remove=remove)
     if not dry_run:
         apply(changes, remove=remove)
+    if not (dry_run or remove) and session.mirror is not None:
+        _make_mirror(session, session.mirror)
     _report(session, changes, host, scope, dry_run=dry_run, remove=remove)
     return 0
+
+
+def _make_mirror(session: Session, path: Path) -> None:
+    """So that hooks have something to read where a server keeps the store. It may be down now."""
+    from rlm.store.sqlite.mirror import check_mirror
+
+    try:
+        with session.reading() as store:
+            session.refresh_mirror(store)
+    except (StoreError, ConfigError) as exc:
+        session.notify(f"the mirror for hooks was not refreshed: {exc}")
+    session.notify(f"hooks: {check_mirror(path).detail}")
 
 
 def _check(session: Session, host: str, scope: str, folder: Path) -> int:

@@ -23,7 +23,6 @@ from rlm.store.backend import MemoryBackend
 from rlm.store.open import RECOVER, check_engine, check_file, sqlite_version
 from rlm.store.types import Check
 
-NO_HOOK = "they read a local file only, so with this store they recall nothing: `rlm mcp` does"
 CORRECT = "correct that place in a text editor, or restore a backup"
 COUNTED = ("memories", "archived", "quarantined", "nodes", "hyperedges", "runs", "packs")
 PARTS = (
@@ -109,8 +108,10 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
             if importlib.util.find_spec(name) is None
         ],
     }
-    if session.path is None:
-        report["checks"].append(Check("hooks", True, NO_HOOK))
+    if session.mirror is not None:
+        from rlm.store.sqlite.mirror import check_mirror
+
+        report["checks"].append(check_mirror(session.mirror))
     if exists:
         report["checks"] += _examine_file(session, report, fix=fix)
     else:

@@ -2,9 +2,9 @@
 
 The worker takes in what hooks left in the spool, then distils what is queued: of this project, and
 of every other project of the team that has something waiting. It also feeds the index beside the
-store, where there is one, and gives rows without a vector of the present model one. No daemon: it
-ends when there is
-nothing left, or with its terminal.
+store, where there is one, gives rows without a vector of the present model one, and refreshes the
+mirror that hooks read where a server keeps the store. No daemon: it ends when there is nothing
+left, or with its terminal.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ def worker(session: Session, once: bool, watch: bool, model: str | None, beside:
     """Distil the sessions that hooks left in the spool or that are queued.
 
     Works without a model. With one, RLM_DISTILL_CALLS, _TOKENS and _COST_USD are its limits of a
-    day; while it cannot be reached, sessions are distilled without it and wait for it. The exit
-    code is 1 when a session could not be distilled.
+    day; while it cannot be reached, sessions are distilled without it and wait for it. Where a
+    server keeps the store, it also refreshes the mirror that hooks read. The exit code is 1 when a
+    session could not be distilled.
     """
     from rlm.service.distiller import Report
 
@@ -66,8 +67,10 @@ def worker(session: Session, once: bool, watch: bool, model: str | None, beside:
     client, report = _open_model(session, model), Report()
     try:
         with _stop_event() as stop:
+            refresh = True
             while True:
-                report.add(_round(session, client, stop))
+                report.add(_round(session, client, stop, refresh=refresh))
+                refresh = False
                 _embed_stale(session, stop)
                 if not watch or stop.wait(WATCH_S):
                     break
@@ -117,8 +120,13 @@ def _stop_event() -> Iterator[threading.Event]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _round(session: Session, client: Client | None, stop: threading.Event) -> Report:
-    """The spool, then the queues: of this project, and of others that have something waiting."""
+def _round(
+    session: Session, client: Client | None, stop: threading.Event, *, refresh: bool
+) -> Report:
+    """The spool, then the queues: of this project, and of others that have something waiting.
+
+    `refresh`: also the mirrors, of projects that people on this machine work in. Else only those
+    that are due, or where something was learnt."""
     from rlm.service.caps import Caps
     from rlm.service.distiller import Distiller, Report
     from rlm.service.spool import read_spool, take_in
@@ -130,16 +138,20 @@ def _round(session: Session, client: Client | None, stop: threading.Event) -> Re
     found = [each.project for each in tenants if (each.org, each.team) == (mine.org, mine.team)]
     if not found and session.path is not None and not session.path.exists():
         return report
-    waiting = dict.fromkeys([mine.project, *found])
-    done: set[str] = set()
+    here = {mine.project, *found}
+    waiting, done = dict.fromkeys([mine.project, *found]), set[str]()
     while waiting and not stop.is_set():
         project = next(iter(waiting))
         waiting.pop(project)
         done.add(project)
-        with replace(session, project=project).store() as store:
+        there = replace(session, project=project)
+        with there.store() as store:
             take_in(store, spool, settings)
-            report.add(Distiller(store, client, Caps.of(settings)).process(stop=stop))
+            made = Distiller(store, client, Caps.of(settings)).process(stop=stop)
+            report.add(made)
             _feed_index(session, store)
+            if project in here and (refresh or made.distilled or there.mirror_is_due()):
+                there.refresh_mirror(store)
             if not session.project and "projects" not in store.lacks:
                 others = {*store.other_projects("jobs")}
                 if store.remote_index is not None:

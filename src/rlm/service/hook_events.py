@@ -15,7 +15,7 @@ import re
 import time
 
 from rlm import clock
-from rlm.hook_settings import project_name
+from rlm.hook_settings import is_url, mirror_path, project_name
 from rlm.service import spool
 
 TYPE_CHECKING = False  # importing typing costs every hook 3 ms
@@ -103,11 +103,14 @@ def _recall(
 ) -> str:
     from rlm.store.sqlite import quick
 
-    path = os.path.expanduser(settings.memory_db.removeprefix("sqlite:"))
+    store, project = settings.memory_db, project_name(settings.project, folder)
+    path = os.path.expanduser(store.removeprefix("sqlite:"))
+    if is_url(store):
+        tenant = (settings.org, settings.team, project)
+        path = mirror_path(settings.cache_dir, store, tenant)
     if not os.path.isfile(path):  # also `json:PATH`, which has no index to ask
         return ""
     connection = quick.open_read_only(path)
-    project = project_name(settings.project, folder)
     spaces = quick.find_spaces(connection, settings.org, settings.team, project)
     if event == "prompt":
         rows = quick.recall_by_words(connection, spaces, data["prompt"], state.shown)

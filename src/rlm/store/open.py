@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm import config
 from rlm.errors import ConfigError
+from rlm.hook_settings import is_url
 from rlm.retrieval.embed import Embedder, pick_embedder
 from rlm.store.types import LOCAL, Check, Tenant
 
@@ -21,13 +22,7 @@ if TYPE_CHECKING:
 Made = TypeVar("Made", bound="SQLMemoryBackend")
 RECOVER = "restore a backup, or read what can be read with the `.recover` command of sqlite3"
 KINDS = "a path (SQLite), sqlite:PATH, json:PATH, postgresql://USER@HOST/DATABASE"
-POSTGRES = ("postgresql", "postgres")
 INSTALL_POSTGRES = "pip install 'psycopg[binary]>=3.3' 'psycopg-pool>=3.3'"
-
-
-def is_url(path_or_url: str) -> bool:
-    """Whether the store is a server's database, and no file."""
-    return path_or_url.partition("://")[0] in POSTGRES
 
 
 def show_store(path_or_url: str) -> str:

@@ -1,7 +1,7 @@
 """Whether what was installed works: every hook and the server are run, as their host would.
 
 Hooks get a spool and a cache of their own for this, so that nothing is queued and no session is
-taken for one. The store is the real one.
+taken for one. The store is the real one, and so is the mirror of a server's.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from rlm import config
+from rlm.hook_settings import MIRROR
 from rlm.service.hook_events import is_off
 from rlm.service.hosts.entries import SettingsFile, command_line, hook_entries, settings_files
 from rlm.service.hosts.install import our_entries
@@ -63,6 +65,10 @@ def _check_hooks(file: SettingsFile, folder: Path, scope: str) -> list[Check]:
 def _run_hook(host: str, event: str, handler: dict[str, Any], folder: Path) -> str:
     """What is wrong with a hook, '' where nothing is."""
     with tempfile.TemporaryDirectory() as apart:
+        with suppress(OSError):  # where links are not allowed, the hook says nothing
+            cache = Path(apart, "cache")
+            cache.mkdir()
+            (cache / MIRROR).symlink_to(Path(config.load().cache_dir, MIRROR).expanduser())
         env = config.child_environment(RLM_SPOOL=f"{apart}/spool", RLM_CACHE_DIR=f"{apart}/cache")
         given = {
             "session_id": "rlm-setup-check",
