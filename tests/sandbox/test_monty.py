@@ -369,7 +369,7 @@ def test_a_short_text_is_shown_as_its_characters(opened):
         repl = texts.open(
             opened, {"hit": lambda: [texts.put("a hit", dtype="note"), {"in": texts.put("two")}]}
         )
-        repl.set("empty", texts.put("", key="nothing"))
+        repl.set("empty", texts.put("", dtype="nothing"))
         result = repl.run(
             "found = hit()\nprint(found[0], f'<{found[0]}>', len(found[0]), found[0].upper(),"
             " found[1]['in'][1:])\nprint(found[0].key, found[0].dtype, found[0].sz,"
@@ -539,8 +539,8 @@ def test_the_note_for_the_prompt_names_what_texts_can_do():
 @pytest.mark.parametrize("name", ["text.read", "text.find", "text.count", "text.mark"])
 def test_code_cannot_read_a_text_that_it_was_not_given(monty, name):
     with _Texts() as texts:
-        texts.put("inner secret", key="other")
-        result = texts.open(monty).run(f"print(_rlm_call({name!r}, ['other', 0, 12], {{}}))")
+        texts.put("inner secret", dtype="other")
+        result = texts.open(monty).run(f"print(_rlm_call({name!r}, ['other_0', 0, 12], {{}}))")
         assert (result.error, result.calls) == ("error", 0) and "there is no tool" in result.stderr
 
 
