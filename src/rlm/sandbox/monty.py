@@ -44,8 +44,6 @@ from rlm.sandbox.engine import (
     Stopped,
     Surroundings,
     check_variable_name,
-    from_plain,
-    same,
     to_plain,
 )
 from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, TOOL, Handles
@@ -317,7 +315,7 @@ class MontyRepl(Repl):
         return {"return_value": value} if fault is None else _raise_answer(fault)
 
     def _to_host(self, value: Any) -> Any:
-        return self._check_size(self._handles.without_text(to_plain(value, same)))
+        return self._check_size(self._handles.without_text(to_plain(value)))
 
     def _check_size(self, value: Any) -> Any:
         """The value, unless it is more than may cross."""
@@ -331,7 +329,7 @@ class MontyRepl(Repl):
 
     def set(self, name: str, value: Any) -> None:
         check_variable_name(name)
-        data = self._check_size(to_plain(value, self._given.to_wire))
+        data = self._check_size(to_plain(self._given.to_wire(value)))
         self._ask(*self._write_setter(name, data))
         self._set[name] = data
 
@@ -347,7 +345,7 @@ class MontyRepl(Repl):
         )
         if not isinstance(found, list) or len(found) != 1:
             raise self._missing_variable(name, self.variables())
-        return from_plain(self._to_host(found[0]), self._given.from_wire)
+        return self._given.from_wire(self._to_host(found[0]))
 
     def variables(self) -> dict[str, str]:
         self._alive()

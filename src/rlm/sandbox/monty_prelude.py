@@ -16,7 +16,7 @@ from typing import Any
 from rlm.errors import SandboxError
 from rlm.frames import plain_text
 from rlm.sandbox.child.rows import Rows
-from rlm.sandbox.engine import TOOL_FAULTS, same, to_plain
+from rlm.sandbox.engine import TOOL_FAULTS, to_plain
 
 SLICE_CHARS = 20_000
 """As in the first engine: a longer text goes to a tool as a handle, not as its characters."""
@@ -260,7 +260,7 @@ class Handles:
             more = self._ask("rows.page", ref["key"], len(held), ref["rows"])
             if not more:
                 break
-            held += to_plain(more, same)
+            held += to_plain(more)
         self._room -= ref["sz"]
         if len(held) < ref["rows"]:
             raise SandboxError(f"{ref['rows']:,} rows do not fit into the REPL: ask for fewer")
