@@ -180,23 +180,17 @@ def test_the_first_character_that_differs_is_shown(tape):
         tape, user("unlike"), user("Count the words.", "ok", "x" * 100 + "seven dogs" + "y" * 100)
     )
     message = divergence(tape, user("Count the words.", "ok", "x" * 100 + "seven cats" + "y" * 100))
-    assert "recorded call 2" in message and "message 3 (user) differs in line 1:" in message
+    assert "recorded call 2" in message and "line 1 of message 3 (user) differs:" in message
     assert "xxxseven dogsyyy" in message and "xxxseven catsyyy" in message and len(message) < 700
-
-
-def test_a_text_that_ends_earlier(tape):
-    record(tape, user("abc"))
-    message = divergence(tape, user("abcdef"))
-    assert "in line 1" in message and "'abc' and there it ends" in message and "'abcdef'" in message
 
 
 def test_the_line_that_differs_is_shown_with_the_heading_above_it(tape):
     prompt = "You answer.\n\n## Relevant Prior Experience\n1. {}\n\n## Guide\nthe end"
     record(tape, user(prompt.format("Count by class")))
     message = divergence(tape, user(prompt.format("List the roots")))
-    assert "differs in line 4, below '## Relevant Prior Experience':" in message
-    assert "recorded: '1. Count by class'…" in message.replace("…'", "'")
-    assert "asked:    '1. List the roots'…" in message.replace("…'", "'")
+    assert "line 4 of message 1 (user), below '## Relevant Prior Experience', differs:" in message
+    assert "recorded: '1. Count by class'" in message
+    assert "asked:    '1. List the roots'" in message
 
 
 def test_what_is_quoted_of_a_prompt_is_scrubbed(tape):
@@ -228,23 +222,15 @@ def test_what_else_went_into_prompts_is_kept_and_comes_back(tape):
         replay.complete(user("b"))
 
 
-def test_a_message_more_or_less(tape):
+def test_a_message_more_another_role_or_another_parameter(tape):
     record(tape, user("a", "b"))
-    assert "2 messages there and 3 here; message 3 is only here" in divergence(
-        tape, user("a", "b", "new")
-    )
-    assert "2 messages there and 1 here; message 2 is only there" in divergence(tape, user("a"))
-
-
-def test_another_role(tape):
-    record(tape, [{"role": "system", "content": "a"}])
-    assert "message 1 is by system there and by user here" in divergence(tape, user("a"))
-
-
-def test_another_parameter(tape):
-    record(tape, user("a"))
-    message = divergence(tape, user("a"), temperature=0.5)
-    assert "its messages are the same, but temperature is null there and 0.5 here" in message
+    more = divergence(tape, user("a", "b", "new"))
+    assert "its parameters there, line 1 of message 3 (user) here, differs" in more
+    assert "asked:    'new'" in more
+    role = divergence(tape, [{"role": "system", "content": "a"}])
+    assert "line 1 of message 1 (user) there, line 1 of message 1 (system) here" in role
+    message = divergence(tape, user("a", "b"), temperature=0.5)
+    assert "its parameters differs" in message and '{"temperature": 0.5}' in message
 
 
 def test_once_more_than_recorded(tape):

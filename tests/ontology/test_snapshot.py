@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import os
 import stat
+from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path
 
-import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rlm import clock
 from rlm.errors import OntologyError
 from rlm.ontology.datasets import snapshot as snapshot_module
 from rlm.ontology.datasets.dataset import DatasetMeta
@@ -61,93 +61,74 @@ LITERALS = (
     | st.builds(lambda text, kind: literal(text, datatype=kind), TEXTS, IRIS)
     | NUMBERS
 )
-NODES = st.integers(1, 6).map(lambda number: {"t": "bnode", "v": f"n{number}"})
-SUBJECTS = st.builds(iri, IRIS) | NODES
-STATEMENTS = st.lists(
-    st.tuples(st.sampled_from(["mem", "t1", "t2"]), SUBJECTS, IRIS, SUBJECTS | LITERALS),
-    max_size=15,
-)
+STATEMENTS = st.lists(st.tuples(IRIS, IRIS, st.builds(iri, IRIS) | LITERALS), max_size=10)
 SESSIONS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=20).filter(
     str.isprintable
 )
 
 
-def canonical(dataset: DatasetMeta) -> ox.Dataset:
-    """Blank nodes by their place in the graph, not by their names."""
-    found = ox.Dataset(
-        ox.parse(input=dataset.image()[1], format=ox.RdfFormat.TRIG, rename_blank_nodes=True)
-    )
-    found.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
-    return found
-
-
 @pytest.mark.req("PM-09")
 @settings(max_examples=30)
-@given(statements=STATEMENTS, session_id=SESSIONS, empty=st.booleans())
-def test_what_is_saved_comes_back(statements, session_id, empty, tmp_path_factory):
+@given(statements=STATEMENTS, session_id=SESSIONS)
+def test_what_is_saved_comes_back(statements, session_id, tmp_path_factory):
     folder = tmp_path_factory.getbasetemp()
     dataset = DatasetMeta("demo", session_id=session_id)
-    for task in ("t1", "t2", *(["t3"] if empty else [])):
-        dataset.work_create(task)
-    for _ in range(6):
-        dataset.blank()
-    for where, s, p, o in statements:
-        dataset.mem_add(s, p, o) if where == "mem" else dataset.work_add(where, s, p, o)
+    for s, p, o in statements:
+        dataset.mem_add(s, p, o)
     path = save_snapshot(dataset, folder / "a.trig")
     found = load_snapshot(path)
-    assert (found.name, found.session_id, found.graphs()) == (
-        dataset.name,
-        session_id,
-        dataset.graphs(),
-    )
-    assert sorted(map(str, found.quads(limit=1000))) == sorted(map(str, dataset.quads(limit=1000)))
-    assert canonical(found) == canonical(dataset)
+    assert (found.name, found.session_id) == (dataset.name, session_id)
+    assert found.image()[1] == dataset.image()[1]
     assert found.stats()["bytes"] == dataset.stats()["bytes"]
-    assert len(found) == len(dataset) == sum(dataset.graphs().values())
     assert not found.changed
     again = save_snapshot(found, folder / "b.trig")
     assert again.read_bytes() == path.read_bytes()
 
 
+BODY = (
+    '<urn:rlm:demo> <urn:rlm:vocab#format> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+    '<urn:rlm:demo> <urn:rlm:vocab#name> "demo" .\n'
+    '<urn:rlm:demo> <urn:rlm:vocab#session> "s-1" .\n'
+    "<urn:rlm:demo:mem> {\n}\n"
+    "<urn:rlm:demo:prov> {\n}\n"
+    "<urn:rlm:demo:work/t> {\n"
+    '<http://e/a> <http://e/p> "x" .\n'
+    '_:n1 <http://e/p> "y"@en .\n'
+    "}\n"
+)
+"""A snapshot of an older version, with a graph that nothing adds to any more."""
+
+
 def small(session_id: str = "s-1") -> DatasetMeta:
     dataset = DatasetMeta("demo", session_id=session_id)
-    dataset.work_create("t")
-    dataset.work_add("t", A, P, "x")
-    dataset.work_add("t", dataset.blank(), P, literal("y", lang="en"))
+    dataset.mem_add(A, P, "x")
     return dataset
 
 
-def test_a_snapshot_reads_like_this(tmp_path):
-    text = save_snapshot(small(), tmp_path / "d.trig").read_text("utf-8")
-    first, body = text.split("\n", 1)
-    assert first == f"# rlm dataset snapshot 1 sha256:{sha256(body.encode()).hexdigest()}"
-    assert body == (
-        '<urn:rlm:demo> <urn:rlm:vocab#format> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
-        '<urn:rlm:demo> <urn:rlm:vocab#name> "demo" .\n'
-        '<urn:rlm:demo> <urn:rlm:vocab#session> "s-1" .\n'
-        "<urn:rlm:demo:mem> {\n}\n"
-        "<urn:rlm:demo:prov> {\n}\n"
-        "<urn:rlm:demo:work/t> {\n"
-        '<http://e/a> <http://e/p> "x" .\n'
-        '_:n1 <http://e/p> "y"@en .\n'
-        "}\n"
-    )
+def facts(dataset: DatasetMeta) -> list[str]:
+    mem = dataset.image()[1].partition("mem> {\n")[2].partition("}\n")[0]
+    return mem.splitlines()
+
+
+def test_a_snapshot_of_an_older_version_is_kept_as_it_is(tmp_path):
+    path = tmp_path / "d.trig"
+    path.write_bytes(sealed(BODY))
+    found = load_snapshot(path)
+    assert found.stats()["graphs"] == {"mem": 0, "prov": 0, "work/t": 2}
+    assert len(found.query("SELECT * { ?s ?p ?o }").rows) == 2
+    found.close()
+    assert save_snapshot(found, tmp_path / "again.trig").read_bytes() == path.read_bytes()
 
 
 def test_the_order_of_adding_does_not_show(tmp_path):
     texts = []
     for values in ([1, 2, 3], [3, 1, 2]):
         dataset = DatasetMeta("demo", session_id="s")
-        dataset.work_create("t")
-        for value in values:
-            dataset.work_add("t", A, P, value)
+        with clock.frozen(datetime(2026, 1, 2, tzinfo=UTC)):
+            for value in values:
+                dataset.mem_add(A, P, value)
         texts.append(save_snapshot(dataset, tmp_path / "d.trig").read_bytes())
     assert texts[0] == texts[1]
-
-
-def test_a_fresh_blank_node_after_loading_is_a_fresh_one(tmp_path):
-    found = load_snapshot(save_snapshot(small(), tmp_path / "d.trig"))
-    assert found.blank() == {"t": "bnode", "v": "n2"}
 
 
 def test_only_the_owner_may_read_it_and_nothing_is_left_beside_it(tmp_path):
@@ -187,13 +168,8 @@ def sealed(body: str | bytes, version: int = 1) -> bytes:
     return f"# rlm dataset snapshot {version} sha256:{sha256(raw).hexdigest()}\n".encode() + raw
 
 
-def body_of(tmp_path: Path) -> str:
-    return save_snapshot(small(), tmp_path / "good.trig").read_text("utf-8").split("\n", 1)[1]
-
-
 def test_any_damage_is_seen(tmp_path):
-    raw = save_snapshot(small(), tmp_path / "good.trig").read_bytes()
-    path = tmp_path / "d.trig"
+    raw, path = sealed(BODY), tmp_path / "d.trig"
     for place in range(0, len(raw), 3):
         path.write_bytes(raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :])
         with pytest.raises(OntologyError, match=r"d\.trig"):
@@ -231,7 +207,7 @@ HOSTILE = {
     "other format": (lambda body: body.replace('"1"^^', '"2"^^'), "says its format"),
     "other subject": (
         lambda body: body.replace("<urn:rlm:demo> ", "<urn:rlm:other> "),
-        "another dataset",
+        "says its format",
     ),
     "bad session": (lambda body: body.replace('"s-1"', '"a\\nb"'), "no session id"),
     "bad name": (
@@ -239,11 +215,10 @@ HOSTILE = {
         "cannot name",
     ),
     "graph of another": (lambda body: body.replace("demo:work", "other:work"), "is no graph of"),
-    "no such graph": (lambda body: body.replace(":work/t", ":else"), "no graph 'else'"),
-    "graph outside": (lambda body: body.replace(":work/t", ":work/t/u"), "cannot name"),
+    "no such graph": (lambda body: body.replace(":work/t", ":else"), "is no graph of"),
+    "graph outside": (lambda body: body.replace(":work/t", ":work/t/u"), "is no graph of"),
     "empty graph of another": (lambda body: body + "<urn:x:y> {\n}\n", "is no graph of"),
-    "long term": (lambda body: body.replace('"x"', '"' + "x" * 64_001 + '"'), "too long"),
-    "long predicate": (lambda body: body.replace(P, P + "x" * 64_001), "too long"),
+    "long term": (lambda body: body.replace('"x"', '"' + "x" * (1 << 20) + '"'), "too long"),
     "too many graphs": (lambda body: body + "<urn:rlm:demo:mem> {\n}\n" * 300, "256 graphs"),
     "too many statements": (
         lambda body: body[:-2] + '_:n1 <urn:p> "" .\n' * 100_010 + "}\n",
@@ -255,7 +230,7 @@ HOSTILE = {
         lambda body: body.replace(
             '"x"', '"x"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString>'
         ),
-        "TriG|no language",
+        "TriG",
     ),
 }
 
@@ -263,9 +238,8 @@ HOSTILE = {
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_sum_that_is_right_does_not_make_a_snapshot(tmp_path, case):
     change, said = HOSTILE[case]
-    body = body_of(tmp_path)
-    changed = change(body)
-    assert changed not in (body, body.encode())
+    changed = change(BODY)
+    assert changed not in (BODY, BODY.encode())
     path = tmp_path / "d.trig"
     path.write_bytes(sealed(changed))
     with pytest.raises(OntologyError, match=said) as caught:
@@ -273,23 +247,12 @@ def test_a_sum_that_is_right_does_not_make_a_snapshot(tmp_path, case):
     assert len(str(caught.value)) < 1000
 
 
-def test_numbers_that_grow_in_the_store_count_as_what_they_become(tmp_path, monkeypatch):
-    path = tmp_path / "d.trig"
-    body = body_of(tmp_path).replace(
-        '"x" .', '"1e300"^^<http://www.w3.org/2001/XMLSchema#double> .'
-    )
-    path.write_bytes(sealed(body))
-    monkeypatch.setattr("rlm.ontology.datasets.graphs.MAX_BYTES", 300)
-    with pytest.raises(OntologyError, match="at most 300 bytes"):
-        load_snapshot(path)
-
-
 def test_foreign_newer_large_and_missing_files_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "d.trig"
     path.write_text("<http://e/a> <http://e/p> 1 .")
     with pytest.raises(OntologyError, match="no snapshot of a dataset"):
         load_snapshot(path)
-    path.write_bytes(sealed(body_of(tmp_path), version=2))
+    path.write_bytes(sealed(BODY, version=2))
     with pytest.raises(OntologyError, match="format 2, this rlm reads 1"):
         load_snapshot(path)
     with pytest.raises(OntologyError, match="there is no snapshot"):
@@ -303,20 +266,7 @@ def test_foreign_newer_large_and_missing_files_are_refused(tmp_path, monkeypatch
         load_snapshot(tmp_path / "a\0b")
     monkeypatch.setattr(snapshot_module, "MAX_SNAPSHOT_BYTES", 100)
     with pytest.raises(OntologyError, match="too large"):
-        load_snapshot(tmp_path / "good.trig")
-
-
-def test_the_fullest_dataset_fits_into_a_snapshot(tmp_path, monkeypatch):
-    """Graphs with the longest names, and not one byte more room: what is around the statements has
-    its own."""
-    dataset = DatasetMeta("d" * 64, session_id="\U0001f600" * 200)
-    for number in range(254):
-        dataset.work_create(f"{number:064d}")
-    dataset.work_add("0" * 64, A, P, "x" * 60_000)
-    path = save_snapshot(dataset, tmp_path / "d.trig")
-    around = path.stat().st_size - dataset.stats()["bytes"]
-    assert around < snapshot_module.MAX_SNAPSHOT_BYTES - snapshot_module.MAX_BYTES
-    assert load_snapshot(path).graphs() == dataset.graphs()
+        load_snapshot(path)
 
 
 # -- around a run
@@ -333,21 +283,20 @@ def test_a_run_finds_what_the_last_one_left(tmp_path):
     with open_persistent(path, "demo", session_id="ignored") as second:
         assert second.session_id == "s-1"
         assert second.snapshot_path == str(path)
-        assert [fact.o["v"] for fact in second.quads("mem")] == ["learned"]
+        assert facts(second) == [f'<{A}> <{P}> "learned" .']
 
 
 @pytest.mark.req("PM-09")
 def test_nothing_is_written_when_nothing_changed(tmp_path):
     path = tmp_path / "d.trig"
     with open_persistent(path, "demo") as dataset:
-        dataset.quads("mem")
+        dataset.stats()
     assert not path.exists()
     assert dataset.snapshot_path is None
     save_snapshot(small(), path)
     before = path.stat()
     with open_persistent(path, "demo") as dataset:
-        assert not dataset.work_add("t", A, P, "x")
-        dataset.quads()
+        assert not dataset.mem_add(A, P, "x")
     after = path.stat()
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
@@ -382,9 +331,9 @@ def test_another_run_is_not_undone(tmp_path):
         mine.mem_add(A, P, "mine")
         with open_persistent(path, "demo") as theirs:
             theirs.mem_add(A, P, "theirs")
-    assert [fact.o["v"] for fact in load_snapshot(path).quads("mem")] == ["theirs"]
+    assert facts(load_snapshot(path)) == [f'<{A}> <{P}> "theirs" .']
     assert mine.changed
-    assert load_snapshot(save_snapshot(mine, tmp_path / "mine.trig")).quads("mem")
+    assert facts(load_snapshot(save_snapshot(mine, tmp_path / "mine.trig")))
 
 
 def test_saving_in_the_middle_or_elsewhere_does_not_confuse_the_end(tmp_path):
@@ -393,9 +342,9 @@ def test_saving_in_the_middle_or_elsewhere_does_not_confuse_the_end(tmp_path):
         dataset.mem_add(A, P, 1)
         save_snapshot(dataset, path)
         dataset.mem_add(A, P, 2)
-    assert len(load_snapshot(path).quads("mem")) == 2
+    assert len(facts(load_snapshot(path))) == 2
     with open_persistent(path, "demo") as dataset:
         dataset.mem_add(A, P, 3)
         save_snapshot(dataset, tmp_path / "copy.trig")
-    assert len(load_snapshot(path).quads("mem")) == 3
+    assert len(facts(load_snapshot(path))) == 3
     assert dataset.snapshot_path == str(path)

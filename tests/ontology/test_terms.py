@@ -172,8 +172,6 @@ _PIECES = st.sampled_from(
 def test_a_short_form_is_the_one_that_looking_at_every_prefix_finds(given_, start, rest):
     prefixes, iri = Prefixes(given_, well_known=False), start + rest
     assert prefixes.shrink(iri) == _by_looking(prefixes, iri)
-    prefixes["z"] = start
-    assert prefixes.shrink(iri) == _by_looking(prefixes, iri), "also after one more is bound"
 
 
 def _by_looking(prefixes, iri):

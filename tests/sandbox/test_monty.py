@@ -12,10 +12,10 @@ import time
 import pytest
 
 from rlm.errors import HandleError, SandboxError
-from rlm.handles import Meter, Store, View, expand, from_wire, reader, to_wire
+from rlm.handles import Meter, Store, View, from_wire, reader, to_wire
 from rlm.sandbox import SandboxLimits, Surroundings
 from rlm.sandbox.monty import MontyRepl
-from rlm.sandbox.monty_prelude import MONTY_NOTE, prepare_block
+from rlm.sandbox.monty_prelude import MONTY_NOTE
 from rlm.sandbox.process import ProcessRepl
 
 ENGINES = {"process": ProcessRepl, "monty": MontyRepl}
@@ -229,10 +229,8 @@ def test_a_name_that_is_none_is_not_set(opened, name):
 def test_the_code_can_list_its_variables(opened):
     repl = opened({"tool": lambda: 1})
     repl.run("a = 1")
-    result = repl.run(
-        "b = 'two'\nfound = SHOW_VARS()\nprint(found['a'], found['b'], 'tool' in found)"
-    )
-    assert result.stdout == "1 'two' False\n"
+    result = repl.run("found = SHOW_VARS()\nprint(found['a'], 'tool' in found)")
+    assert result.stdout == "1 False\n"
 
 
 def test_what_is_too_large_does_not_cross(opened):
@@ -338,65 +336,13 @@ def test_a_text_answers_as_the_string_would(opened, place):
             assert (expression, result.stdout, result.stderr) == (expression, wanted, "")
 
 
-def test_a_text_is_shown_as_a_handle_and_formatted_as_a_mark(opened):
-    with _Texts() as texts:
-        repl = texts.open(opened)
-        repl.set("context", texts.put(LONG))
-        result = repl.run(
-            "view = context[10:30_010]\nprint(context, [context],"
-            " view)\nprint(repr(context))\ntake(f'Read {view} and {context!r}')\ntake('a ' +"
-            " view)\ntake('%s' % view)\ntake('{}'.format(view))"
-        )
-        shown = f"Ref('text_0', text, {len(LONG)} chars)"
-        assert (
-            result.stdout
-            == f"{shown} [{shown}] Ref('text_0', text, 30000 chars from 10)\n{shown}\n"
-        )
-        assert result.locals["context"] == shown and len(max(texts.seen, key=len)) < 200
-        passage = LONG[10:30_010]
-        wanted = [f"Read {passage} and {shown}", f"a {passage}", passage, passage]
-        assert [expand(texts.store, prompt) for prompt in texts.seen] == wanted
-
-
-def test_an_answer_of_a_tool_is_shown_as_its_handle(opened):
-    with _Texts() as texts:
-        repl = texts.open(opened, {"hit": lambda: texts.put("a hit", dtype="results")})
-        assert repl.run("print(hit())").stdout == "Ref('results_0', results, 5 chars)\n"
-
-
-def test_a_short_text_is_shown_as_its_characters(opened):
-    with _Texts() as texts:
-        repl = texts.open(
-            opened, {"hit": lambda: [texts.put("a hit", dtype="note"), {"in": texts.put("two")}]}
-        )
-        repl.set("empty", texts.put("", key="nothing"))
-        result = repl.run(
-            "found = hit()\nprint(found[0], f'<{found[0]}>', len(found[0]), found[0].upper(),"
-            " found[1]['in'][1:])\nprint(found[0].key, found[0].dtype, found[0].sz,"
-            " found[0].prev)\nprint(found[0] == 'a hit', found)\nprint(len(empty), 'yes' if empty"
-            " else 'no')"
-        )
-        assert (result.stdout.splitlines(), result.stderr) == ([
-            "a hit <a hit> 5 A HIT wo", "note_0 note 5 a hit",
-            "True [Ref('note_0', note, 5 chars), {'in': Ref('text_0', text, 3 chars)}]", "0 no",
-        ], "")  # fmt: skip
-
-
 def test_a_text_goes_back_to_the_host_as_a_handle(opened):
     with _Texts() as texts:
         repl = texts.open(opened)
         repl.set("context", texts.put(LONG))
-        code = (
-            "take(context)\ntake({'parts': [context[10:30_010], context[:4]]})\nsame ="
-            " take(context) == context"
-        )
-        assert repl.run(code).error is None
-        assert repl.get("same") is True
+        assert repl.run("take({'in': [context, context[:4]]})\nsame = context").error is None
         whole = View("text_0", 0, len(LONG))
-        assert texts.seen == [whole, {"parts": [View("text_0", 10, 30_010), "Line"]}, whole]
-        assert repl.get("context") == whole
-        repl.run("part = context[-30_000:][5:-5]")
-        assert repl.get("part") == View("text_0", len(LONG) - 29_995, len(LONG) - 5)
+        assert texts.seen == [{"in": [whole, "Line"]}] and repl.get("same") == whole
 
 
 def test_what_is_wrong_with_a_text_is_told(opened):
@@ -404,9 +350,9 @@ def test_what_is_wrong_with_a_text_is_told(opened):
         repl = texts.open(opened)
         repl.set("context", texts.put(LONG))
         for code, said in {
-            "context[10_000_000]": f"IndexError: the text has {len(LONG)} characters, so none at 10000000",
-            "context.nonsense": "AttributeError", "context.index('gold')": "ValueError: substring not found",
-            "3 in context": "searched for text, not int", "context + 3": "TypeError",
+            "context[10_000_000]": "IndexError", "context.nonsense": "AttributeError",
+            "context.index('gold')": "ValueError: substring not found", "3 in context": "TypeError",
+            "context + 3": "TypeError",
             "take({'$ref': {'key': 'text_0', 'start': 0, 'stop': 9}})": "give the handle itself",
         }.items():  # fmt: skip
             assert said in repl.run(code).stderr
@@ -434,28 +380,22 @@ def test_a_text_too_long_to_hold_has_methods_and_says_so(monty):
         repl.set("context", texts.put("Hay" * 500_000 + "Needle"))
         result = repl.run(
             "print(len(context), context)\nprint(context.find('Needle'), context.count('Hay'),"
-            " context.read(1_499_997, 1_500_003))\nprint(context.find('needle'),"
-            " context.lower().find('needle'), context.lower().read(0,"
-            " 6))\nprint(len(context.read()), context.index('Needle', -10), context.read(-6))"
+            " context.read(1_499_997, 1_500_003))\nprint(len(context.read()),"
+            " context.find('Needle', -10), context.read(-6))"
         )
         assert (result.stdout.splitlines(), result.stderr) == ([
-            "1500006 Ref('text_0', text, 1500006 chars)", "1500000 500000 HayNee", "-1 1500000 hayhay",
+            "1500006 Ref('text_0', text, 1500006 chars)", "1500000 500000 HayNee",
             "1500006 1500000 Needle",
         ], "")  # fmt: skip
-        for use in (
-            "context[:80]",
-            "'x' in context",
-            "context.splitlines()",
-            "for c in context: pass",
-        ):
+        for use in ("context[:80]", "'x' in context", "for c in context: pass"):
             refused = repl.run(use)
             assert refused.error == "error"
             assert (
                 "1,500,006 characters and is not held in the REPL: use .read(start, stop)"
                 in refused.stderr
             )
-        assert repl.run("take(f'Read {context}')").error is None
-        assert expand(texts.store, texts.seen[-1], max_chars=2_000_000).endswith("Needle")
+        assert repl.run("take(context)").error is None
+        assert texts.seen == [View("text_0", 0, 1_500_006)]
 
 
 def test_the_texts_of_one_answer_are_held_up_to_the_bound(monty):
@@ -482,28 +422,6 @@ def test_texts_are_there_again_after_a_restart(monty):
         assert repl.run("print(context[:6], len(context))").stdout == "needle 70000\n"
 
 
-@pytest.mark.parametrize("code", [
-    "import re\nprint(len(re.findall('a', context)))", "import json, re as r; print(len(r.findall('a', context)))",
-    "def f():\n    from re import (findall as g,\n      sub)  # import re\n    return g('a', context)\nprint(len(f()))",
-    "if True: from re import findall\nprint(len(findall('A'.lower(), context)))  # é import",
-    "é = 'é import re é'; import re; print(len(re.compile('A', re.I).findall(context)))",
-    "import math, re\nprint(len(re.sub('b', '', context)))", "import re\r\nprint(len(re.split('b', context)) - 1)",
-])  # fmt: skip
-def test_an_import_of_re_gives_functions_that_take_texts(monty, code):
-    with _Texts() as texts:
-        repl = texts.open(monty)
-        repl.set("context", texts.put("ab" * 15_000))
-        result = repl.run(code)
-        assert (result.stdout, result.stderr) == ("15000\n", "")
-
-
-def test_what_is_no_import_of_re_is_left_as_it_is():
-    for code in ("x = 'import re'", "# import re", "from real import re", "import rest, re.sub", "from a.re import sub",
-                 "x = 'import re", '"""\nimport re\n"""', "import", "x.re = important", "from .re import sub",
-                 "from a.b import re"):  # fmt: skip
-        assert prepare_block(code) == code
-
-
 def test_a_tool_in_a_callback_is_refused_with_the_way_out(monty):
     result = monty({"double": lambda n: 2 * n}).run("print(list(map(lambda n: double(n), [1])))")
     assert result.error == "error" and result.stderr.endswith(
@@ -524,23 +442,15 @@ def test_variables_that_cannot_be_saved_cost_the_worker_and_not_the_host(monty):
 
 
 def test_the_note_for_the_prompt_names_what_texts_can_do():
-    for name in (
-        "context[a:b]",
-        ".find",
-        ".count",
-        ".lower()",
-        ".splitlines",
-        "context.read(a, b)",
-        "f-strings",
-    ):
+    for name in ("plain strings", "context.find", "context.count", "context.read(a, b)"):
         assert name in MONTY_NOTE
 
 
 @pytest.mark.parametrize("name", ["text.read", "text.find", "text.count", "text.mark"])
 def test_code_cannot_read_a_text_that_it_was_not_given(monty, name):
     with _Texts() as texts:
-        texts.put("inner secret", key="other")
-        result = texts.open(monty).run(f"print(_rlm_call({name!r}, ['other', 0, 12], {{}}))")
+        texts.put("inner secret", dtype="other")
+        result = texts.open(monty).run(f"print(_rlm_call({name!r}, ['other_0', 0, 12], {{}}))")
         assert (result.error, result.calls) == ("error", 0) and "there is no tool" in result.stderr
 
 
@@ -566,11 +476,10 @@ def test_without_a_saved_state_the_variables_are_lost_and_what_was_set_is_not(mo
     assert not repl.run("pass").restarted
 
 
-def test_saving_that_takes_long_is_not_done_for_every_block(monty, monkeypatch):
+def test_a_state_that_takes_long_to_save_is_not_saved_again(monty, monkeypatch):
     monkeypatch.setattr("rlm.sandbox.monty.QUICK_S", -1.0)
-    monkeypatch.setattr("rlm.sandbox.monty.SAVING_SHARE", 1e-9)
     repl = monty({"end": lambda: os.kill(repl._pid, signal.SIGKILL)})
-    assert not repl.run("end()").restarted
+    repl.run("pass")
     assert repl.run("end()").restarted
 
 
@@ -612,12 +521,6 @@ def test_names_that_the_code_hides_do_not_blind_the_host(monty):
     result = repl.run("len = 3\nlocals = 4\nlist = dict = type = 5\nprint(double(len))")
     assert result.stdout == "6\n" and result.locals["len"] == "3"
     assert repl.get("locals") == 4
-
-
-def test_show_vars_in_a_text_is_left_as_it_is(monty):
-    repl = monty()
-    assert repl.run("print('SHOW_VARS()')  # SHOW_VARS()").stdout == "SHOW_VARS()\n"
-    assert repl.run("show = SHOW_VARS\nprint(show())").stdout == "{}\n"
 
 
 def test_a_missing_package_is_told_with_the_line_that_installs_it(monkeypatch):

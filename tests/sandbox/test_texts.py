@@ -180,3 +180,11 @@ print(re.search(r"needle", context).start() == at)
         "True",
     ]
     assert result.calls < 200
+
+
+def test_a_result_is_shown_as_its_handle_and_a_short_text_as_its_characters(make_repl):
+    hidden = {"text.read": lambda key, start, stop: "a hit"[start:stop]}
+    repl = make_repl(hidden=hidden)
+    for name, dtype in (("found", "results"), ("note", "text")):
+        repl.set(name, {"$ref": {"key": "k", "dtype": dtype, "sz": 5, "prev": ""}})
+    assert repl.run("print(found, note)").stdout == "Ref('k', results, 5 chars) a hit\n"

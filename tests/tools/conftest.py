@@ -1,5 +1,4 @@
-"""Fixtures for the tools' tests: real stores of both kinds, a meter, and payloads in memory and on
-disk."""
+"""Fixtures for the tools' tests: real stores of both kinds, a meter, and payloads."""
 
 from __future__ import annotations
 
@@ -15,9 +14,9 @@ def meter():
     return Meter()
 
 
-@pytest.fixture(params=["memory", "disk"])
-def payloads(request, tmp_path):
-    with Store(memory_bytes=0 if request.param == "disk" else 1 << 20, folder=tmp_path) as store:
+@pytest.fixture
+def payloads():
+    with Store() as store:
         yield store
 
 

@@ -45,7 +45,7 @@ def tools(engine, backend, meter):
         trace=trace,
         prefixes=meta.prefixes,
     )
-    handles.put("a text", key="text_0")
+    handles.put("a text")
     return trace.watch(box).functions
 
 

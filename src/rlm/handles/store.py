@@ -9,11 +9,6 @@ Ref('results_0', results, 3000 chars)
 >>> View("context_0", 100, 5000)
 View('context_0', 100:5000, 4900 chars)
 
-Memory first: beyond `memory_bytes` in all, the least recently used go to files in a private folder
-(0700), which `close` removes, and the interpreter at its end if nobody closed. A payload that
-cannot be written stays in memory. Once in a file, a payload stays there; slices and searches read
-what they need of it.
-
 Every payload is a text. Bytes are decoded at the door. Lists and objects are kept as JSON, one
 element a line, and `get` gives them back as a fresh copy, with JSON's types: a tuple comes back as
 a list, a key as text. A list that was put with its columns is a result: `rows` reads any of its
@@ -27,34 +22,25 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import re
-import shutil
-import tempfile
 import threading
-import weakref
 from array import array
 from bisect import bisect_right
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from rlm.errors import HandleError
-from rlm.handles import payload as bodies
-from rlm.handles.payload import Payload, render
+from rlm.handles.payload import Payload, fold, render
 
 KEY_CHARS = 200
 DTYPE_CHARS = 48
 PREVIEW_CHARS = 80
-MEMORY_BYTES = 256 << 20
+PIECE_CHARS = 1 << 20
+"""A search that ignores case folds so much of a text at a time: the next hit is often near."""
 LOSSY = "-lossy"
 """The end of a dtype whose bytes were no UTF-8: U+FFFD stands for some of them."""
-
-SEAL_CHARS = 1 << 20
 
 _DTYPE = re.compile(rf"[A-Za-z][A-Za-z0-9_.+-]{{0,{DTYPE_CHARS - len(LOSSY) - 1}}}")
 
@@ -115,27 +101,21 @@ Target = str | Ref | View
 
 class _Entry(NamedTuple):
     ref: Ref
-    body: bodies.Body
+    text: str
     structured: bool
     about: Mapping[str, Any]
+    row_starts: array[int]
+    """Where each row of a result begins, and where the last ends: a row is a line."""
 
 
 class Store:
     """Payloads behind keys."""
 
-    def __init__(self, *, memory_bytes: int = MEMORY_BYTES, folder: Path | None = None) -> None:
-        self.memory_bytes = memory_bytes
-        self._parent = folder
+    def __init__(self) -> None:
         self._lock = threading.RLock()
         self._entries: dict[str, _Entry] = {}
-        self._resident: OrderedDict[str, int] = OrderedDict()  # least recently used first
-        self._held = 0
         self._counts: dict[str, int] = {}
         self._seals: dict[str, str] = {}
-        self._row_starts: dict[str, array[int]] = {}
-        self._files = 0
-        self._folder: Path | None = None
-        self._finalizer: Callable[[], object] | None = None
         self._closed = False
 
     # -- in and out --------------------------------------------------------------------------------
@@ -145,34 +125,27 @@ class Store:
         payload: Payload,
         dtype: str = "text",
         *,
-        key: str | None = None,
         columns: Sequence[str] | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> Ref:
-        """Keep a payload and return its handle. Without a key it is `dtype_0`, `dtype_1`, …
-        With `columns` it is a result, a list of rows; `about` is kept beside it. A function among
-        its values is called when the sandbox asks.
-
-        HandleError when the key is taken or the payload is of another kind. HandleError too when
-        there is no space to spill to: then every payload, this one too, is still in memory, and
-        `ref(key)` gives its handle.
-        """
+        """Keep a payload and return its handle, with the key `dtype_0`, `dtype_1`, … With `columns`
+        it is a result, a list of rows; `about` is kept beside it. A function among its values is
+        called when the sandbox asks. HandleError for a payload of another kind."""
         if not isinstance(dtype, str) or not _DTYPE.fullmatch(dtype):
             raise HandleError(f"dtype is {dtype!r:.80}: use a short name, such as text or results")
         text, lossy = render(payload)
         kind = dtype + LOSSY if lossy else dtype
         with self._lock:
             self._check_open()
-            name = self._new_key(dtype) if key is None else self._free_key(key)
-            ref = Ref(name, kind, len(text), preview(text[: 4 * PREVIEW_CHARS]))
+            number = self._counts.get(dtype, 0)
+            self._counts[dtype] = number + 1
+            ref = Ref(f"{dtype}_{number}", kind, len(text), preview(text[: 4 * PREVIEW_CHARS]))
+            starts = array("Q")
             if columns is not None:
                 ref = replace(ref, rows=len(payload), columns=tuple(columns))
-            resident = bodies.Resident(text)
+                starts.extend(found.end() for found in re.finditer("\n", text))
             structured = isinstance(payload, list | dict)
-            self._entries[name] = _Entry(ref, resident, structured, dict(about or {}))
-            self._resident[name] = resident.memory_bytes
-            self._held += resident.memory_bytes
-            self._make_room()
+            self._entries[ref.key] = _Entry(ref, text, structured, dict(about or {}), starts)
         return ref
 
     def ref(self, target: Target) -> Ref:
@@ -209,14 +182,12 @@ class Store:
         first, end, _ = slice(start, stop).indices(entry.ref.rows)
         if first >= end:
             return []
-        starts = self._starts(entry)
+        starts = entry.row_starts
         if most_chars is not None:
             fitting = bisect_right(starts, starts[first] + most_chars, first, end + 1) - 1
             end = max(first + 1, fitting)
-        # behind every row are two characters: `,` and the end of the line, or that and `]`
-        found: list[dict[str, Any]] = json.loads(
-            f"[{self.read(entry.ref, starts[first], starts[end] - 2)}]"
-        )
+        lines = entry.text[starts[first] : starts[end]].rstrip(",\n")
+        found: list[dict[str, Any]] = json.loads(f"[{lines}]")
         return found
 
     def about(self, target: Target) -> dict[str, Any]:
@@ -234,11 +205,7 @@ class Store:
         key = entry.ref.key
         with self._lock:
             if key not in self._seals:
-                made = sha256(key.encode("utf-8", "replace"))
-                for start in range(0, entry.ref.sz, SEAL_CHARS):
-                    made.update(
-                        self.read(key, start, start + SEAL_CHARS).encode("utf-8", "surrogatepass")
-                    )
+                made = sha256(f"{key}{entry.text}".encode("utf-8", "surrogatepass"))
                 self._seals[key] = made.hexdigest()[:12]
             return self._seals[key]
 
@@ -246,10 +213,9 @@ class Store:
 
     def read(self, target: Target, start: int, stop: int | None) -> str:
         """`text[start:stop]`."""
-        entry, low, high = self._window(target)
+        text, low, high = self._window(target)
         begin, end, _ = slice(start, stop).indices(high - low)
-        with _reads(entry.ref):
-            return entry.body.read(low + begin, low + max(begin, end))
+        return text[low + begin : low + max(begin, end)]
 
     def find(
         self,
@@ -261,22 +227,21 @@ class Store:
         ignore_case: bool = False,
     ) -> int:
         """`text.find(needle, start, stop)`; -1 when there is none."""
-        entry, low, high = self._window(target)
+        text, low, high = self._window(target)
         begin, end, _ = slice(start, stop).indices(high - low)
         if begin > end or start > high - low:
             return -1
-        with _reads(entry.ref):
-            found = bodies.find(entry.body, needle, low + begin, low + end, folded=ignore_case)
+        search = _find_folded if ignore_case else str.find
+        found = search(text, needle, low + begin, low + end)
         return found if found < 0 else found - low
 
     def count(self, target: Target, needle: str, start: int = 0, stop: int | None = None) -> int:
         """`text.count(needle, start, stop)`."""
-        entry, low, high = self._window(target)
+        text, low, high = self._window(target)
         begin, end, _ = slice(start, stop).indices(high - low)
         if begin > end or start > high - low:
             return 0
-        with _reads(entry.ref):
-            return bodies.count(entry.body, needle, low + begin, low + end)
+        return text.count(needle, low + begin, low + end)
 
     # -- the whole ---------------------------------------------------------------------------------
 
@@ -286,25 +251,17 @@ class Store:
             return list(self._entries)
 
     def drop(self, target: Target) -> None:
-        """Forget a payload, and remove its file."""
+        """Forget a payload."""
         with self._lock:
-            entry = self._entry(target)
-            del self._entries[entry.ref.key]
-            self._seals.pop(entry.ref.key, None)
-            self._row_starts.pop(entry.ref.key, None)
-            self._held -= self._resident.pop(entry.ref.key, 0)
-            if isinstance(entry.body, bodies.Spilled):
-                entry.body.remove()
+            key = self._entry(target).ref.key
+            del self._entries[key]
+            self._seals.pop(key, None)
 
     def close(self) -> None:
-        """Forget everything, and remove the folder. Safe to call twice."""
+        """Forget everything. Safe to call twice."""
         with self._lock:
             self._closed = True
             self._entries.clear()
-            self._resident.clear()
-            self._held = 0
-            if self._finalizer is not None:
-                self._finalizer()
 
     def __contains__(self, target: object) -> bool:
         key = target.key if isinstance(target, Ref | View) else target
@@ -316,12 +273,7 @@ class Store:
             return len(self._entries)
 
     def __repr__(self) -> str:
-        with self._lock:
-            spilled = len(self._entries) - len(self._resident)
-            return (
-                f"Store({len(self._entries)} payloads, {self._held:,} bytes in memory, {spilled} on"
-                " disk)"
-            )
+        return f"Store({len(self)} payloads)"
 
     def __enter__(self) -> Self:
         return self
@@ -337,23 +289,6 @@ class Store:
                 "this store of handles is closed: its payloads are gone; open another"
             )
 
-    def _new_key(self, dtype: str) -> str:
-        while True:
-            number = self._counts.get(dtype, 0)
-            self._counts[dtype] = number + 1
-            if (name := f"{dtype}_{number}") not in self._entries:
-                return name
-
-    def _free_key(self, key: str) -> str:
-        if not is_key(key):
-            raise HandleError(
-                f"key is {key!r:.80}: use 1 to {KEY_CHARS} printable characters, without \u27e6"
-                " and \u27e7"
-            )
-        if key in self._entries:
-            raise HandleError(f"key {key!r} is taken: drop it first, or use another")
-        return key
-
     def _entry(self, target: Target) -> _Entry:
         key = target.key if isinstance(target, Ref | View) else target
         with self._lock:
@@ -361,30 +296,15 @@ class Store:
             entry = self._entries.get(key) if isinstance(key, str) else None
             if entry is None:
                 raise self._unknown_handle(key)
-            if key in self._resident:
-                self._resident.move_to_end(key)
             return entry
 
-    def _starts(self, entry: _Entry) -> array[int]:
-        """Where each row of a result begins, and where its text ends: a row is a line."""
-        with self._lock:
-            found = self._row_starts.get(entry.ref.key)
-            if found is None:
-                found, at = array("Q"), self.find(entry.ref, "\n")
-                while 0 <= at < entry.ref.sz - 2:
-                    found.append(at + 1)
-                    at = self.find(entry.ref, "\n", at + 1)
-                found.append(entry.ref.sz)
-                self._row_starts[entry.ref.key] = found
-            return found
-
-    def _window(self, target: Target) -> tuple[_Entry, int, int]:
-        """An entry, and which of its characters are meant."""
-        entry = self._entry(target)
+    def _window(self, target: Target) -> tuple[str, int, int]:
+        """A text, and which of its characters are meant."""
+        text = self._entry(target).text
         if not isinstance(target, View):
-            return entry, 0, entry.body.chars
-        begin, end, _ = slice(max(0, target.start), max(0, target.stop)).indices(entry.body.chars)
-        return entry, begin, max(begin, end)
+            return text, 0, len(text)
+        begin, end, _ = slice(max(0, target.start), max(0, target.stop)).indices(len(text))
+        return text, begin, max(begin, end)
 
     def _unknown_handle(self, key: object) -> HandleError:
         if not isinstance(key, str):
@@ -405,42 +325,14 @@ class Store:
             " keys"
         )
 
-    def _make_room(self) -> None:
-        while self._held > self.memory_bytes and self._resident:
-            key = next(iter(self._resident))
-            entry = self._entries[key]
-            assert isinstance(entry.body, bodies.Resident)
-            try:
-                spilled = bodies.Spilled(entry.body.text, self._new_file())
-            except OSError as exc:
-                where = self._folder or self._parent or tempfile.gettempdir()
-                raise HandleError(
-                    f"{entry.ref} cannot be moved to disk ({exc.strerror or exc}): it stays in"
-                    f" memory, with all the others; make space in {where}, drop payloads, or allow"
-                    " more memory"
-                ) from exc
-            self._entries[key] = entry._replace(body=spilled)
-            self._held -= self._resident.pop(key)
 
-    def _new_file(self) -> Path:
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="rlm-handles-", dir=self._parent))
-            self._finalizer = weakref.finalize(self, _remove, self._folder, os.getpid())
-        self._files += 1
-        return self._folder / f"{self._files}.txt"
-
-
-@contextmanager
-def _reads(ref: Ref) -> Iterator[None]:
-    try:
-        yield
-    except OSError as exc:
-        raise HandleError(
-            f"{ref} cannot be read back from disk ({exc.strerror or exc}): put the payload again"
-        ) from exc
-
-
-def _remove(folder: Path, pid: int) -> None:
-    """Remove the folder, unless this is a forked child: the files are its parent's."""
-    if os.getpid() == pid:
-        shutil.rmtree(folder, ignore_errors=True)
+def _find_folded(text: str, needle: str, start: int, stop: int) -> int:
+    """As `fold(text).find(fold(needle), start, stop)`, without folding the whole text."""
+    wanted = fold(needle)
+    while start + len(wanted) <= stop:
+        end = min(stop, start + PIECE_CHARS + len(wanted))
+        found = fold(text[start:end]).find(wanted)
+        if found >= 0:
+            return start + found
+        start += PIECE_CHARS
+    return -1

@@ -62,7 +62,7 @@ def _to_wire(value: Any) -> Any:
         return {TAG: {"key": value.key, "start": value.start, "stop": value.stop}}
     if isinstance(value, Mapping):
         return {key: _to_wire(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | set | frozenset):
         return [_to_wire(part) for part in value]
     return value
 

@@ -27,6 +27,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
+from itertools import takewhile
 from os.path import commonprefix
 from pathlib import Path
 from typing import Any
@@ -335,87 +336,50 @@ def _error(found: dict[str, Any]) -> RLMError:
 # -- where two requests part
 
 
-def likeness(one: Mapping[str, Any], two: Mapping[str, Any]) -> tuple[int, int]:
-    """How far two requests agree: whole messages from the first, then characters of the next."""
-    equal = 0
-    for left, right in zip(one["messages"], two["messages"], strict=False):
-        if left != right:
-            if left["role"] != right["role"]:
-                return equal, 0
-            texts = [left["content"], right["content"]]
-            return equal, len(commonprefix(texts))  # noqa: RUF071 - characters are meant
-        equal += 1
-    return equal, 0
-
-
 def explain_divergence(
     request: Mapping[str, Any], recorded: Sequence[tuple[int, Mapping[str, Any]]], call: int
 ) -> str:
-    """Where `request` parts from the nearest of the recorded ones (call, request)."""
+    """The first line in which `request` parts from the nearest of the recorded ones."""
     if not recorded:
         return "nothing is recorded on it"
-    nearest, other = max(
-        recorded, key=lambda line: (*likeness(request, line[1]), -abs(line[0] - call), -line[0])
+    asked = _lines(request)
+
+    def agreed(lines: list[tuple[str, str]]) -> int:
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(asked, lines)))  # noqa: B905
+
+    sides = [(number, _lines(other)) for number, other in recorded]
+    nearest, lines = max(sides, key=lambda each: (agreed(each[1]), -abs(each[0] - call)))
+    at = agreed(lines)
+    (there, old), (here, new) = (
+        side[at] if at < len(side) else ("its end", "") for side in (lines, asked)
     )
-    return f"the nearest is recorded call {nearest}, and {_find_difference(request, other)}"
+    where = there if there == here else f"{there} there, {here} here,"
+    chars = len(commonprefix([old, new]))  # noqa: RUF071 - characters are meant
+    return (
+        f"the nearest is recorded call {nearest}, and {where} differs:\n"
+        f"  recorded: {_around(old, chars)}\n"
+        f"  asked:    {_around(new, chars)}"
+    )
 
 
-def _find_difference(asked: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
-    ours, theirs = asked["messages"], recorded["messages"]
-    place, chars = likeness(asked, recorded)
-    if place < min(len(ours), len(theirs)):
-        one, two = theirs[place], ours[place]
-        if one["role"] != two["role"]:
-            return f"message {place + 1} is by {one['role']} there and by {two['role']} here"
-        there, here = one["content"], two["content"]
-        line = here.count("\n", 0, chars) + 1
-        return (
-            f"message {place + 1} ({two['role']}) differs in line {line}"
-            f"{_heading_above(here, chars)}:\n"
-            f"  recorded: {_around(there, chars)}\n"
-            f"  asked:    {_around(here, chars)}"
-        )
-    if len(ours) != len(theirs):
-        here = len(ours) > len(theirs)
-        extra, where = (ours[place], "here") if here else (theirs[place], "there")
-        return (
-            f"it has {len(theirs)} messages there and {len(ours)} here; message {place + 1} is only"
-            f" {where} ({extra['role']}: {_around(extra['content'], 0)})"
-        )
-    names = sorted({*asked["params"], *recorded["params"]})
-    parts = []
-    for name in names:
-        there, here = recorded["params"].get(name), asked["params"].get(name)
-        if there != here:
-            parts.append(f"{name} is {_value(there)} there and {_value(here)} here")
-    return "its messages are the same, but " + ", ".join(parts)
+def _lines(request: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Every line of a request, each with where it stands: below which Markdown heading."""
+    found = []
+    for number, message in enumerate(request["messages"], 1):
+        heading = ""
+        for place, line in enumerate(message["content"].split("\n"), 1):
+            where = f"line {place} of message {number} ({message['role']}){heading}"
+            found.append((where, line))
+            if line.startswith(("# ", "## ")):
+                heading = f", below {line[:HEADING_CHARS]!r},"
+    return [*found, ("its parameters", json.dumps(request["params"], sort_keys=True))]
 
 
-def _around(text: str, place: int) -> str:
-    """The text around a place, within its line, with a mark where it was cut."""
-    start = max(text.rfind("\n", 0, place) + 1, place - AROUND_CHARS)
-    if place >= len(text):
-        return f"{_cut_text(text, start, place)} and there it ends"
-    end = text.find("\n", place)
-    stop = place + AROUND_CHARS
-    return _cut_text(text, start, stop if end < 0 else min(end, stop))
-
-
-def _heading_above(text: str, place: int) -> str:
-    """Which part of a prompt a place is in, by the Markdown heading above it."""
-    lines = text[: text.rfind("\n", 0, place) + 1].splitlines()
-    heading = next((line for line in reversed(lines) if line.startswith(("# ", "## "))), "")
-    return f", below {heading[:HEADING_CHARS]!r}" if heading else ""
+def _around(line: str, place: int) -> str:
+    """A line around a place, with a mark where it was cut."""
+    start, stop = max(0, place - AROUND_CHARS), place + AROUND_CHARS
+    return f"{'…' * (start > 0)}{line[start:stop]!r}{'…' * (stop < len(line))}"
 
 
 def _shorten(name: str) -> str:
     return name if len(name) <= NAMED_CHARS else name[: NAMED_CHARS - 1] + "…"
-
-
-def _cut_text(text: str, start: int, stop: int) -> str:
-    return f"{'…' * (start > 0)}{text[start:stop]!r}{'…' * (stop < len(text))}"
-
-
-def _value(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 80 else text[:79] + "…"

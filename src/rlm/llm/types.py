@@ -81,72 +81,47 @@ class Usage:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts = dict.fromkeys(COUNTED, 0)
+        self.calls = self.input_tokens = self.output_tokens = 0
+        self.unpriced_calls = self.estimated_calls = 0
         self._known_usd = 0.0
 
     def add(self, reply: Reply) -> None:
-        known = reply.cost_usd is not None
-        counts = (1, reply.input_tokens, reply.output_tokens, not known, reply.estimated)
-        self._add(dict(zip(COUNTED, counts, strict=True)), reply.cost_usd or 0.0)
+        with self._lock:
+            self.calls += 1
+            self.input_tokens += reply.input_tokens
+            self.output_tokens += reply.output_tokens
+            self.unpriced_calls += reply.cost_usd is None
+            self.estimated_calls += reply.estimated
+            self._known_usd += reply.cost_usd or 0.0
 
     def include(self, other: Usage) -> None:
         """Count what another run used as well."""
-        with other._lock:
-            counts, known_usd = dict(other._counts), other._known_usd
-        self._add(counts, known_usd)
-
-    def _add(self, counts: Mapping[str, int], known_usd: float) -> None:
+        used = other.to_dict()
         with self._lock:
-            for name, count in counts.items():
-                self._counts[name] += count
-            self._known_usd += known_usd
-
-    @property
-    def calls(self) -> int:
-        return self._counts["calls"]
-
-    @property
-    def input_tokens(self) -> int:
-        return self._counts["input_tokens"]
-
-    @property
-    def output_tokens(self) -> int:
-        return self._counts["output_tokens"]
+            for name in COUNTED:
+                setattr(self, name, getattr(self, name) + used[name])
+            self._known_usd += used["cost_usd"] or 0.0
 
     @property
     def total_tokens(self) -> int:
-        with self._lock:
-            return self._counts["input_tokens"] + self._counts["output_tokens"]
+        return self.input_tokens + self.output_tokens
 
     @property
     def cost_usd(self) -> float | None:
-        with self._lock:
-            return self._cost()
-
-    @property
-    def unpriced_calls(self) -> int:
-        return self._counts["unpriced_calls"]
-
-    @property
-    def estimated_calls(self) -> int:
-        return self._counts["estimated_calls"]
+        unknown = self.calls and self.unpriced_calls == self.calls
+        return None if unknown else self._known_usd
 
     def to_dict(self) -> dict[str, Any]:
         """All counts of one moment."""
         with self._lock:
-            calls, tokens_in, tokens_out, unpriced, estimated = self._counts.values()
             return {
-                "calls": calls,
-                "input_tokens": tokens_in,
-                "output_tokens": tokens_out,
-                "cost_usd": self._cost(),
-                "unpriced_calls": unpriced,
-                "estimated_calls": estimated,
+                "calls": self.calls,
+                "input_tokens": self.input_tokens,
+                "output_tokens": self.output_tokens,
+                "cost_usd": self.cost_usd,
+                "unpriced_calls": self.unpriced_calls,
+                "estimated_calls": self.estimated_calls,
             }
-
-    def _cost(self) -> float | None:
-        unknown = self.calls and self.unpriced_calls == self.calls
-        return None if unknown else self._known_usd
 
     def __repr__(self) -> str:
         return f"Usage({', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"

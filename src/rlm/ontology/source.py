@@ -34,28 +34,17 @@ def open_engine(
     the files says. `within`: the folders that a catalogue may lead to, all where None."""
     if not isinstance(source, str | Path) and len(source) == 1:
         source = source[0]
-    if not isinstance(source, str | Path):
-        return LocalEngine(
-            source,
-            format=format,
-            imports=imports,
-            within=within,
-            cache_dir=cache_dir,
-            limits=limits,
-        )
-    name = str(source)
-    path = Path(name).expanduser()
-    if not path.exists() and isinstance(source, str):
-        if "://" in name or name in config.endpoints():
+    if isinstance(source, str) and not (path := Path(source).expanduser()).exists():
+        if "://" in source or source in config.endpoints():
             from rlm.ontology.remote.endpoints import open_endpoint  # a file needs no sockets
 
-            return open_endpoint(name)
-        if path.name == name and not path.suffix:
+            return open_endpoint(source)
+        if path.name == source and not path.suffix:
             raise OntologyError(
-                f"there is no file {name!r}, and the config names no endpoint {name!r}"
+                f"there is no file {source!r}, and the config names no endpoint {source!r}"
             )
     return LocalEngine(
-        path, format=format, imports=imports, within=within, cache_dir=cache_dir, limits=limits
+        source, format=format, imports=imports, within=within, cache_dir=cache_dir, limits=limits
     )
 
 

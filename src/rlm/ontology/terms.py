@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from rlm.errors import OntologyError, QueryRefused
@@ -69,10 +70,7 @@ _FIRM = frozenset(("rdf", "rdfs", "owl", "xsd"))
 class Prefixes(dict[str, str]):
     """Prefix to namespace: those given, then the well-known ones that are free, `:` last. Of two
     prefixes for one namespace `shrink` takes the first, but rdf, rdfs, owl and xsd before any
-    other: procedures and queries call them so."""
-
-    _by_namespace: dict[str, str] | None = None
-    _lengths: tuple[int, ...] = ()
+    other: procedures and queries call them so. Nothing is bound once it was made."""
 
     def __init__(self, given: Mapping[str, str] | None = None, *, well_known: bool = True) -> None:
         given = given or {}
@@ -114,43 +112,21 @@ class Prefixes(dict[str, str]):
 
     def shrink(self, iri: str) -> str:
         """`prefix:name` by the longest namespace that leaves a plain name, else `<iri>`."""
-        if self._by_namespace is None:
-            self._index()
-        assert self._by_namespace is not None
-        for length in self._lengths:
-            chosen = self._by_namespace.get(iri[:length])
+        by_namespace, lengths = self._index
+        for length in lengths:
+            chosen = by_namespace.get(iri[:length])
             if chosen is not None and len(iri) >= length and _LOCAL.fullmatch(iri, length):
                 return f"{chosen}:{iri[length:]}"
         return f"<{iri}>"
 
-    def _index(self) -> None:
-        """Namespace to prefix: a file may bind very many."""
+    @cached_property
+    def _index(self) -> tuple[dict[str, str], list[int]]:
+        """Namespace to prefix, and the lengths of namespaces: a file may bind very many."""
         found: dict[str, str] = {}
         for prefix, namespace in self.items():
             if namespace and (namespace not in found or prefix in _FIRM):
                 found[namespace] = prefix
-        self._by_namespace = found
-        self._lengths = tuple(sorted({len(namespace) for namespace in found}, reverse=True))
-
-    # Whatever is bound anew may change what `shrink` takes.
-
-    def __setitem__(self, prefix: str, namespace: str) -> None:
-        self._by_namespace = None
-        super().__setitem__(prefix, namespace)
-
-    def __delitem__(self, prefix: str) -> None:
-        self._by_namespace = None
-        super().__delitem__(prefix)
-
-    def setdefault(self, prefix: str, namespace: str) -> str:
-        if prefix not in self:
-            self[prefix] = namespace
-        return self[prefix]
-
-    def update(self, *given: Mapping[str, str]) -> None:  # type: ignore[override]
-        for each in given:
-            for prefix, namespace in each.items():
-                self[prefix] = namespace
+        return found, sorted(set(map(len, found)), reverse=True)
 
 
 def local_name(iri: str) -> str:

@@ -82,7 +82,7 @@ class Surroundings:
     untimed: frozenset[str] = frozenset()
     """Tools whose time does not count against a block."""
     to_wire: Convert = same
-    """Turns a value of the host's into JSON-like data; other values stay as they are."""
+    """Turns handles, in a value of the host's at any depth, into JSON-like data."""
     from_wire: Convert = same
 
 
@@ -204,9 +204,8 @@ class Repl(ABC):
 
     def _run_tool(self, tool: Callable[..., Any], args: Any, words: Any) -> Any:
         """A tool's value as plain data, for arguments that came as such."""
-        made = [from_plain(value, self._given.from_wire) for value in args]
-        named = {key: from_plain(value, self._given.from_wire) for key, value in words.items()}
-        return to_plain(tool(*made, **named), self._given.to_wire)
+        made, named = self._given.from_wire([args, words])
+        return to_plain(self._given.to_wire(tool(*made, **named)))
 
     def _missing_variable(self, name: object, known: dict[str, str]) -> SandboxError:
         listed = ", ".join(list(known)[:20]) or "none"
@@ -220,9 +219,8 @@ def check_variable_name(name: str) -> None:
         )
 
 
-def to_plain(value: Any, to_wire: Callable[[Any], Any], depth: int = 0) -> Any:
+def to_plain(value: Any, depth: int = 0) -> Any:
     """A value of the host's as plain data; TypeError for what has no such form."""
-    value = to_wire(value)
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
@@ -230,23 +228,10 @@ def to_plain(value: Any, to_wire: Callable[[Any], Any], depth: int = 0) -> Any:
     if depth > 100:
         raise ValueError("a value for the sandbox is nested too deep")
     if isinstance(value, dict):
-        return {
-            plain_text(str(key)): to_plain(part, to_wire, depth + 1) for key, part in value.items()
-        }
+        return {plain_text(str(key)): to_plain(part, depth + 1) for key, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [to_plain(part, to_wire, depth + 1) for part in value]
+        return [to_plain(part, depth + 1) for part in value]
     raise TypeError(f"a {type(value).__name__} cannot go into the sandbox")
-
-
-def from_plain(value: Any, from_wire: Callable[[Any], Any]) -> Any:
-    if isinstance(value, dict):
-        made = from_wire(value)
-        if made is not value:
-            return made
-        return {key: from_plain(part, from_wire) for key, part in value.items()}
-    if isinstance(value, list):
-        return [from_plain(part, from_wire) for part in value]
-    return value
 
 
 def open_repl(

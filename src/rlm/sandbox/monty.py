@@ -8,8 +8,8 @@ refused with a message that names them.
 What differs from the first engine:
 
 - `ToolError` is another name for RuntimeError, for monty has no classes of errors of one's own.
-- A text on the host comes in with its characters, as long as these are a small part of the memory.
-  Operators cannot call the host here; a longer text has `read`, `find` and `count` alone (see
+- A text on the host comes in as a `str`, as long as it is a small part of the memory. Operators
+  cannot call the host here; a longer text has `read`, `find` and `count` alone (see
   `monty_prelude`, also for the prompt).
 - Monty does not guarantee its memory after a time-out, so the worker is discarded. Before each
   block its state is saved, if that is quick, and the worker that replaces it continues from there;
@@ -27,7 +27,7 @@ import importlib
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
@@ -37,7 +37,6 @@ from rlm.sandbox.engine import (
     INSTALL_MONTY,
     LOST,
     MAX_LOCALS,
-    TOOL_FAULTS,
     Repl,
     REPLResult,
     RunningBlock,
@@ -45,19 +44,16 @@ from rlm.sandbox.engine import (
     Stopped,
     Surroundings,
     check_variable_name,
-    from_plain,
-    same,
     to_plain,
 )
-from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, SLICE_CHARS, TEXT_TOOLS, TOOL, prepare_block
+from rlm.sandbox.monty_prelude import GIVEN, PRELUDE, TOOL, Handles
 from rlm.worker import CANCEL_CHECK_S, check_cancelled
 
 ASIDE_S = 20.0
 """How long a question outside of any block may take."""
 SAVED_BYTES = 64 << 20
 QUICK_S = 0.1
-SAVING_SHARE = 0.1
-"""At most this share of the time goes into saving that is not quick."""
+"""A worker whose state once took longer to save is not saved any more."""
 OVER = "stopped: the time of this block is over"
 END = "\n\npass"
 """Follows a block, else the value of its last expression would be carried over to the host."""
@@ -82,7 +78,6 @@ class MontyRepl(Repl):
         self._session: Any = None
         super().__init__(surroundings, limits)
         self._handles = Handles(self._given.hidden, (self.limits.memory_mb << 20) // HELD_SHARE)
-        self._save_after = 0.0
         for name in self._given.tools:
             if not name.isidentifier():
                 raise SandboxError(
@@ -95,6 +90,7 @@ class MontyRepl(Repl):
 
     def _start(self, saved: bytes | None = None) -> None:
         """A fresh worker, with what was saved or with what the host had set."""
+        self._may_save = True
         limits = {
             "max_feed_duration_secs": self.limits.block_s,
             "max_memory": self.limits.memory_mb << 20,
@@ -144,16 +140,15 @@ class MontyRepl(Repl):
                 held.__exit__(None, None, None)
 
     def _save(self) -> bytes | None:
-        """The worker's state, or None when saving it would take too long or too much."""
-        before = time.monotonic()
-        if before < self._save_after:
+        """The worker's state, or None when saving it takes too long or too much."""
+        if not self._may_save:
             return None
+        before = time.monotonic()
         try:
             state: bytes = self._turn(self._session.dump, before + ASIDE_S)
         except self._monty.MontyRuntimeError:
             return None
-        now = time.monotonic()
-        self._save_after = now + (now - before) / SAVING_SHARE if now - before > QUICK_S else 0.0
+        self._may_save = time.monotonic() - before <= QUICK_S
         return state if len(state) <= SAVED_BYTES else None
 
     # -- turns -------------------------------------------------------------------------------------
@@ -234,7 +229,7 @@ class MontyRepl(Repl):
 
     def _serve(self, block: RunningBlock, code: str) -> tuple[str | None, str]:
         """Answer the worker until the block is done: its error, and what to say of it."""
-        code = prepare_block(plain_text(code))
+        code = plain_text(code)
         session, monty = self._session, self._monty
 
         def take(stream: str, text: str) -> None:
@@ -312,12 +307,15 @@ class MontyRepl(Repl):
             return _raise_answer(f"there is no tool {str(name)[:80]!r}")
 
         def run() -> Any:
-            given, named = self._check_size(to_plain([args, words], same))
+            given, named = self._to_host([args, words])
             found = self._check_size(self._run_tool(tool, given, named))
             return self._handles.with_text(found)
 
         value, fault = self._call(block, name, run)
         return {"return_value": value} if fault is None else _raise_answer(fault)
+
+    def _to_host(self, value: Any) -> Any:
+        return self._check_size(self._handles.without_text(to_plain(value)))
 
     def _check_size(self, value: Any) -> Any:
         """The value, unless it is more than may cross."""
@@ -331,7 +329,7 @@ class MontyRepl(Repl):
 
     def set(self, name: str, value: Any) -> None:
         check_variable_name(name)
-        data = self._check_size(to_plain(value, self._given.to_wire))
+        data = self._check_size(to_plain(self._given.to_wire(value)))
         self._ask(*self._write_setter(name, data))
         self._set[name] = data
 
@@ -347,7 +345,7 @@ class MontyRepl(Repl):
         )
         if not isinstance(found, list) or len(found) != 1:
             raise self._missing_variable(name, self.variables())
-        return from_plain(self._check_size(to_plain(found[0], same)), self._given.from_wire)
+        return self._given.from_wire(self._to_host(found[0]))
 
     def variables(self) -> dict[str, str]:
         self._alive()
@@ -371,93 +369,6 @@ class MontyRepl(Repl):
             plain_text(str(name))[:200]: plain_text(str(text))[:300]
             for name, text in list(found.items())[:MAX_LOCALS]
         }
-
-
-class Handles:
-    """The handles that one sandbox is given, with their characters where these are few."""
-
-    def __init__(self, hidden: Mapping[str, Callable[..., Any]], held_chars: int) -> None:
-        self._hidden, self._held_chars = hidden, held_chars
-        self._keys: set[str] = set()
-        self._found = False
-        self._room = 0
-
-    def with_text(self, value: Any) -> tuple[Any, bool]:
-        """Plain data as the prelude's `made` takes it, and whether there is a handle in it."""
-        self._found, self._room = False, self._held_chars
-        value = self._walk(value)
-        return value, self._found
-
-    def serves(self, name: Any, args: Any) -> Callable[..., Any] | None:
-        """The function behind a text's own methods, for a key that the sandbox was given; else
-        None."""
-        if name in TEXT_TOOLS and isinstance(args, list) and args and isinstance(args[0], str):
-            return self._hidden.get(name) if args[0] in self._keys else None
-        return None
-
-    def _walk(self, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self._walk(part) for part in value]
-        if not isinstance(value, dict):
-            return value
-        ref = value.get("$ref")
-        if len(value) == 1 and isinstance(ref, dict) and isinstance(ref.get("key"), str):
-            start, stop = ref.get("start", 0), ref["stop"] if "stop" in ref else ref.get("sz")
-            if type(start) is int and type(stop) is int and 0 <= start <= stop:
-                self._found = True
-                return {"$ref": self._handle(ref, start, stop)}
-        return {key: self._walk(part) for key, part in value.items()}
-
-    def _handle(self, ref: dict[str, Any], start: int, stop: int) -> dict[str, Any]:
-        key = ref["key"]
-        if "rows" in ref:
-            return self._result(ref)
-        self._keys.add(key)
-        held = self._text(key, start, stop) if stop - start <= self._room else None
-        self._room -= len(held or "")
-        short = held is not None and len(held) <= SLICE_CHARS
-        mark = "" if short else self._ask("text.mark", key, start, stop)
-        return {
-            "key": key,
-            "start": start,
-            "stop": stop,
-            "dtype": str(ref.get("dtype", "text")),
-            "prev": str(ref.get("prev", "")),
-            "held": held,
-            "mark": mark if isinstance(mark, str) else "",
-        }
-
-    def _result(self, ref: dict[str, Any]) -> dict[str, Any]:
-        """A result with its rows, where these are few enough; else without."""
-        held: list[Any] = []
-        while len(held) < ref["rows"] and ref["sz"] <= self._room:
-            more = self._ask("rows.page", ref["key"], len(held), ref["rows"])
-            if not more:
-                break
-            held += to_plain(more, same)
-        self._room -= ref["sz"]
-        if len(held) < ref["rows"]:
-            raise SandboxError(f"{ref['rows']:,} rows do not fit into the REPL: ask for fewer")
-        is_long = ref["sz"] > SLICE_CHARS
-        mark = self._ask("text.mark", ref["key"], 0, ref["sz"]) if is_long else ""
-        return {**ref, "held": held, "mark": mark, "about": self._ask("rows.about", ref["key"])}
-
-    def _text(self, key: str, start: int, stop: int) -> str | None:
-        """The characters; None when the host does not give all of them."""
-        parts, at = [], start
-        while at < stop:
-            part = self._ask("text.read", key, at, stop)
-            if not isinstance(part, str) or not part:
-                return None
-            parts.append(plain_text(part))
-            at += len(parts[-1])
-        return "".join(parts) if at == stop else None
-
-    def _ask(self, name: str, *args: Any) -> Any:
-        try:
-            return self._hidden[name](*args) if name in self._hidden else None
-        except TOOL_FAULTS:  # a handle whose text is gone: using it raises
-            return None
 
 
 def _import_monty() -> Any:

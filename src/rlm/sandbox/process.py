@@ -32,7 +32,6 @@ from rlm.sandbox.engine import (
     Stopped,
     Surroundings,
     check_variable_name,
-    from_plain,
     to_plain,
 )
 from rlm.worker import Gone, WorkerProcess, package_folder, parse_message
@@ -235,7 +234,7 @@ class ProcessRepl(Repl):
 
     def set(self, name: str, value: Any) -> None:
         check_variable_name(name)
-        data = to_plain(value, self._given.to_wire)
+        data = to_plain(self._given.to_wire(value))
         self._ask({"op": "set", "name": name, "value": data}, "ok")
         self._set[name] = data
 
@@ -243,7 +242,7 @@ class ProcessRepl(Repl):
         answer = self._ask({"op": "get", "name": plain_text(str(name))[:500]}, "value", "missing")
         if answer["op"] == "missing":
             raise self._missing_variable(name, self.variables())
-        return from_plain(answer["value"], self._given.from_wire)
+        return self._given.from_wire(answer["value"])
 
     def variables(self) -> dict[str, str]:
         self._known = dict(self._ask({"op": "vars"}, "vars")["vars"])

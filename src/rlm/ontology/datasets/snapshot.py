@@ -5,7 +5,7 @@ all that follows; then come three statements about the dataset (format, name, se
 graphs, sorted, a statement to a line. The same dataset gives the same bytes. Only such a file is
 loaded: one that was edited, cut or damaged does not match its sum, and one that somebody made to
 match may still hold nothing but flat lines within the bounds of a dataset. This is why it is safe
-to parse it in this process. Other RDF can be brought in with `DatasetMeta.onto_mount`.
+to parse it in this process.
 
 The sum tells damage, not who wrote the file. A file is replaced whole, readable by its owner only;
 when it cannot be written, the old one stays.
@@ -25,8 +25,15 @@ import pyoxigraph as ox
 
 from rlm.errors import OntologyError
 from rlm.files import write_whole
-from rlm.ontology.datasets.dataset import OURS, DatasetMeta, SavedSnapshot
-from rlm.ontology.datasets.graphs import MAX_BYTES, MAX_GRAPHS, MAX_STATEMENTS, check, graph_of
+from rlm.ontology.datasets.dataset import (
+    MAX_BYTES,
+    MAX_GRAPHS,
+    MAX_LINE_CHARS,
+    MAX_STATEMENTS,
+    OURS,
+    DatasetMeta,
+    SavedSnapshot,
+)
 from rlm.ontology.vocabulary import XSD
 
 FORMAT = 1
@@ -45,9 +52,13 @@ def save_snapshot(dataset: DatasetMeta, path: str | Path) -> Path:
     """Write a dataset, whole or not at all; its absolute path. OntologyError when it cannot be."""
     target = Path(path).expanduser().absolute()
     version, graphs = dataset.image()
-    body = (_about(dataset) + graphs).encode()
+    body = "\n".join([*_about(dataset.name, dataset.session_id), graphs]).encode()
     digest = sha256(body).hexdigest()
-    _replace(target, f"# rlm dataset snapshot {FORMAT} sha256:{digest}\n".encode() + body)
+    try:
+        write_whole(target, f"# rlm dataset snapshot {FORMAT} sha256:{digest}\n".encode() + body)
+    except (OSError, ValueError) as exc:
+        what = f"the snapshot {target} cannot be written ({exc}): what was there stays"
+        raise OntologyError(what) from exc
     dataset.saved = SavedSnapshot(target, digest, version)
     return target
 
@@ -58,8 +69,7 @@ def load_snapshot(path: str | Path) -> DatasetMeta:
     raw = _bytes_of(target)
     try:
         digest, text = _verify(raw)
-        name, session_id, graphs, quads = _parse(text)
-        dataset = DatasetMeta.restore(name, session_id, graphs, quads)
+        dataset = _parse(text)
     except OntologyError as exc:
         raise OntologyError(f"{target}: {exc}") from exc
     dataset.saved = SavedSnapshot(target, digest, dataset.version)
@@ -95,28 +105,10 @@ def open_persistent(
 # -- writing
 
 
-def _about(dataset: DatasetMeta) -> str:
-    values = (
-        ox.Literal(str(FORMAT), datatype=ox.NamedNode(XSD + "integer")),
-        ox.Literal(dataset.name),
-        ox.Literal(dataset.session_id),
-    )
-    lines = zip(_HEAD, values, strict=True)
-    return "".join(f"<urn:rlm:{dataset.name}> <{OURS}{word}> {value} .\n" for word, value in lines)
-
-
-def _replace(target: Path, data: bytes) -> None:
-    try:
-        write_whole(target, data)
-    except (OSError, ValueError) as exc:
-        what = f"the snapshot {target} cannot be written ({exc}): what was there stays"
-        raise OntologyError(what) from exc
-    with contextlib.suppress(OSError):  # the new name, too, is to survive a power cut
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+def _about(name: str, session_id: str) -> list[str]:
+    format_ = ox.Literal(str(FORMAT), datatype=ox.NamedNode(XSD + "integer"))
+    values = zip(_HEAD, (format_, ox.Literal(name), ox.Literal(session_id)), strict=True)
+    return [f"<urn:rlm:{name}> <{OURS}{word}> {value} ." for word, value in values]
 
 
 # -- reading
@@ -144,9 +136,7 @@ def _verify(raw: bytes) -> tuple[str, str]:
     """The sum and the text that it stands for."""
     first = _FIRST.match(raw)
     if first is None:
-        raise OntologyError(
-            "this is no snapshot of a dataset, or its first line is damaged; other RDF is mounted"
-        )
+        raise OntologyError("this is no snapshot of a dataset, or its first line is damaged")
     if int(first[1]) != FORMAT:
         what = f"this snapshot has format {int(first[1])}, this rlm reads {FORMAT}"
         raise OntologyError(f"{what}: use the rlm of its age")
@@ -161,42 +151,38 @@ def _verify(raw: bytes) -> tuple[str, str]:
         raise OntologyError(f"the snapshot is not UTF-8 (byte {exc.start})") from exc
 
 
-def _parse(text: str) -> tuple[str, str, list[str], list[ox.Quad]]:
-    """Name, session id, graphs, statements. Every line is checked before the parser sees any."""
-    graphs, statements = [], 0
+def _parse(text: str) -> DatasetMeta:
+    """Every line is checked before the parser sees any."""
+    graphs: dict[str, set[str]] = {"": set()}
+    graph, statements, opened = "", 0, 0
     for number, line in enumerate(text.split("\n"), 2):
+        if len(line) > MAX_LINE_CHARS:
+            raise OntologyError(f"line {number} is too long")
         if _STATEMENT.fullmatch(line):
             statements += 1
+            graphs[graph].add(line)
         elif opens := _OPENS.fullmatch(line):
-            graphs.append(opens[1][1:-1])
-        elif line not in ("}", ""):
+            graph, opened = opens[1][1:-1], opened + 1
+            graphs.setdefault(graph, set())
+        elif line == "}":
+            graph = ""
+        elif line:
             raise OntologyError(f"line {number} is none of a snapshot: {line[:80]!a}")
-        if statements > MAX_STATEMENTS + len(_HEAD) or len(graphs) > MAX_GRAPHS:
+        if statements > MAX_STATEMENTS + len(_HEAD) or opened > MAX_GRAPHS:
             raise OntologyError(f"more than {MAX_STATEMENTS:,} statements or {MAX_GRAPHS} graphs")
     try:
         quads = list(ox.parse(input=text, format=ox.RdfFormat.TRIG))
     except (SyntaxError, ValueError) as exc:
         raise OntologyError(f"not valid TriG: {' '.join(str(exc).split())[:300]}") from exc
-    about = [quad for quad in quads if not graph_of(quad)]
-    inside = [quad for quad in quads if graph_of(quad)]
-    for quad in inside:
-        for term in (quad.subject, quad.predicate, quad.object):
-            check(term)
-    name, session_id = _read_head(about)
-    return name, session_id, graphs, inside
-
-
-def _read_head(about: list[ox.Quad]) -> tuple[str, str]:
-    said = {str(quad.predicate.value): quad.object for quad in about}
-    values = [said.get(OURS + word) for word in _HEAD]
-    texts = [value.value for value in values if isinstance(value, ox.Literal)]
-    if len(about) != len(_HEAD) or len(texts) != len(_HEAD) or texts[0] != str(FORMAT):
-        what = f"a snapshot says its {', '.join(_HEAD)}, once each"
-        raise OntologyError(f"{what}, and nothing else outside its graphs")
-    if {str(quad.subject) for quad in about} != {f"<urn:rlm:{texts[1]}>"}:
-        what = f"the snapshot says its name is {texts[1][:80]!a}"
-        raise OntologyError(f"{what}, but speaks of another dataset")
-    return texts[1], texts[2]
+    head = [quad for quad in quads if isinstance(quad.graph_name, ox.DefaultGraph)]
+    said = {quad.predicate.value: quad.object for quad in head}
+    name, session_id = (getattr(said.get(OURS + word), "value", "") for word in _HEAD[1:])
+    if graphs.pop("") != set(_about(name, session_id)):
+        raise OntologyError(
+            f"a snapshot says its {', '.join(_HEAD)}, once each, and nothing else outside its"
+            " graphs"
+        )
+    return DatasetMeta.restore(name, session_id, graphs)
 
 
 def _digest_at(path: Path) -> str | None:

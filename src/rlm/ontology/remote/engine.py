@@ -108,7 +108,7 @@ class RemoteEngine:
             from rlm.ontology.remote.sample import sample_meta
 
             self._meta = sample_meta(self)
-            self.prefixes.update(self._meta.prefixes)  # what the views show can be asked
+            self.prefixes = self._meta.prefixes  # what the views show can be asked
         return self._meta
 
     def close(self) -> None:
