@@ -326,9 +326,11 @@ class Attempt:
             key for key in list(self.handles.keys()) if self.handles.ref(key).dtype == "context"
         ]
         given = map(self.handles.text, keys)
+        # A number that the model has not written itself came out of its code.
         written = set[str]().union(*(numbers_in(turn.response) for turn in result.iterations))
+        seen |= numbers_in(result.answer) - written
         return [
-            *find_unseen_numbers(result.answer, seen, self.query, written),
+            *find_unseen_numbers(result.answer, seen, self.query),
             *(f"“{quote}”" for quote in find_unseen_quotes(result.answer, chain(texts, given))),
         ]
 
