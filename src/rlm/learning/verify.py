@@ -9,8 +9,7 @@
                   asks about terms that are there; it names no IRI but those of the query
 
 A term may be named by its IRI, as `prefix:name`, or, in an answer with no IRI at all, by a label,
-alternative label or local name that only one term has: in lists, in quotes, between commas, and a
-name of several words anywhere. What the question itself names may be
+alternative label or local name that only one term has. What the question itself names may be
 repeated. Namespaces and the ontology's own IRI are no terms and are not counted, unless the query
 asks for such. Values that are no IRIs are looked for by their text. Where the query finds nothing
 the answer must say so and name nothing. How words are read: `words`, `names`.
@@ -26,7 +25,7 @@ from typing import Any
 from rlm.errors import ValidationError
 from rlm.learning.claims import Values, values_in
 from rlm.learning.grounding import iris_in
-from rlm.learning.names import TermNames, asked_in, mentioned_in, named_in, names_of, nearly
+from rlm.learning.names import TermNames, named_in, names_of, nearly
 from rlm.learning.words import (
     all_numbers,
     begins_with_none,
@@ -215,15 +214,14 @@ class _Given:
         if counted.intersection(expected) or self.drop_asked(counted):
             return counted
         names = _names_with(self.engine, self.meta, expected)
-        found = counted | named_in(self.answer, names)
-        return found | mentioned_in(self.answer, names, expected)
+        return counted | named_in(self.answer, names.find_one)[0]
 
     def drop_asked(self, iris: set[str], *, fuzzy: bool = True) -> set[str]:
         """Those that the question does not name, by IRI or in words."""
         left = iris - self.asked
         if not left or not self.question.strip():
             return left
-        named, runs = asked_in(self.question, _names(self.meta))
+        named, runs = named_in(self.question, _names(self.meta).find_all)
         left -= named
         if fuzzy and len(left) <= FUZZY_MOST:
             left = {iri for iri in left if not nearly(runs, names_of(self.meta, iri))}
