@@ -308,7 +308,7 @@ def test_the_words_of_an_error_are_not_in_the_lesson():
     failed = ToolCall("describe_entity", {"uri": "x"}, ok=False, error=error)
     item = CallReading([failed], "What is X?").pitfall_by(None, BAD)
     assert "42" not in item.content and "IGNORE" not in item.content
-    assert item.title == "calling `describe_entity` with a guessed name"
+    assert item.title == "repeating `describe_entity` after OntologyError"
     assert item.description == "OntologyError: it fails each time."
 
 

@@ -119,7 +119,7 @@ def test_a_call_that_failed_has_no_result(tools, backend):
     with pytest.raises(Exception, match="refused"):
         tools["sparql_query"]("DELETE WHERE { ?s ?p ?o }")
     found = tools["mem_learn_from_failure"](None, TASK, "the query was refused")
-    assert backend.get(found["id"]).title == "queries that are refused"
+    assert backend.get(found["id"]).title == "repeating `sparql_query` after QueryRefused"
     assert tools["mem_learn_from_failure"](None, TASK, "again")["action"] == "skip"
 
 
