@@ -9,11 +9,9 @@ from typing import NamedTuple
 from rlm.ontology.labels import Label, name_of, plain, squeeze
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import local_name
-from rlm.ontology.views.search import distance, tolerance
 
 MOST_WORDS = 5_000
 NGRAM = 8
-FUZZY_CHARS = 5
 _WORD = re.compile(r"[^\s,;?!\"'`“”«»()\[\]<>|*]+")
 
 Find = Callable[[str], Collection[str]]
@@ -67,37 +65,17 @@ def names_of(meta: GraphMeta, iri: str, more: Sequence[Label] = ()) -> Iterator[
     yield name_of(iri)
 
 
-def named_in(text: str, find: Find) -> tuple[set[str], set[str]]:
-    """The terms that a text names, longest names first, and the runs of words left over."""
+def named_in(text: str, find: Find) -> set[str]:
+    """The terms that a text names, longest names first."""
     words = [word.rstrip(".:").rpartition(":")[2] for word in _WORD.findall(text)[:MOST_WORDS]]
     found: set[str] = set()
-    left: list[list[str]] = [[]]
     at = 0
     while at < len(words):
         for size in range(min(NGRAM, len(words) - at), 0, -1):
             if words[at] and (iris := find(" ".join(words[at : at + size]))):
                 found.update(iris)
-                left.append([])
                 at += size
                 break
         else:
-            left[-1].append(squeeze(words[at]))
             at += 1
-    return found, {run for part in left for run in _runs(part)}
-
-
-def _runs(words: Sequence[str]) -> Iterator[str]:
-    for size in range(1, NGRAM + 1):
-        yield from ("".join(words[at : at + size]) for at in range(len(words) - size + 1))
-
-
-def nearly(runs: Collection[str], names: Iterator[str]) -> bool:
-    """Whether one of the names is a slip or two away from a run of words."""
-    for name in names:
-        short = squeeze(name)
-        most = min(tolerance(short), 2)
-        if len(short) >= FUZZY_CHARS and any(
-            len(run) >= FUZZY_CHARS and distance(short, run, most) <= most for run in runs
-        ):
-            return True
-    return False
+    return found

@@ -25,7 +25,7 @@ from typing import Any
 from rlm.errors import ValidationError
 from rlm.learning.claims import Values, values_in
 from rlm.learning.grounding import iris_in
-from rlm.learning.names import TermNames, named_in, names_of, nearly
+from rlm.learning.names import TermNames, named_in
 from rlm.learning.words import (
     all_numbers,
     begins_with_none,
@@ -44,7 +44,6 @@ from rlm.ontology.vocabulary import ALTERNATIVES, LABELS, OWL, RDF, RDFS, XSD
 COMPARES = ("set", "contains_all", "count", "boolean", "absent")
 ROWS = 10_000
 SHOWN = 20
-FUZZY_MOST = 50
 NAMED_MOST = 1_000
 LEAST_DIGITS = 2
 NOISE = Decimal("1e-9")
@@ -214,18 +213,12 @@ class _Given:
         if counted.intersection(expected) or self.drop_asked(counted):
             return counted
         names = _names_with(self.engine, self.meta, expected)
-        return counted | named_in(self.answer, names.find_one)[0]
+        return counted | named_in(self.answer, names.find_one)
 
-    def drop_asked(self, iris: set[str], *, fuzzy: bool = True) -> set[str]:
+    def drop_asked(self, iris: set[str]) -> set[str]:
         """Those that the question does not name, by IRI or in words."""
         left = iris - self.asked
-        if not left or not self.question.strip():
-            return left
-        named, runs = named_in(self.question, _names(self.meta).find_all)
-        left -= named
-        if fuzzy and len(left) <= FUZZY_MOST:
-            left = {iri for iri in left if not nearly(runs, names_of(self.meta, iri))}
-        return left
+        return left - named_in(self.question, _names(self.meta).find_all) if left else left
 
     def short_names(self, iris: Iterable[str]) -> list[str]:
         return cap_names(sorted(map(self.meta.curie, iris)))
@@ -296,7 +289,7 @@ def _empty(given: _Given) -> Verdict:
 def _absent(given: _Given, queried: set[str]) -> Verdict:
     iris = given.iris - given.vocabularies - queried
     iris = {iri for iri in iris if not iri.startswith((RDF, RDFS, OWL))}
-    extra = given.short_names(given.drop_asked(iris, fuzzy=False))
+    extra = given.short_names(given.drop_asked(iris))
     if extra:
         why = "the thing does not exist, but the answer names terms"
         return Verdict(False, why, extra=extra, open=True, expected=[NOTHING])
