@@ -16,6 +16,7 @@ recipe, a way to do one kind of task. A recipe is authored; what is learnt lives
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -200,14 +201,14 @@ def _terms_first(meta: GraphMeta, task: str, learnt: Mapping[str, int]) -> dict[
     return found
 
 
-def pack_guide(guide: Guide | None, task: str, budget: int = GUIDE_CHARS) -> str:
+def pack_guide(guide: Guide | None, task: str) -> str:
     """The recipe for the task where there is one, else the summary; '' without a guide."""
     if guide is None:
         return ""
     recipe = guide.best(task)
     if recipe is not None:
-        return clip(f"Recipe, {recipe.title}: {recipe.text}", budget)
-    return clip(f"Guide: {guide.summary}", budget) if guide.summary else ""
+        return clip(f"Recipe, {recipe.title}: {recipe.text}", GUIDE_CHARS)
+    return clip(f"Guide: {guide.summary}", GUIDE_CHARS) if guide.summary else ""
 
 
 # -- L2: what earlier runs learnt
@@ -311,15 +312,8 @@ def bullets(content: str) -> list[str]:
 
 
 def clip(text: str, most: int) -> str:
-    """At most `most` characters of one line; cut at a word where one ends in the last third."""
-    line = " ".join(text.split())
-    if len(line) <= most:
-        return line
-    if most < 2:
-        return line[: max(most, 0)]
-    cut = line[: most - 1]
-    space = cut.rfind(" ")
-    return (cut[:space] if space > most * 2 // 3 else cut).rstrip(" ,;:") + "…"
+    """At most `most` characters of one line, cut behind a word."""
+    return textwrap.shorten(text, most, placeholder="…")
 
 
 def is_shown_whole(item: MemoryItem) -> bool:

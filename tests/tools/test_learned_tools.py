@@ -46,7 +46,7 @@ def tools(engine, backend, meter):
         prefixes=meta.prefixes,
     )
     handles.put("a text", key="text_0")
-    return trace.watch(box).functions
+    return trace.watch(box.functions)
 
 
 def asked(tools, query=ALL_SUBS):

@@ -128,7 +128,8 @@ class Attempt:
         theirs = {n: keep_results(tool, self.meter) for n, tool in self.spec.tools.items()}
         own = Toolbox(theirs, set(self.spec.untimed))
         taped = self.models.tape_tools(box, self.number, self._note_replayed)
-        return self.trace.watch(taped | own)
+        box = taped | own
+        return Toolbox(self.trace.watch(box.functions), box.untimed)
 
     def _memory_box(self) -> Toolbox:
         """The memory tools. The prompt tells of them where memory had something for the question,

@@ -106,7 +106,10 @@ def evaluate(
             for lesson, tasks in planned:
                 stores = _Stores(folder, lesson, arms, spec)
                 outcomes += stores.train(spec, on_task)
-                _Suite(lesson, stores, spec).run(tasks, arms, trials, made.runs, runs, on_run)
+                for trial, task, arm in product(range(1, trials + 1), tasks, arms):
+                    made.runs.append(_run_one(lesson, task, arm, trial, stores, spec))
+                    if on_run is not None:
+                        on_run(made.runs[-1], len(made.runs), runs)
         except KeyboardInterrupt:
             stopped = INTERRUPTED
         except ModelError as exc:
@@ -222,40 +225,20 @@ class _Stores:
         )
 
 
-class _Suite:
-    """The runs."""
-
-    def __init__(self, lesson: Curriculum, stores: _Stores, spec: RunSpec) -> None:
-        self.lesson, self.stores = lesson, stores
-        self.spec = replace(spec, enable_extraction=False, task=None)
-
-    def run(
-        self,
-        tasks: Sequence[Task],
-        arms: Sequence[str],
-        trials: int,
-        found: list[Measured],
-        of: int,
-        on_run: OnRun | None,
-    ) -> None:
-        """Every task under every arm, `trials` times, into `found`. `of` is how many runs the
-        evaluation has in all."""
-        for trial, task, arm in product(range(1, trials + 1), tasks, arms):
-            found.append(self._one(task, arm, trial))
-            if on_run is not None:
-                on_run(found[-1], len(found), of)
-
-    def _one(self, task: Task, arm: str, trial: int) -> Measured:
-        with (
-            tempfile.TemporaryDirectory(prefix="rlm-run-") as folder,
-            self.stores.open_copy(arm, Path(folder)) as store,
-        ):
-            started = time.monotonic()
-            spec = replace(self.spec, store=store)
-            if arm == "off":
-                spec = replace(spec, recall=False, memory_tools=False)
-            result = run_task(self.lesson, task, spec)
-            return _measure(task, arm, trial, result, time.monotonic() - started)
+def _run_one(
+    lesson: Curriculum, task: Task, arm: str, trial: int, stores: _Stores, spec: RunSpec
+) -> Measured:
+    """One task under one arm, from a store as it was at the start."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rlm-run-") as folder,
+        stores.open_copy(arm, Path(folder)) as store,
+    ):
+        started = time.monotonic()
+        spec = replace(spec, store=store, enable_extraction=False, task=None)
+        if arm == "off":
+            spec = replace(spec, recall=False, memory_tools=False)
+        result = run_task(lesson, task, spec)
+        return _measure(task, arm, trial, result, time.monotonic() - started)
 
 
 def _measure(task: Task, arm: str, trial: int, result: AgentResult, seconds: float) -> Measured:

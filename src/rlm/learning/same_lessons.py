@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from rlm.learning.dedup import CANDIDATES, find_candidates, is_own, is_same_lesson, quality
@@ -53,42 +54,30 @@ def find_same(
     """
     bests = neighbours.bests()
     gone = set[str]()
+
+    def is_inferior(item: MemoryItem, *, to: MemoryItem, rank: Rank) -> bool:
+        """Whether a lesson says what a better one says, and may go to the archive for it."""
+        return (
+            item.memory_id not in gone
+            and item.memory_id not in keep
+            and not item.archived_at
+            and item.kind != "decision"
+            and not was_brought_back(item)
+            and is_own(to, item)
+            and rank_of(item) < rank
+            and is_same_lesson(to, item, store.embedder)
+        )
+
     for done, memory_id in enumerate(bests, 1):
         if on_progress is not None:
             on_progress(done / len(bests))
         best = None if memory_id in gone else store.get(memory_id)
         if best is None or best.archived_at:
             continue
-        others = neighbours.same_as(best, _Inferior(best, store, gone, keep))
+        others = neighbours.same_as(best, partial(is_inferior, to=best, rank=rank_of(best)))
         if others:
             gone |= {best.memory_id, *(other.memory_id for other in others)}
             yield SameLessons(best, tuple(others))
-
-
-class _Inferior:
-    """Whether a lesson says what the best says, and may go to the archive for it."""
-
-    def __init__(
-        self,
-        best: MemoryItem,
-        store: MemoryBackend,
-        gone: Collection[str],
-        keep: Collection[str],
-    ) -> None:
-        self._best, self._rank, self._embedder = best, rank_of(best), store.embedder
-        self._gone, self._keep = gone, keep
-
-    def __call__(self, item: MemoryItem) -> bool:
-        return (
-            item.memory_id not in self._gone
-            and item.memory_id not in self._keep
-            and not item.archived_at
-            and item.kind != "decision"
-            and not was_brought_back(item)
-            and is_own(self._best, item)
-            and rank_of(item) < self._rank
-            and is_same_lesson(self._best, item, self._embedder)
-        )
 
 
 def rank_of(item: MemoryItem) -> Rank:
