@@ -85,19 +85,20 @@ def evaluate(
     with ExitStack() as stack:
         spec = with_client(stack, spec)
         client = spec.client
+        assert client is not None
         for lesson in lessons:
             check_lesson(lesson, spec.log_dir)
         folder = _folder(stack, store_dir)
         made = Evaluation(
             curriculum_id=" + ".join(lesson.id for lesson in lessons),
             ontology_name=", ".join(dict.fromkeys(lesson.ontology_name for lesson in lessons)),
-            model="" if client is None else client.model,
+            model=client.model,
             arms=tuple(arms),
             trials=trials,
             scaling=spec.scaling,
             held_out=held_out_only,
             made_at=clock.now_iso(),
-            is_language_model=client is None or is_language_model(client),
+            is_language_model=is_language_model(client),
         )
         runs = sum(len(tasks) for _, tasks in planned) * len(arms) * trials
         outcomes: list[TaskOutcome] = []
@@ -116,7 +117,7 @@ def evaluate(
             if not made.runs:
                 raise
             stopped = str(exc)
-        return replace(made, stopped=stopped, trained=_summarize(outcomes) if outcomes else None)
+        return replace(made, stopped=stopped, trained=_summarize(outcomes))
 
 
 def _read_suite(
@@ -159,8 +160,10 @@ def _folder(stack: ExitStack, store_dir: str | Path | None) -> Path:
     return folder
 
 
-def _summarize(outcomes: Sequence[TaskOutcome]) -> dict[str, Any]:
+def _summarize(outcomes: Sequence[TaskOutcome]) -> dict[str, Any] | None:
     """The training that came before, as the report has it."""
+    if not outcomes:
+        return None
     whole = asdict(summary("all", outcomes))
     del whole["kind"]
     return whole

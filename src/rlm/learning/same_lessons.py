@@ -13,6 +13,7 @@ from functools import partial
 from typing import Protocol
 
 from rlm.learning.dedup import CANDIDATES, find_candidates, is_own, is_same_lesson, quality
+from rlm.retrieval.embed import Embedder
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
@@ -54,30 +55,33 @@ def find_same(
     """
     bests = neighbours.bests()
     gone = set[str]()
-
-    def is_inferior(item: MemoryItem, *, to: MemoryItem, rank: Rank) -> bool:
-        """Whether a lesson says what a better one says, and may go to the archive for it."""
-        return (
-            item.memory_id not in gone
-            and item.memory_id not in keep
-            and not item.archived_at
-            and item.kind != "decision"
-            and not was_brought_back(item)
-            and is_own(to, item)
-            and rank_of(item) < rank
-            and is_same_lesson(to, item, store.embedder)
-        )
-
     for done, memory_id in enumerate(bests, 1):
         if on_progress is not None:
             on_progress(done / len(bests))
         best = None if memory_id in gone else store.get(memory_id)
         if best is None or best.archived_at:
             continue
-        others = neighbours.same_as(best, partial(is_inferior, to=best, rank=rank_of(best)))
+        is_same = partial(_says_same, best, rank_of(best), store.embedder)
+        others = [
+            item
+            for item in neighbours.same_as(best, is_same)
+            if item.memory_id not in gone and item.memory_id not in keep
+        ]
         if others:
             gone |= {best.memory_id, *(other.memory_id for other in others)}
             yield SameLessons(best, tuple(others))
+
+
+def _says_same(best: MemoryItem, rank: Rank, embedder: Embedder | None, item: MemoryItem) -> bool:
+    """Whether a lesson says what the best says, and may go to the archive for it."""
+    return (
+        not item.archived_at
+        and item.kind != "decision"
+        and not was_brought_back(item)
+        and is_own(best, item)
+        and rank_of(item) < rank
+        and is_same_lesson(best, item, embedder)
+    )
 
 
 def rank_of(item: MemoryItem) -> Rank:
