@@ -16,7 +16,8 @@ recipe, a way to do one kind of task. A recipe is authored; what is learnt lives
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,8 +63,8 @@ _HEADING = re.compile(r"^ {0,3}#{1,6}\s+")
 _RULE = re.compile(r"\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|={3,})")
 LINE_CHARS = 300
 """Of a description, in the line of a memory that is not shown whole."""
-ENTRY_CHARS, STEP_CHARS = 1_000, 200
-"""Of a memory in `format_memories_for_injection`, and of one of its steps."""
+STEP_CHARS = 200
+"""Of a step in `format_memories_for_injection`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,25 +205,17 @@ def _terms_first(meta: GraphMeta, task: str, learnt: Mapping[str, int]) -> dict[
     return found
 
 
-def pack_guide(guide: Guide | None, task: str, budget: int = GUIDE_CHARS) -> str:
+def pack_guide(guide: Guide | None, task: str) -> str:
     """The recipe for the task where there is one, else the summary; '' without a guide."""
     if guide is None:
         return ""
     recipe = guide.best(task)
     if recipe is not None:
-        return clip(f"Recipe, {recipe.title}: {recipe.text}", budget)
-    return clip(f"Guide: {guide.summary}", budget) if guide.summary else ""
+        return clip(f"Recipe, {recipe.title}: {recipe.text}", GUIDE_CHARS)
+    return clip(f"Guide: {guide.summary}", GUIDE_CHARS) if guide.summary else ""
 
 
 # -- L2: what earlier runs learnt
-
-
-def pack_memories(
-    memories: Sequence[MemoryItem], budget: int = MEMORY_CHARS, *, can_get: bool = True
-) -> str:
-    """The best of the memories, in their order; '' when there is none, or no room for one. The
-    heading and the assess line do not count. `can_get`: the reader has `mem_get`."""
-    return _below_heading(_entries(memories, budget, can_get=can_get))
 
 
 def _below_heading(entries: Sequence[str], titles: str = "") -> str:
@@ -325,11 +318,10 @@ def format_memories_for_injection(
 
 
 def _short_entry(number: int, item: MemoryItem, max_bullets: int) -> str:
-    """One memory in at most `ENTRY_CHARS`: title, description and some steps (seed 001)."""
+    """One memory: title, description and some steps (seed 001)."""
     steps = [f"- {clip(step, STEP_CHARS)}" for step in bullets(item.content)[:max_bullets]]
-    described = clip(item.description, LINE_CHARS)
-    lines = [clip(_title_line(number, item), ENTRY_CHARS), described, "Key points:", *steps]
-    return fit(filter(None, lines if steps else lines[:2]), ENTRY_CHARS)
+    lines = [_title_line(number, item), clip(item.description, LINE_CHARS)]
+    return "\n".join(filter(None, [*lines, *(["Key points:", *steps] if steps else [])]))
 
 
 def bullets(content: str) -> list[str]:
@@ -341,27 +333,8 @@ def bullets(content: str) -> list[str]:
 
 
 def clip(text: str, most: int) -> str:
-    """At most `most` characters of one line; cut at a word where one ends in the last third."""
-    line = " ".join(text.split())
-    if len(line) <= most:
-        return line
-    if most < 2:
-        return line[: max(most, 0)]
-    cut = line[: most - 1]
-    space = cut.rfind(" ")
-    return (cut[:space] if space > most * 2 // 3 else cut).rstrip(" ,;:") + "…"
-
-
-def fit(lines: Iterable[str], most: int) -> str:
-    """As many whole lines as fit, up to the first that does not."""
-    kept: list[str] = []
-    left = most
-    for line in lines:
-        if len(line) + bool(kept) > left:
-            break
-        left -= len(line) + bool(kept)
-        kept.append(line)
-    return "\n".join(kept)
+    """At most `most` characters of one line, cut behind a word."""
+    return textwrap.shorten(text, most, placeholder="…")
 
 
 def is_shown_whole(item: MemoryItem) -> bool:

@@ -20,7 +20,7 @@ from rlm import agent
 from rlm.agent.parts import check_log_dir
 from rlm.agent.spec import AgentResult, RunSpec, TaskRef
 from rlm.errors import ConfigError, ModelError
-from rlm.learning.insights_stats import own_end
+from rlm.learning.insights import own_end
 from rlm.llm import open_client
 from rlm.loop.types import INTERRUPTED
 from rlm.ontology.source import open_engine

@@ -147,7 +147,7 @@ def test_a_task_without_a_kind_is_told(rlm: Run, lesson: Path) -> None:
     done = rlm("eval", "--curriculum", str(lesson), "--model", "nonsense")
     assert done.code == 2 and done.err.count("\n") <= 2
     told = rlm("eval", "--curriculum", str(lesson), "--model", "offline")
-    assert "'sub-clases' is not one: did you mean subclasses?" in told.err
+    assert "is no kind of question: did you mean subclasses?" in told.err
 
 
 def test_an_old_report_stays_when_something_is_wrong(

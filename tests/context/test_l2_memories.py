@@ -11,10 +11,10 @@ from rlm.context import (
     ASSESS_SHORT,
     MEMORY_CHARS,
     MODEL_MEMORY_CHARS,
+    build_context,
     bullets,
     format_memories_for_injection,
 )
-from rlm.context import pack_memories as pack
 from rlm.store.gate import RECALLED_HEADING
 from rlm.store.types import MemoryItem
 
@@ -30,6 +30,10 @@ def item(title="SPARQL search", content=STEPS, **more):
         content=content,
         **more,
     )
+
+
+def pack(memories, budget=MEMORY_CHARS, **known):
+    return build_context("", memories=memories, memory_chars=budget, **known).text
 
 
 ITEMS = st.builds(

@@ -30,9 +30,8 @@ def traced(engine, *doings: Doing) -> Trace:
     """The trace of a run that does these things with the tools; errors are part of it."""
     trace = Trace()
     views = Views(engine, engine.meta())
-    tools = trace.watch(
-        view_tools(views, Meter()) | sparql_tools(engine, Store(), Meter())
-    ).functions
+    box = view_tools(views, Meter()) | sparql_tools(engine, Store(), Meter())
+    tools = trace.watch(box.functions)
     for doing in doings:
         try:
             doing(tools)

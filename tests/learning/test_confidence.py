@@ -124,9 +124,7 @@ def test_what_is_announced_is_read(numbers, before):
         (Uses((), (1,), True), GOOD, {}),
         (Uses((), (), True), GOOD, {}),
         (Uses(), GOOD, {}),
-        (None, GOOD, {}),
         (Uses((1,), (), True), BAD, {"a": -0.2}),
-        (None, BAD, {}),
         (Uses((), (), True), BAD, {}),
         (Uses((), (1,), True), BAD, {"a": -0.2}),
         (Uses((7,), (9,), True), GOOD, {}),
@@ -138,41 +136,14 @@ def test_a_run_moves_what_it_followed(uses, judgment, deltas):
     assert all(signal.kind and signal.reason for signal in signals)
 
 
-def test_memories_may_be_given_whole_and_an_unjudged_run_says_nothing():
-    item, uses = MemoryItem("a", "b", "c"), Uses((1,), said=True)
-    assert signals_for([item], uses, GOOD)[0].memory_id == item.memory_id
-    assert signals_for([item], uses, None) == []
-    assert signals_for([item], uses, Judgment(None, "no evidence")) == []
+def test_an_unjudged_run_says_nothing():
+    assert signals_for(["a"], Uses((1,), said=True), None) == []
+    assert signals_for(["a"], Uses((1,), said=True), Judgment(None, "no evidence")) == []
 
 
 def test_a_program_that_took_up_a_memory_and_left_it_means_it():
     signals = signals_for(["a"], Uses((), (1,), True), GOOD, reads=False)
     assert [signal.delta for signal in signals] == [-0.2]
-
-
-RANKS = "```sparql\nSELECT ?x WHERE { ?x a <class> ; pv:price ?p } ORDER BY ?p LIMIT 1\n```"
-
-
-@pytest.mark.parametrize(
-    ("content", "query", "delta"),
-    [
-        (RANKS, "SELECT ?y { ?y pv:price ?q ; a pv:Part } ORDER BY DESC(?q) LIMIT 3", 0.02),
-        (RANKS, "SELECT ?y { ?y pv:price ?q }", None),
-        (
-            '- `sparql_query("ASK { $ENTITY_1 pv:of/pv:in $ENTITY_2 }")`',
-            "ASK { x:a pv:of/pv:in x:b }",
-            0.02,
-        ),
-        ("- rank by pv:price, ORDER BY it", "SELECT ?y { ?y pv:price ?q } ORDER BY ?q", None),
-        ("```sparql\nSELECT ?x { ?x a <class> }\n```", "SELECT ?x { ?x a pv:Part }", None),
-    ],
-)
-def test_of_a_model_that_says_nothing_its_queries_tell(content, query, delta):
-    item = MemoryItem("a", "b", content)
-    signals = signals_for([item], Uses(), GOOD, queries=["", query])
-    assert [signal.delta for signal in signals] == ([] if delta is None else [delta])
-    assert signals_for([item], Uses((), said=True), GOOD, queries=[query]) == []
-    assert signals_for([item], Uses(), GOOD, queries=[query], reads=False) == []
 
 
 @pytest.mark.parametrize("nothing", [Uses((), (), True)])
@@ -184,10 +155,7 @@ def test_none_costs_nothing(nothing):
 def test_where_nothing_is_said_and_nothing_was_read_nothing_moves(judgment):
     assert signals_for(["a"], Uses(), judgment, reads=False) == []
     assert len(signals_for(["a"], Uses((1,), said=True), judgment, reads=False)) == 1
-    assert (
-        followed_of(["a", "b"], Uses((2, 7, 0), said=True)) == ["b"]
-        and followed_of(["a"], None) == []
-    )
+    assert followed_of(["a", "b"], Uses((2, 7, 0), said=True)) == ["b"]
 
 
 def test_people_time_and_stability_move_it_too():

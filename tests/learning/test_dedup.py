@@ -166,28 +166,22 @@ def test_two_queries_are_the_same_but_for_their_names():
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("one", "other"),
     [
-        ("?s a pv:C ; pv:p ?l } ORDER BY ?l", "?x pv:p ?y . ?x a pv:C } ORDER BY ?y LIMIT 5", True),
-        ("?s pv:p pv:a, 'x'@en ; pv:q 5 ; . }", "?s pv:q 5 . ?s pv:p 'x'@en . ?s pv:p pv:a }", True),
-        ("?s a pv:C FILTER(?l > 5) ?s pv:p ?l }", "?s pv:p ?l ; a pv:C . FILTER(?l > 5) }", True),
-        ("?s pv:p $ENTITY_1 ; pv:q $ENTITY_2 }", "?s pv:q $ENTITY_1 . ?s pv:p $ENTITY_2 }", True),
-        ("{ ?s pv:p 1 ; a pv:A } UNION { ?s a pv:B } }",
-         "{ ?s a pv:A . ?s pv:p 1 } UNION { ?s a pv:B . } }", True),
-        ("?s a pv:C ; pv:p ?l }", "?s a pv:C . ?t pv:p ?l }", False),
-        ("VALUES ?s { pv:a } ?s pv:p ?l }", "VALUES ?s { pv:b } ?s pv:p ?l }", False),
-        ("?s a pv:C OPTIONAL { ?s pv:p ?l } }", "?s a pv:C ; pv:p ?l }", False),
-        ("{ ?s a pv:A } UNION { ?s a pv:B } }", "?s a pv:A, pv:B }", False),
-        ("?s pv:p ?l }", "?l pv:p ?s }", False),
+        ("?s a pv:C ; pv:p ?l }", "?s a pv:C . ?t pv:p ?l }"),
+        ("VALUES ?s { pv:a } ?s pv:p ?l }", "VALUES ?s { pv:b } ?s pv:p ?l }"),
+        ("?s a pv:C OPTIONAL { ?s pv:p ?l } }", "?s a pv:C ; pv:p ?l }"),
+        ("{ ?s a pv:A } UNION { ?s a pv:B } }", "?s a pv:A, pv:B }"),
+        ("?s pv:p ?l }", "?l pv:p ?s }"),
+        ("?s pv:p ?a . ?b pv:q ?s }", "?s pv:p ?a . ?s pv:q ?b }"),
     ],
-)  # fmt: skip
-def test_triples_are_compared_in_full_and_in_no_order(one, other, same):
+)
+def test_two_queries_that_differ_are_never_the_same(one, other):
     texts = [f"- run it\n\n```sparql\nSELECT ?s {{ {body}\n```" for body in (one, other)]
-    texts[1] = texts[1].replace("SELECT ?s { ?x", "SELECT ?x { ?x")
-    assert (query_similarity(*texts) == 1.0) is same
+    assert query_similarity(*texts) < 1.0
 
 
-def test_two_with_the_same_words_and_other_calls_are_told_apart(store):
+def test_two_with_the_same_words_and_other_calls_are_both_kept(store):
     ask = '- `sparql_query("SELECT ?x WHERE {{ {} }}")`'
     first, second = (
         memory(content=ask.format(part))
@@ -195,12 +189,8 @@ def test_two_with_the_same_words_and_other_calls_are_told_apart(store):
     )
     store.add(first)
     plan = dedup.apply(store, [second])
-    (made,) = plan.add
-    assert (
-        made.description == f"d; other calls than {first.memory_id[:8]}."
-        and made.memory_id == second.memory_id
-    )
-    store.add(made)
+    assert (plan.add, plan.outcomes[0]["why"]) == ([second], dedup.OTHER)
+    store.add(second)
     (outcome,) = dedup.apply(store, [second]).outcomes
     assert (outcome["action"], outcome["why"]) == ("skip", dedup.THERE_ALREADY)
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from learnt_from import BAD, GOOD, artifact, call, learnt, query, search, traced
 
-from rlm.context import bullets, pack_memories
+from rlm.context import build_context, bullets
 from rlm.learning.extract import extract_contrast, extract_memories
 from rlm.learning.extract_calls import CallReading
 from rlm.learning.kinds import NUMBER, kind_of
@@ -269,7 +269,10 @@ def test_a_wrong_answer_leaves_the_call_to_avoid(prov):
     item = one(agents(prov, judgment=BAD, task_type="all_subclasses"))
     assert (item.source_type, item.outcome, item.confidence) == ("failure", "failure", 0.5)
     assert not item.title.casefold().startswith("avoid")
-    assert "### 1. Avoid: this call for all subclasses questions" in pack_memories([item])
+    assert (
+        "### 1. Avoid: this call for all subclasses questions"
+        in build_context("", memories=[item]).text
+    )
     assert bullets(item.content)[0].startswith(
         'wrong: `sparql_query("SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1'
     )
@@ -308,7 +311,7 @@ def test_the_words_of_an_error_are_not_in_the_lesson():
     failed = ToolCall("describe_entity", {"uri": "x"}, ok=False, error=error)
     item = CallReading([failed], "What is X?").pitfall_by(None, BAD)
     assert "42" not in item.content and "IGNORE" not in item.content
-    assert item.title == "calling `describe_entity` with a guessed name"
+    assert item.title == "repeating `describe_entity` after OntologyError"
     assert item.description == "OntologyError: it fails each time."
 
 
@@ -370,7 +373,7 @@ def test_contrast_wants_as_many_of_each():
 def _uncut(item):
     """Every call of the item stands whole in a prompt with two entries, and the queries in it can
     run."""
-    shown = pack_memories([item, item], 2_400)
+    shown = build_context("", memories=[item, item], memory_chars=2_400).text
     if "Whole with mem_get(" in shown.split("\n### 2.")[0]:  # it did not fit
         return "- " not in shown
     text = "\n".join(line for line in shown.splitlines() if line.startswith("- "))

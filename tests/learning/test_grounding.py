@@ -330,9 +330,13 @@ def test_a_run_over_an_ontology(harbour, answer, left):
         f"FINAL({answer})",
     ]
     with Store() as handles:
-        box = trace.watch(sparql_tools(harbour, handles, meter) | view_tools(Views(harbour), meter))
+        box = sparql_tools(harbour, handles, meter) | view_tools(Views(harbour), meter)
         result = rlm_run(
-            "What?", "x", client=ScriptedClient(replies), store=handles, tools=box.functions
+            "What?",
+            "x",
+            client=ScriptedClient(replies),
+            store=handles,
+            tools=trace.watch(box.functions),
         )
     assert result.converged
     turns, bound = result.iterations, harbour.meta().namespaces

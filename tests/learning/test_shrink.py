@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlm.learning.insights_stats import LEAST_RUNS, PRIOR_RUNS, SURE, mean_gap, rate_gap, shrink
+from rlm.learning.insights import LEAST_RUNS, PRIOR_RUNS, SURE, mean_gap, rate_gap, shrink
 
 pytestmark = pytest.mark.req("RB-19")
 RATES = st.floats(0, 1)

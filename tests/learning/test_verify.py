@@ -100,7 +100,7 @@ def test_what_the_question_names_may_be_repeated(check):
         "Subclasses of <http://www.w3.org/ns/prov#Agent>",
     ):
         assert check(answer, question=question).ok, question
-    assert check(answer, question="What are the subclasses of Agnet?").ok  # a slip
+    assert check(answer, question="What are the subclasses of Agnet?").open, "a reader decides"
     assert check(answer, question="What is there?").extra == ["prov:Agent"]
     supers = (
         "SELECT ?x WHERE { prov:SoftwareAgent rdfs:subClassOf ?x FILTER(isIRI(?x) && ?x !="

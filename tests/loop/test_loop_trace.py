@@ -22,10 +22,8 @@ def trace():
 
 def watched(trace, function):
     box = Toolbox()
-    box.add(function, Meter(), untimed=True)
-    seen = trace.watch(box)
-    assert seen.untimed == {function.__name__}
-    return seen.functions[function.__name__]
+    box.add(function, Meter())
+    return trace.watch(box.functions)[function.__name__]
 
 
 def test_a_call_is_kept_with_its_arguments_by_name_and_the_names_it_returned(trace):

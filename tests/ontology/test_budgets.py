@@ -20,8 +20,6 @@ from rlm.context import (
     Guide,
     Recipe,
     build_context,
-    pack_guide,
-    pack_memories,
 )
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.views.summary import schema_constraints, sense_card
@@ -98,8 +96,8 @@ def keeps_its_budgets(meta: GraphMeta, examples: int) -> None:
     ) -> None:
         assert len(sense_card(meta, budget=budget, lang=lang)) <= budget
         assert len(schema_constraints(meta, budget=budget)) <= budget
-        assert len(pack_memories(memories, budget)) <= budget + HEAD_CHARS
-        assert len(pack_guide(guide, task, budget)) <= budget
+        text = build_context("", memories=memories, memory_chars=budget).text
+        assert len(text) <= budget + HEAD_CHARS
         context_keeps_its_budgets(meta, lang, task, memories, guide)
 
     check()

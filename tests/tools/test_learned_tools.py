@@ -46,7 +46,7 @@ def tools(engine, backend, meter):
         prefixes=meta.prefixes,
     )
     handles.put("a text")
-    return trace.watch(box).functions
+    return trace.watch(box.functions)
 
 
 def asked(tools, query=ALL_SUBS):
@@ -119,7 +119,7 @@ def test_a_call_that_failed_has_no_result(tools, backend):
     with pytest.raises(Exception, match="refused"):
         tools["sparql_query"]("DELETE WHERE { ?s ?p ?o }")
     found = tools["mem_learn_from_failure"](None, TASK, "the query was refused")
-    assert backend.get(found["id"]).title == "queries that are refused"
+    assert backend.get(found["id"]).title == "repeating `sparql_query` after QueryRefused"
     assert tools["mem_learn_from_failure"](None, TASK, "again")["action"] == "skip"
 
 

@@ -11,12 +11,11 @@ from rlm.handles import Meter
 from rlm.loop.trace import render_value
 from rlm.store.jsonfile import MemoryStore
 from rlm.store.types import MemoryItem
-from rlm.tools import RecalledTexts, memory_tools
+from rlm.tools import memory_tools
 from rlm.tools.memory import (
     ADDS_PER_RUN,
     GET_ITEMS,
     ITEM_CHARS,
-    MOST_RECALLED,
     QUOTE_CHARS,
     SEARCH_CHARS,
 )
@@ -251,14 +250,6 @@ def test_a_short_recalled_memory_is_not_stored_again(call, remember):
 def test_text_under_the_heading_of_recalled_memories_is_not_stored(call):
     with pytest.raises(ValidationError, match="repeats text that was recalled"):
         call("mem_add", "Mine", "d", "## Relevant Prior Experience\nanything")
-
-
-def test_a_run_that_recalled_too_much_stores_nothing_more():
-    recalled = RecalledTexts()
-    recalled._windows.update(range(MOST_RECALLED + 1))
-    box = memory_tools(MemoryStore(), Meter(), recalled=recalled)
-    with pytest.raises(ValidationError, match="new and old cannot be told apart"):
-        box.functions["mem_add"]("t", "d", "c")
 
 
 def test_a_run_may_add_twenty(call, backend):

@@ -128,7 +128,8 @@ class Attempt:
         theirs = {n: keep_results(tool, self.meter) for n, tool in self.spec.tools.items()}
         own = Toolbox(theirs, set(self.spec.untimed))
         taped = self.models.tape_tools(box, self.number, self._note_replayed)
-        return self.trace.watch(taped | own)
+        box = taped | own
+        return Toolbox(self.trace.watch(box.functions), box.untimed)
 
     def _memory_box(self) -> Toolbox:
         """The memory tools. The prompt tells of them where memory had something for the question,
@@ -326,9 +327,11 @@ class Attempt:
             key for key in list(self.handles.keys()) if self.handles.ref(key).dtype == "context"
         ]
         given = map(self.handles.text, keys)
+        # A number that the model has not written itself came out of its code.
         written = set[str]().union(*(numbers_in(turn.response) for turn in result.iterations))
+        seen |= numbers_in(result.answer) - written
         return [
-            *find_unseen_numbers(result.answer, seen, self.query, written),
+            *find_unseen_numbers(result.answer, seen, self.query),
             *(f"“{quote}”" for quote in find_unseen_quotes(result.answer, chain(texts, given))),
         ]
 

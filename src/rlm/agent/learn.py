@@ -77,14 +77,7 @@ def _credit(attempt: Attempt) -> Lessons:
     recalled = attempt.recalled
     if attempt.spec.replay is not None:
         return Lessons()
-    queries = [str(call.args.get("query", "")) for call in attempt.trace.calls if call.ok]
-    signals = signals_for(
-        recalled.injected,
-        attempt.uses,
-        attempt.judgment,
-        reads=attempt.speaks,
-        queries=queries,
-    )
+    signals = signals_for(recalled.ids, attempt.uses, attempt.judgment, reads=attempt.speaks)
     return Lessons(tuple(signals), followed=tuple(followed_of(recalled.ids, attempt.uses)))
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import logging
-import os
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlm import clock
 from rlm.agent.spec import Context, RunSpec
 from rlm.context import Guide, read_guide
 from rlm.errors import ConfigError, ModelError, ValidationError
@@ -252,22 +251,12 @@ def check_lang(tag: str | None) -> None:
 def check_log_dir(folder: str | Path) -> None:
     """Whether logs can be written there, found out by writing. ConfigError says why not."""
     path = Path(folder).expanduser()
-    probe = path / f".rlm-{clock.short_id('probe')}"
     try:
         path.mkdir(parents=True, exist_ok=True)
-        file = os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        try:
-            written = os.write(file, b" " * PROBE_BYTES)
-            os.fsync(file)
-        finally:
-            os.close(file)
-            probe.unlink()
+        with tempfile.TemporaryFile(dir=path) as probe:
+            probe.write(b" " * PROBE_BYTES)
     except OSError as exc:
         why = "it is no folder" if isinstance(exc, FileExistsError) else exc.strerror
         raise ConfigError(
             f"logs cannot be written to {path} ({why}): give another --log-dir"
         ) from exc
-    if written < PROBE_BYTES:
-        raise ConfigError(
-            f"logs cannot be written to {path} (the disk is full): give another --log-dir"
-        )

@@ -53,7 +53,7 @@ TITLE_CHARS = 24
 @click.option(
     "--store-dir", metavar="DIR", help="Keep the stores of the arms there, and use what is there."
 )
-@click.option("--html", metavar="FILE", help="Write a report with plots: one file, no scripts.")
+@click.option("--html", metavar="FILE", help="Write a report with a plot: one file, no scripts.")
 def evaluate(
     session: Session,
     files: tuple[str, ...],

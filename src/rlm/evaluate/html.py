@@ -7,10 +7,11 @@ anything.
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rlm.evaluate.plots import legend, marker, percent, safe, steps_plot, success_plot
 from rlm.evaluate.report import ArmDifference, Evaluation, Measured, MemoryEffect, Summary
 from rlm.evaluate.stats import Interval, mean
 
@@ -22,16 +23,15 @@ ARM_NAMES = {
 }
 QUESTION_CHARS = 160
 REASON_CHARS = 240
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
 STYLE_SHEET = Path(__file__).with_name("page.css")
 
 INTERVALS = (
     "The mark is what was seen. The bar around it is the 95 % interval: so few tasks leave any true"
     " rate within it likely (Wilson's interval; a task counts once, however often it was tried)."
     " Where the bars of two arms overlap widely, the difference may be chance."
-)
-STEPS = (
-    "One mark for each number of steps, larger where more runs took it. The upright stroke and the"
-    " number on the right are the mean; further left is quicker."
 )
 MEMORIES = (
     "Given: in the prompt of so many runs. Helped: so many tasks were right only with it, or as"
@@ -41,17 +41,23 @@ MEMORIES = (
 )
 
 
+def safe(text: object, most: int | None = None) -> str:
+    """Any text as inert HTML; what could reorder or hide text becomes U+FFFD."""
+    shown = _UNSAFE.sub("\ufffd", str(text))
+    if most is not None and len(shown) > most:
+        shown = shown[: most - 1] + "…"
+    return html.escape(shown, quote=True)
+
+
 def page(made: Evaluation) -> str:
     """The whole page."""
     names = [_arm_name(arm) for arm in made.arms]
     sums = [made.summary(arm) for arm in made.arms]
-    steps = legend(names) + steps_plot(made, names)
     effects = made.memories()
     parts = [
         _head(made),
         _tiles(names, sums, made.differences()),
-        _section("Success", success_plot(names, sums), INTERVALS),
-        _section("Steps by kind of question", steps, STEPS),
+        _section("Success", _success_plot(names, sums), INTERVALS),
         _section("By kind", _kinds(made, names), "Right answers of all runs, in steps on average."),
         _section("By memory", _memories(effects), MEMORIES) if effects else "",
         _section(
@@ -133,7 +139,8 @@ def _tiles(names: Sequence[str], sums: Sequence[Summary], gaps: Sequence[ArmDiff
 
 def _tile(name: str, place: int, each: Summary, gap: ArmDifference | None) -> str:
     low, high = map(percent, each.success_interval)
-    icon = f'<svg viewBox="0 0 14 14" aria-hidden="true">{marker(place, 7, 7)}</svg>'
+    disc = f'<circle class="a{place % 4}" cx="7" cy="7" r="5"/>'
+    icon = f'<svg viewBox="0 0 14 14" aria-hidden="true">{disc}</svg>'
     compared = "" if gap is None else f"<br><small>{_compare(gap)}</small>"
     return (
         f'<div class="tile">{icon} {safe(name)}<b>{percent(each.success)}</b>'
@@ -169,6 +176,43 @@ def with_sign(share: float, unit: str = "%") -> str:
     """A difference: `−40 %`, `+5 points`."""
     number = round(100 * share)
     return f"{'−' if number < 0 else '+' if number else '±'}{abs(number)} {unit}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _success_plot(names: Sequence[str], sums: Sequence[Summary]) -> str:
+    """The success rate of every arm with its interval, as SVG. Across, all places are shares of the
+    width, so that it fits a telephone as well as a desk."""
+    row, bottom = 44, 4 + 44 * len(names)
+    parts = [
+        f'<line class="grid" x1="{_x(share)}" x2="{_x(share)}" y1="4" y2="{bottom}"/>'
+        f'<text class="tick" text-anchor="middle" x="{_x(share)}" y="{bottom + 16}">'
+        f"{percent(share)}</text>"
+        for share in (0.0, 0.25, 0.5, 0.75, 1.0)
+    ]
+    captions = []
+    for place, (name, each) in enumerate(zip(names, sums, strict=True)):
+        y, arm = 32 + row * place, f"a{place % 4}"
+        low, high = each.success_interval
+        captions.append(f"{name} {percent(each.success)} ({percent(low)} to {percent(high)})")
+        parts += [
+            f'<text x="0" y="{y - 14}">{safe(name, 40)}</text>',
+            f'<line class="whisker {arm}" x1="{_x(low)}" x2="{_x(high)}" y1="{y}" y2="{y}"/>',
+            f'<circle class="{arm}" cx="{_x(each.success)}" cy="{y}" r="7"/>',
+            f'<text class="value" text-anchor="end" x="100%" y="{y + 4}">'
+            f"{percent(each.success)}</text>",
+        ]
+    caption = f"Success rate by arm, with 95 % intervals: {'; '.join(captions)}"
+    return (
+        f'<svg class="plot" width="100%" height="{bottom + 22}" role="img"'
+        f' aria-label="{safe(caption)}" xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
+    )
+
+
+def _x(share: float) -> str:
+    return f"{4 + 80 * share:.2f}%"
 
 
 # -- the tables

@@ -85,19 +85,20 @@ def evaluate(
     with ExitStack() as stack:
         spec = with_client(stack, spec)
         client = spec.client
+        assert client is not None
         for lesson in lessons:
             check_lesson(lesson, spec.log_dir)
         folder = _folder(stack, store_dir)
         made = Evaluation(
             curriculum_id=" + ".join(lesson.id for lesson in lessons),
             ontology_name=", ".join(dict.fromkeys(lesson.ontology_name for lesson in lessons)),
-            model="" if client is None else client.model,
+            model=client.model,
             arms=tuple(arms),
             trials=trials,
             scaling=spec.scaling,
             held_out=held_out_only,
             made_at=clock.now_iso(),
-            is_language_model=client is None or is_language_model(client),
+            is_language_model=is_language_model(client),
         )
         runs = sum(len(tasks) for _, tasks in planned) * len(arms) * trials
         outcomes: list[TaskOutcome] = []
@@ -106,14 +107,17 @@ def evaluate(
             for lesson, tasks in planned:
                 stores = _Stores(folder, lesson, arms, spec)
                 outcomes += stores.train(spec, on_task)
-                _Suite(lesson, stores, spec).run(tasks, arms, trials, made.runs, runs, on_run)
+                for trial, task, arm in product(range(1, trials + 1), tasks, arms):
+                    made.runs.append(_run_one(lesson, task, arm, trial, stores, spec))
+                    if on_run is not None:
+                        on_run(made.runs[-1], len(made.runs), runs)
         except KeyboardInterrupt:
             stopped = INTERRUPTED
         except ModelError as exc:
             if not made.runs:
                 raise
             stopped = str(exc)
-        return replace(made, stopped=stopped, trained=_summarize(outcomes) if outcomes else None)
+        return replace(made, stopped=stopped, trained=_summarize(outcomes))
 
 
 def _read_suite(
@@ -156,8 +160,10 @@ def _folder(stack: ExitStack, store_dir: str | Path | None) -> Path:
     return folder
 
 
-def _summarize(outcomes: Sequence[TaskOutcome]) -> dict[str, Any]:
+def _summarize(outcomes: Sequence[TaskOutcome]) -> dict[str, Any] | None:
     """The training that came before, as the report has it."""
+    if not outcomes:
+        return None
     whole = asdict(summary("all", outcomes))
     del whole["kind"]
     return whole
@@ -222,40 +228,20 @@ class _Stores:
         )
 
 
-class _Suite:
-    """The runs."""
-
-    def __init__(self, lesson: Curriculum, stores: _Stores, spec: RunSpec) -> None:
-        self.lesson, self.stores = lesson, stores
-        self.spec = replace(spec, enable_extraction=False, task=None)
-
-    def run(
-        self,
-        tasks: Sequence[Task],
-        arms: Sequence[str],
-        trials: int,
-        found: list[Measured],
-        of: int,
-        on_run: OnRun | None,
-    ) -> None:
-        """Every task under every arm, `trials` times, into `found`. `of` is how many runs the
-        evaluation has in all."""
-        for trial, task, arm in product(range(1, trials + 1), tasks, arms):
-            found.append(self._one(task, arm, trial))
-            if on_run is not None:
-                on_run(found[-1], len(found), of)
-
-    def _one(self, task: Task, arm: str, trial: int) -> Measured:
-        with (
-            tempfile.TemporaryDirectory(prefix="rlm-run-") as folder,
-            self.stores.open_copy(arm, Path(folder)) as store,
-        ):
-            started = time.monotonic()
-            spec = replace(self.spec, store=store)
-            if arm == "off":
-                spec = replace(spec, recall=False, memory_tools=False)
-            result = run_task(self.lesson, task, spec)
-            return _measure(task, arm, trial, result, time.monotonic() - started)
+def _run_one(
+    lesson: Curriculum, task: Task, arm: str, trial: int, stores: _Stores, spec: RunSpec
+) -> Measured:
+    """One task under one arm, from a store as it was at the start."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rlm-run-") as folder,
+        stores.open_copy(arm, Path(folder)) as store,
+    ):
+        started = time.monotonic()
+        spec = replace(spec, store=store, enable_extraction=False, task=None)
+        if arm == "off":
+            spec = replace(spec, recall=False, memory_tools=False)
+        result = run_task(lesson, task, spec)
+        return _measure(task, arm, trial, result, time.monotonic() - started)
 
 
 def _measure(task: Task, arm: str, trial: int, result: AgentResult, seconds: float) -> Measured:

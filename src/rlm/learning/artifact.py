@@ -7,9 +7,7 @@ helper functions. Nothing in here holds a secret or a control character.
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,7 +36,7 @@ Step = dict[str, Any]
 _ERROR_LINE = re.compile(r"[\w.]*(?:Error|Exception|Exit|Interrupt|Iteration|Warning)\b")
 _SHORT = Prefixes()
 PARSED_CHARS = 50_000
-_PREPARING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_PREPARING = (" ", "\t", "#", "import ", "from ", "def ", "async def ", "class ", "@")
 
 
 def extract_trajectory_artifact(
@@ -84,7 +82,7 @@ def choose_steps(failed: Sequence[bool]) -> list[int]:
 
 
 def _step(number: int, block: CodeBlock, calls: Sequence[ToolCall]) -> Step:
-    action = tidy(_write_calls(calls) or summarize_code(block.code, ACTION_CHARS), ACTION_CHARS)
+    action = tidy(_write_calls(calls) or summarize_code(block.code), ACTION_CHARS)
     return {"iteration": number, "action": action or "(no code)", "outcome": _outcome(block)}
 
 
@@ -155,45 +153,12 @@ def _quote(value: Any) -> str:
     return f'"{_SHORT.shrink(text).strip("<>") if is_iri else text}"'
 
 
-# -- code
+def summarize_code(code: str) -> str:
+    """The statements of a block on one line, its imports and helper functions aside.
 
-
-def summarize_code(code: str, most: int) -> str:
-    """About `most` characters that say what a block does, its imports and helper functions aside;
-    never raises.
-
-    >>> summarize_code("import re\\ndef f(x): return x\\nprint(search_entity('Activity'))", 80)
+    >>> summarize_code("import re\\ndef f(x):\\n  return x\\nprint(search_entity('Activity'))")
     "print(search_entity('Activity'))"
     """
-    try:
-        doing = [node for node in _parse_code(code) if not isinstance(node, _PREPARING)]
-        return _join_parts([ast.unparse(node) for node in doing], most) or _first_line(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _first_line(code)
-
-
-def _parse_code(code: str) -> list[ast.stmt]:
-    if len(code) > PARSED_CHARS:
-        raise ValueError("too long to be parsed for one line")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of escapes that Python does not know
-        return ast.parse(code).body
-
-
-def _join_parts(parts: Sequence[str], most: int) -> str:
-    """The parts on one line; where they are too many the last ones stay, which are the result."""
-    parts = [" ".join(part.split()) for part in dict.fromkeys(parts)]
-    while len(parts) > 1 and len("; ".join(parts)) > most:
-        parts = parts[1:]
-    return "; ".join(parts)
-
-
-def _first_line(code: str) -> str:
-    """The first line that does something, for code that cannot be parsed."""
-    lines = [line.strip() for line in code[:PARSED_CHARS].splitlines()]
-    doing = [
-        line
-        for line in lines
-        if line and not line.startswith(("#", "import ", "from ", "def ", "class ", "@"))
-    ]
-    return next(iter(doing or [line for line in lines if line]), "")
+    lines = [line for line in code[:PARSED_CHARS].splitlines() if line.strip()]
+    doing = [line for line in lines if not line.startswith(_PREPARING)]
+    return "; ".join(doing) or next(iter(lines), "")

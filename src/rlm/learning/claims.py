@@ -127,38 +127,36 @@ _DOTS = re.compile(r"\s*(?:\[?(?:…|\.\.\.)\]?)\s*")
 _WORDS = re.compile(r"\w+")
 
 
-def find_unseen_numbers(
-    answer: str, seen: set[str], question: str = "", written: set[str] | None = None
-) -> list[str]:
+def find_unseen_numbers(answer: str, seen: set[str], question: str = "") -> list[str]:
     """The numbers of an answer that are neither in `seen` nor in the question. A rounded number is
     seen where a longer one rounds to it, the length of a list where the list stands, and the sum or
-    difference of two that were seen where the answer gives these too. `written` are the numbers in
-    the model's own words: any other came out of its code."""
-    marks = len(_LIST_MARK.findall(answer))
+    difference of two that were seen where the answer gives these too."""
     text = plain_words(_LIST_MARK.sub("", answer[:READ_CHARS]))
-    known = seen | numbers_in(question)
-    exact = {Decimal(number) for number in known}
-    stated = exact.intersection(map(Decimal, numbers_in(text)))
-    if len(stated) <= COUNTED_BY_EYE:
-        exact |= {made for a in stated for b in stated if a > b for made in (a + b, a - b)}
-    made = None if written is None else {Decimal(number) for number in written}
-    counted = {marks, *(n for line in text.splitlines() for n in _count_listed(line))}
-    found: dict[str, None] = {}
-    for match in _NUMBER.finditer(text):
-        parts = [n for n in map(Decimal, numbers_in(match[0])) if made is None or n in made]
-        left = [said for said in parts if not _is_known(said, exact, counted)]
-        is_month = len(left) == 1 and left[0] <= 12 and _DATE.match(match[0])
-        if left and not is_month and not _VERSION.match(match[0]):
-            found[match[0]] = None
-    return list(found)[:MOST]
+    known = _add_sums({Decimal(number) for number in seen | numbers_in(question)}, text)
+    counted = {len(_LIST_MARK.findall(answer))}.union(*map(_count_listed, text.splitlines()))
+    written = dict.fromkeys(match[0] for match in _NUMBER.finditer(_VERSION.sub(" ", text)))
+    return [number for number in written if _is_unseen(number, known, counted)][:MOST]
 
 
-def _is_known(said: Decimal, exact: set[Decimal], counted: set[int]) -> bool:
-    return (
-        said in exact
-        or (said < COUNTED_BY_EYE and said in counted)
-        or any(_rounds_to(other, said) for other in exact)
-    )
+def _add_sums(known: set[Decimal], text: str) -> set[Decimal]:
+    """With the sums and differences of those that a text gives."""
+    stated = known.intersection(map(Decimal, numbers_in(text)))
+    if len(stated) > COUNTED_BY_EYE:
+        return known
+    return known.union(*({a + b, a - b} for a in stated for b in stated if a > b))
+
+
+def _is_unseen(written: str, known: set[Decimal], counted: set[int]) -> bool:
+    """Whether a part of a number as it is written was not seen; a month may have been a word."""
+    left = [
+        said
+        for said in map(Decimal, numbers_in(written))
+        if said not in known
+        and not (said < COUNTED_BY_EYE and said in counted)
+        and not any(_rounds_to(other, said) for other in known)
+    ]
+    is_month = len(left) == 1 and left[0] <= 12 and _DATE.match(written)
+    return bool(left) and not is_month
 
 
 def _count_listed(line: str) -> tuple[int, ...]:

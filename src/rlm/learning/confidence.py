@@ -23,10 +23,6 @@ TASK_SUCCEEDED = 0.1
 UNREVERTED = 0.2
 DECAY = -0.05
 """A month in which it was not used."""
-SILENT_SUCCESS = 0.02
-SILENT_FAILURE = -0.04
-"""A model did not say what it used, but its queries hold the memory's own: a fifth of what
-following moves."""
 RECALL_FLOOR = 0.25
 """What is below is kept, but not put into a prompt."""
 
@@ -115,47 +111,31 @@ def _outside_code(text: str) -> Iterable[str]:
 # -- signals
 
 
-def followed_of(ids: Sequence[str], uses: Uses | None) -> list[str]:
+def followed_of(ids: Sequence[str], uses: Uses) -> list[str]:
     """The ids that a run says it followed to the end, in the order of the prompt."""
-    numbers = () if uses is None else uses.followed
-    return [memory_id for number, memory_id in enumerate(ids, 1) if number in numbers]
+    return [memory_id for number, memory_id in enumerate(ids, 1) if number in uses.followed]
 
 
 def signals_for(
-    injected: Sequence[str | MemoryItem],
-    uses: Uses | None,
-    judgment: Judgment | None,
-    *,
-    reads: bool = True,
-    queries: Sequence[str] = (),
+    injected: Sequence[str], uses: Uses, judgment: Judgment | None, *, reads: bool = True
 ) -> list[Signal]:
-    """What a judged run says about the memories of its prompt, in the order of the prompt.
+    """What a judged run says about the memories of its prompt, by their ids in its order.
 
     One that was followed shares the fate of the run. What was not taken up moves nothing, and
     `Uses: none` costs nothing: insights say which memories are never used. One that a model named
     and left out later is charged only for a failure, as the last line may speak of the last turn
-    alone; a program (`reads` False) means what it says. Of a model that says nothing, what it did
-    is asked: whether its `queries` hold those of the memory.
+    alone; a program (`reads` False) means what it says.
     """
     if judgment is None or judgment.is_success is None:
         return []
     found = []
-    for number, memory in enumerate(injected, 1):
-        if uses is not None and uses.said:
-            move = _move(number, uses, success=judgment.is_success, reads=reads)
-        else:
-            shown = reads and isinstance(memory, MemoryItem) and is_in_queries(memory, queries)
-            move = _SILENT[judgment.is_success] if shown else None
+    for number, memory_id in enumerate(injected, 1):
+        move = _move(number, uses, success=judgment.is_success, reads=reads)
         if move is not None:
-            memory_id = memory if isinstance(memory, str) else memory.memory_id
             found.append(Signal(memory_id, *move))
     return found
 
 
-_SILENT = {
-    True: (SILENT_SUCCESS, "task_succeeded", "its query is in a run that succeeded"),
-    False: (SILENT_FAILURE, "not_helpful", "its query is in a run that failed"),
-}
 _FOLLOWED = {
     True: (TASK_SUCCEEDED, "task_succeeded", "followed by a run that succeeded"),
     False: (NOT_HELPFUL, "not_helpful", "followed by a run that failed"),
@@ -168,18 +148,6 @@ def _move(number: int, uses: Uses, *, success: bool, reads: bool) -> tuple[float
     if number in uses.abandoned and not (success and reads):
         return NOT_HELPFUL, "not_helpful", "taken up and left again"
     return None
-
-
-_TEMPLATE = re.compile(r"```sparql\s(.*?)```|sparql_query\([\"\'](.*?)[\"\']\s*[,)]", re.DOTALL)
-_TERM = re.compile(r"[A-Za-z][\w-]*:[A-Za-z]\w*|\b(?:ORDER|LIMIT|COUNT|GROUP|EXISTS|MINUS)\b")
-LEAST_TERMS = 2
-
-
-def is_in_queries(memory: MemoryItem, queries: Iterable[str]) -> bool:
-    """Whether one query has every name and clause of a query that the memory gives."""
-    wanted = [set(_TERM.findall(one or two)) for one, two in _TEMPLATE.findall(memory.content)]
-    made = [set(_TERM.findall(query)) for query in queries]
-    return any(len(terms) >= LEAST_TERMS and terms <= query for terms in wanted for query in made)
 
 
 def feedback(memory_id: str, *, helpful: bool, reason: str = "") -> Signal:

@@ -34,6 +34,7 @@ from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
 THERE_ALREADY = "it is there already"
 NEW = "nothing like it is there"
+OTHER = "one of this title does something else, or is for something else"
 TITLE_ALIKE = 0.7
 SHARED_BESIDE_TITLE = 0.6
 SHARED_WORDS, ALIKE_VECTORS = 0.7, 0.8
@@ -60,8 +61,7 @@ Kind = Literal["add", "merge", "skip", "replace"]
 @dataclass(frozen=True, slots=True)
 class Action:
     """What to do with a new memory; `merged` is what `target`, a stored one, becomes, or the new
-    one that takes its place. To add with a target: both have the same words for different calls,
-    and the new one is to say so."""
+    one that takes its place."""
 
     action: Kind
     target: MemoryItem | None = None
@@ -213,13 +213,9 @@ def decide(
     for old in live:
         if _overcomes(new, old):
             return Action("replace", old, "a success takes the place of a failure", new)
-    titled = [old for old in live if normalize(old.title) == normalize(new.title)]
-    if not titled:
-        return Action("add", None, NEW)
-    twin = next((old for old in titled if _same_place(new, old)), None)
-    if twin is None or normalize(twin.description) != normalize(new.description):
-        twin = None
-    return Action("add", twin, "one of this title does something else, or is for something else")
+    if any(normalize(old.title) == normalize(new.title) for old in live):
+        return Action("add", None, OTHER)
+    return Action("add", None, NEW)
 
 
 def _overcomes(new: MemoryItem, old: MemoryItem) -> bool:
@@ -300,7 +296,7 @@ def _note(plan: DedupPlan, changed: dict[str, MemoryItem], item: MemoryItem, fou
     memory_id = item.memory_id
     target, merged = found.target, found.merged
     if found.action == "add":
-        plan.add.append(item if target is None else _distinguish(item, target))
+        plan.add.append(item)
     elif target is not None and merged is not None and target in plan.add:
         plan.add[plan.add.index(target)] = merged
         memory_id = merged.memory_id
@@ -320,13 +316,6 @@ def _note(plan: DedupPlan, changed: dict[str, MemoryItem], item: MemoryItem, fou
             "why": found.why,
         }
         | ({QUARANTINE_REASON: item.quarantine_reason} if item.trust == "quarantined" else {})
-    )
-
-
-def _distinguish(new: MemoryItem, old: MemoryItem) -> MemoryItem:
-    """The new one with a description that says which other it is not; its id stays."""
-    return replace(
-        new, description=f"{new.description.rstrip('. ')}; other calls than {old.memory_id[:8]}."
     )
 
 

@@ -19,7 +19,7 @@ from rlm.learning.evidence import Evidence
 from rlm.learning.extract_calls import CallReading, pattern_item
 from rlm.learning.extract_llm import ask_for_items, build_items
 from rlm.learning.extract_prompts import JudgedRun
-from rlm.learning.gates import TOOLS, Gate, RecalledLike
+from rlm.learning.gates import TOOLS, Gate, RecalledTexts
 from rlm.learning.grounding import iris_in
 from rlm.learning.lesson import find_queries, may_run, template_for
 from rlm.learning.suspicion import ForeignText
@@ -60,7 +60,7 @@ class Extraction:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     """Added to that of every item: trajectory_id, run_id, …"""
     session: str | None = None
-    recalled: RecalledLike | None = None
+    recalled: RecalledTexts | None = None
     """What the runs were given from memory."""
     foreign: Sequence[str] = ()
     """What the runs were shown that others wrote: what tools returned, passages, outputs."""

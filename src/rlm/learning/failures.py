@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rlm.context import is_shown_whole, list_steps
 from rlm.learning.confidence import START
@@ -15,57 +14,23 @@ from rlm.learning.lesson import whole_title
 from rlm.loop.trace import ToolCall
 from rlm.store.types import Judgment, MemoryItem, Scope
 
-
-@dataclass(frozen=True, slots=True)
-class _Lesson:
-    title: str
-    avoid: str
-    recover: str
-
-
-_LESSONS = {
-    "QueryRefused": _Lesson(
-        "queries that are refused",
-        "do not send the same query to `{tool}` again once it was refused",
-        "write one SELECT or ASK that only reads, with every prefix bound; the error says where it"
-        " fails",
-    ),
-    "HandleError": _Lesson(
-        "reading rows without their handle",
-        "do not make up a key, and do not index a handle",
-        "keep what `sparql_query` returned and give it to `sparql_slice`",
-    ),
-    "OntologyError": _Lesson(
-        "calling `{tool}` with a guessed name",
-        "do not guess IRIs or prefixes",
-        "look the name up with `search_entity` and use the IRI of the hit",
-    ),
-    "ValidationError": _Lesson(
-        "arguments that `{tool}` does not take",
-        "do not call `{tool}` again with the same arguments",
-        "read its error: it says which argument is wrong and what is allowed",
-    ),
-    "TypeError": _Lesson(
-        "parameters that `{tool}` does not have",
-        "do not guess the parameters of `{tool}`",
-        "call it as its signature in the prompt says",
-    ),
-    "NotFound": _Lesson(
-        "ids that nothing returned",
-        "do not make up ids for `{tool}`",
-        "use only ids that a search returned",
-    ),
-}
+OF_ASKING = frozenset(
+    ("QueryRefused", "HandleError", "OntologyError", "ValidationError", "TypeError", "NotFound")
+)
+"""Errors that say how to ask. Others, such as time-outs, say nothing of that."""
 
 
 def lesson_of_error(call: ToolCall, tags: Sequence[str]) -> MemoryItem | None:
     """The lesson of a call that failed; None for errors that say nothing of how to ask."""
     kind = re.split(r"\W", call.error, maxsplit=1)[0]
-    lesson = _LESSONS.get(kind)
-    if lesson is None:
+    if kind not in OF_ASKING:
         return None
-    steps = [lesson.avoid.format(tool=call.tool), lesson.recover.format(tool=call.tool)]
-    title = lesson.title.format(tool=call.tool)
+    steps = [
+        f"do not call `{call.tool}` again with the same arguments",
+        "read its error: it says what is wrong and what is allowed",
+        "take IRIs, handles and ids from what a call returned, such as `search_entity`",
+    ]
+    title = f"repeating `{call.tool}` after {kind}"
     return _item(title, f"{kind}: it fails each time.", steps, call.tool, tags)
 
 

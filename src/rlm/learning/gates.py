@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Protocol
 
 from rlm.context import bullets
 from rlm.errors import RLMError, ValidationError
@@ -37,10 +36,12 @@ from rlm.learning.suspicion import (
 )
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.terms import Prefixes
+from rlm.store.gate import RECALLED_HEADING
 from rlm.store.generality import hardcoded_name, score_generalization
+from rlm.store.identity import normalize
 from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
-__all__ = ["REPEATS", "TOOLS", "Gate", "RecalledLike", "suspicious"]
+__all__ = ["REPEATS", "TOOLS", "Gate", "RecalledTexts", "suspicious"]
 
 GENERAL_ENOUGH = 0.5
 REPEATS = "repeats what was recalled from memory"
@@ -48,6 +49,9 @@ AFTER_READING = "was noted after the run had read what others wrote, and is no l
 NO_QUERY = "holds a query that may not run"
 NO_BLOCK = "opens a block of code that is no query"
 OTHER_LANGUAGE = "is in another language than the question"
+RUN_CHARS = 40
+"""At every twentieth letter of a recalled text, so 59 letters in a row hold one such run."""
+SHORT_CHARS, MOSTLY = 80, 0.8
 TITLE_WORDS = 10
 LONG_CALL = 50
 """A shorter call is in many procedures."""
@@ -111,10 +115,53 @@ _HOST = re.compile(r"https?://[^/#?]+/")
 _STRONG = re.compile(r"[a-z0-9][A-Z]|[_\d]|\s\S")
 
 
-class RecalledLike(Protocol):
-    """What a run recalled; `check` raises ValidationError for a text that repeats it."""
+class RecalledTexts:
+    """The texts that one run was given from memory.
 
-    def check(self, text: str, name: str) -> None: ...
+    A memory that quotes a memory would grow in weight each time it is recalled, so what a run
+    stores is compared with what it was given. Case, spacing and punctuation aside, some sixty
+    letters in a row that were recalled are too much, and so is a text that is little else than a
+    short recalled one.
+    """
+
+    def __init__(self) -> None:
+        self._texts: set[str] = set()
+
+    def note(self, text: str) -> None:
+        """This text was recalled."""
+        self._texts.add(_letters(text))
+
+    def repeats(self, text: str) -> bool:
+        """Whether a text repeats what was recalled."""
+        letters = _letters(text)
+        return RECALLED_HEADING in text or any(
+            _is_mostly(letters, known) or _shares_run(letters, known) for known in [*self._texts]
+        )
+
+    def check(self, text: str, name: str) -> None:
+        """Raise ValidationError when a text to be stored repeats what was recalled."""
+        if self.repeats(text):
+            raise ValidationError(
+                f"{name} repeats text that was recalled from memory, where it is stored already:"
+                " store only what is new, in your own words",
+                field=name,
+            )
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in normalize(text) if char.isalnum())
+
+
+def _shares_run(letters: str, known: str) -> bool:
+    places = range(0, len(known) - RUN_CHARS + 1, RUN_CHARS // 2)
+    return any(known[at : at + RUN_CHARS] in letters for at in places)
+
+
+def _is_mostly(letters: str, known: str) -> bool:
+    """Whether a short text is little else than another, or the other way round."""
+    small, large = sorted((letters, known), key=len)
+    is_short = 0 < len(known) < SHORT_CHARS
+    return is_short and len(small) >= MOSTLY * len(large) and small in large
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +172,7 @@ class Gate:
     specifics: frozenset[str] = frozenset()
     """Names, IRIs and texts of the run that a procedure should not hold."""
     prefixes: Mapping[str, str] = field(default_factory=dict)
-    recalled: RecalledLike | None = None
+    recalled: RecalledTexts | None = None
     foreign: ForeignText | Iterable[str] = ()
     """What the run was shown that others wrote: labels, rows, passages, outputs of tools."""
     question: str = ""
@@ -259,18 +306,10 @@ class Gate:
 
     def _find_repetition(self, item: MemoryItem) -> str:
         """Procedures are alike in their words: a call that is new makes one new."""
-        if self.recalled is None or not self._was_recalled(item.content):
+        if self.recalled is None or not self.recalled.repeats(item.content):
             return ""
         calls = [span for span in _SPAN.findall(item.content) if len(span) >= LONG_CALL]
-        return REPEATS if all(map(self._was_recalled, calls)) else ""
-
-    def _was_recalled(self, text: str) -> bool:
-        assert self.recalled is not None
-        try:
-            self.recalled.check(text, "content")
-        except ValidationError:
-            return True
-        return False
+        return REPEATS if all(map(self.recalled.repeats, calls)) else ""
 
 
 def _find_suspicion(item: MemoryItem, *, quoted: bool) -> str:

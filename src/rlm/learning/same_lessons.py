@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from rlm.learning.dedup import CANDIDATES, find_candidates, is_own, is_same_lesson, quality
+from rlm.retrieval.embed import Embedder
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
@@ -59,36 +61,27 @@ def find_same(
         best = None if memory_id in gone else store.get(memory_id)
         if best is None or best.archived_at:
             continue
-        others = neighbours.same_as(best, _Inferior(best, store, gone, keep))
+        is_same = partial(_says_same, best, rank_of(best), store.embedder)
+        others = [
+            item
+            for item in neighbours.same_as(best, is_same)
+            if item.memory_id not in gone and item.memory_id not in keep
+        ]
         if others:
             gone |= {best.memory_id, *(other.memory_id for other in others)}
             yield SameLessons(best, tuple(others))
 
 
-class _Inferior:
+def _says_same(best: MemoryItem, rank: Rank, embedder: Embedder | None, item: MemoryItem) -> bool:
     """Whether a lesson says what the best says, and may go to the archive for it."""
-
-    def __init__(
-        self,
-        best: MemoryItem,
-        store: MemoryBackend,
-        gone: Collection[str],
-        keep: Collection[str],
-    ) -> None:
-        self._best, self._rank, self._embedder = best, rank_of(best), store.embedder
-        self._gone, self._keep = gone, keep
-
-    def __call__(self, item: MemoryItem) -> bool:
-        return (
-            item.memory_id not in self._gone
-            and item.memory_id not in self._keep
-            and not item.archived_at
-            and item.kind != "decision"
-            and not was_brought_back(item)
-            and is_own(self._best, item)
-            and rank_of(item) < self._rank
-            and is_same_lesson(self._best, item, self._embedder)
-        )
+    return (
+        not item.archived_at
+        and item.kind != "decision"
+        and not was_brought_back(item)
+        and is_own(best, item)
+        and rank_of(item) < rank
+        and is_same_lesson(best, item, embedder)
+    )
 
 
 def rank_of(item: MemoryItem) -> Rank:

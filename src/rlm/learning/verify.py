@@ -9,8 +9,7 @@
                   asks about terms that are there; it names no IRI but those of the query
 
 A term may be named by its IRI, as `prefix:name`, or, in an answer with no IRI at all, by a label,
-alternative label or local name that only one term has: in lists, in quotes, between commas, and a
-name of several words anywhere. What the question itself names may be
+alternative label or local name that only one term has. What the question itself names may be
 repeated. Namespaces and the ontology's own IRI are no terms and are not counted, unless the query
 asks for such. Values that are no IRIs are looked for by their text. Where the query finds nothing
 the answer must say so and name nothing. How words are read: `words`, `names`.
@@ -26,7 +25,7 @@ from typing import Any
 from rlm.errors import ValidationError
 from rlm.learning.claims import Values, values_in
 from rlm.learning.grounding import iris_in
-from rlm.learning.names import TermNames, asked_in, mentioned_in, named_in, names_of, nearly
+from rlm.learning.names import TermNames, named_in
 from rlm.learning.words import (
     all_numbers,
     begins_with_none,
@@ -45,7 +44,6 @@ from rlm.ontology.vocabulary import ALTERNATIVES, LABELS, OWL, RDF, RDFS, XSD
 COMPARES = ("set", "contains_all", "count", "boolean", "absent")
 ROWS = 10_000
 SHOWN = 20
-FUZZY_MOST = 50
 NAMED_MOST = 1_000
 LEAST_DIGITS = 2
 NOISE = Decimal("1e-9")
@@ -215,19 +213,12 @@ class _Given:
         if counted.intersection(expected) or self.drop_asked(counted):
             return counted
         names = _names_with(self.engine, self.meta, expected)
-        found = counted | named_in(self.answer, names)
-        return found | mentioned_in(self.answer, names, expected)
+        return counted | named_in(self.answer, names.find_one)
 
-    def drop_asked(self, iris: set[str], *, fuzzy: bool = True) -> set[str]:
+    def drop_asked(self, iris: set[str]) -> set[str]:
         """Those that the question does not name, by IRI or in words."""
         left = iris - self.asked
-        if not left or not self.question.strip():
-            return left
-        named, runs = asked_in(self.question, _names(self.meta))
-        left -= named
-        if fuzzy and len(left) <= FUZZY_MOST:
-            left = {iri for iri in left if not nearly(runs, names_of(self.meta, iri))}
-        return left
+        return left - named_in(self.question, _names(self.meta).find_all) if left else left
 
     def short_names(self, iris: Iterable[str]) -> list[str]:
         return cap_names(sorted(map(self.meta.curie, iris)))
@@ -298,7 +289,7 @@ def _empty(given: _Given) -> Verdict:
 def _absent(given: _Given, queried: set[str]) -> Verdict:
     iris = given.iris - given.vocabularies - queried
     iris = {iri for iri in iris if not iri.startswith((RDF, RDFS, OWL))}
-    extra = given.short_names(given.drop_asked(iris, fuzzy=False))
+    extra = given.short_names(given.drop_asked(iris))
     if extra:
         why = "the thing does not exist, but the answer names terms"
         return Verdict(False, why, extra=extra, open=True, expected=[NOTHING])

@@ -6,8 +6,8 @@ times, so that no reply however odd takes more than linear time. What counts:
 - ```` ```repl ```` blocks are code. A reply without any may use `python`, `py` or `python3`
   instead. Tildes and indented fences are fine. A fence that is never closed reaches to the end of
   the reply and is noted.
-- A line of backticks inside a triple-quoted string of the code does not end the block, as long as
-  that string ends before the next block begins.
+- Backticks inside of a string or a comment of the code do not end the block, as long as the string
+  ends before the next `repl` block begins.
 - `FINAL(…)` and `FINAL_VAR(name)` count at the start of a line outside of code blocks. Inside of
   one they are code: the REPL has functions of these names.
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -26,7 +27,12 @@ PYTHON = frozenset({"python", "py", "python3"})
 
 _FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^`\n]*)$")
 _LATE_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*(repl|python|py|python3)[ \t]*$", re.IGNORECASE)
-_LEXEME = re.compile(r"""\\.|\"\"\"|'''|["'#]""")
+_QUOTED = r"""
+    \"\"\"(?:\\.|(?!\"\"\"|^[ \t]*(?:```|~~~)repl)[^\\])*+\"\"\"
+    |'''(?:\\.|(?!'''|^[ \t]*(?:```|~~~)repl)[^\\])*+'''
+    |"(?:\\.|[^"\\\n])*+" | '(?:\\.|[^'\\\n])*+' | \#[^\n]*+
+"""
+"""Strings that end, and comments. No string goes on in the next block."""
 
 FINAL_CALL = re.compile(r"[ \t]*(?:\*\*)?FINAL(_VAR)?[ \t]*\(")
 _AFTER_FINAL = re.compile(r"[ \t]*(?:(?:\*\*|[.;])[ \t]*)?(?=\n|$)")
@@ -149,37 +155,17 @@ class _Reader:
 
     def _read_code(self, fence: _Fence) -> Block:
         """The block whose first line is next. Leaves `at` behind its closing fence."""
-        begin, inside, depth = self.at, "", 0
-        candidate: int | None = None  # a closing fence that was passed over, being inside a string
-        for number in range(begin, len(self.lines)):
-            line = self.lines[number]
-            other = _read_fence(line)
-            if not inside:
-                if _closes(line, fence):
-                    return self._block(fence, begin, number)
-                if (short := _before_mark(line, fence)) is not None:
-                    self.lines[number] = short
-                    return self._block(fence, begin, number + 1, resume=number + 1)
-                inside = _string_state(line, inside)
-            elif other is None or inside in line:
-                inside = _string_state(line, inside)
-                if not inside:
-                    candidate, depth = None, 0
-            elif depth == 0 and _closes(line, fence):
-                candidate = number if candidate is None else candidate
-            elif candidate is not None and other.language in REPL | PYTHON:
-                break  # the string was never closed and this is the next block
-            else:
-                depth = max(0, depth + (1 if other.language else -1))
-        if candidate is not None:
-            return self._block(fence, begin, candidate)
-        return self._block(fence, begin, len(self.lines), closed=False)
-
-    def _block(
-        self, fence: _Fence, begin: int, end: int, *, closed: bool = True, resume: int | None = None
-    ) -> Block:
-        self.at = end + 1 if resume is None else resume
-        return Block(_dedent(self.lines[begin:end], fence.indent), closed)
+        begin = self.starts[self.at] if self.at < len(self.lines) else len(self.text)
+        ends = re.compile(
+            rf"{_QUOTED}|(?P<end>{fence.mark}{fence.mark[0]}*+[ \t]*+$)",
+            re.MULTILINE | re.DOTALL | re.VERBOSE,
+        )
+        end = next((m for m in ends.finditer(self.text, begin) if m["end"]), None)
+        if end is None:
+            self.at = len(self.lines)
+            return Block(_dedent(self.text[begin:], fence.indent), closed=False)
+        self.at = bisect_right(self.starts, end.start())
+        return Block(_dedent(self.text[begin : end.start()], fence.indent))
 
     def _skip_other(self, fence: _Fence) -> None:
         """Pass a block that is no code; a FINAL in it counts where the reply says nothing else."""
@@ -227,51 +213,11 @@ def _closes(line: str, fence: _Fence) -> bool:
     return len(bare) >= len(fence.mark) and bare.count(fence.mark[0]) == len(bare)
 
 
-def _before_mark(line: str, fence: _Fence) -> str | None:
-    """The code in front of a fence that closes at the end of a line of code, if it does."""
-    bare = line.rstrip()
-    if not bare.endswith(fence.mark):
-        return None
-    code = bare[: -len(fence.mark)]
-    return None if _in_comment_or_string(code) else code
-
-
-def _in_comment_or_string(line: str) -> bool:
-    """Whether this line, which begins outside of strings, ends in a comment or an open string."""
-    inside = ""
-    for lexeme in _LEXEME.finditer(line):
-        found = lexeme.group()
-        if not inside:
-            if found == "#":
-                return True
-            inside = found if found[0] in "\"'" else ""
-        elif found == inside or (len(inside) == 1 and found[0] == inside):
-            inside = ""
-    return bool(inside)
-
-
-def _string_state(line: str, inside: str) -> str:
-    """The triple quote that is open behind this line, or ''; `inside` is open in front of it."""
-    if not inside and '"""' not in line and "'''" not in line:
-        return ""
-    single = ""
-    for lexeme in _LEXEME.finditer(line):
-        found = lexeme.group()
-        if inside:
-            inside = "" if found == inside else inside
-        elif single:
-            single = "" if found[0] == single else single
-        elif found == "#":
-            return ""
-        elif len(found) == 3:
-            inside = found
-        elif found[0] in "\"'":
-            single = found
-    return inside
-
-
-def _dedent(lines: list[str], indent: int) -> str:
+def _dedent(code: str, indent: int) -> str:
     """Take off the fence's indentation, and what all lines share where the first has any."""
+    lines = code.split("\n")
+    if not lines[-1].strip():
+        lines.pop()  # what stands before the closing fence
     if indent:
         lines = [line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in lines]
     filled = [line for line in lines if line.strip()]

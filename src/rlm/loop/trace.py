@@ -6,7 +6,6 @@ Kept on the host's side, whatever the code printed. Of a value only the names in
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 import json
@@ -14,7 +13,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from rlm.handles import Ref, View, to_wire
 
@@ -61,15 +60,6 @@ class ToolCall:
     """Which block of code of the run called it, from 1; 0 when that is not known."""
 
 
-class HasFunctions(Protocol):
-    """Tools by name, as a Toolbox has them."""
-
-    functions: dict[str, Callable[..., Any]]
-
-
-B = TypeVar("B", bound=HasFunctions)
-
-
 @dataclass
 class Trace:
     """The calls of one run, in order. Thread-safe."""
@@ -99,13 +89,9 @@ class Trace:
                 *(ToolCall(tool, {}, iris=frozenset(names)) for tool, names in self._lost.items()),
             ]
 
-    def watch(self, box: B) -> B:
+    def watch(self, tools: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
         """The same tools, each noted here when it is called."""
-        seen = copy.copy(box)
-        seen.functions = {
-            name: self._watch_tool(name, tool) for name, tool in box.functions.items()
-        }
-        return seen
+        return {name: self._watch_tool(name, tool) for name, tool in tools.items()}
 
     def _watch_tool(self, name: str, tool: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(tool)

@@ -12,6 +12,9 @@
 `read_curriculum` refuses a bad file with the line, before anything is opened or asked;
 `check_curriculum`, in `curriculum_check`, then asks every `verify` of the ontology. A task that is
 `held_out` is for measuring and is never trained on.
+
+The file is read as a tree of PyYAML's nodes, each of which knows its line and column. Nothing is
+constructed, so no tag can make an object. A text is what is written: `12` is the text "12".
 """
 
 from __future__ import annotations
@@ -23,12 +26,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
-from rlm.errors import QueryRefused
+from rlm.errors import ConfigError, QueryRefused
 from rlm.learning.verify import COMPARES, Verify
 from rlm.ontology.query.guard import check_query
-from rlm.packs.curriculum_yaml import Fault, Spot, quote, read_tree
 
 KINDS = (
     "namespaces", "describe", "exists", "subclasses", "all_subclasses", "superclasses",
@@ -36,6 +39,8 @@ KINDS = (
     "path", "roots", "count", "instances", "absent",
 )  # fmt: skip
 QUERY_CHARS = 4_000
+FILE_BYTES = 1 << 20
+SHOWN = 60
 _SETS = ("set", "contains_all", "count")
 _FILE = ("id", "description", "ontology", "tasks")
 _ONTOLOGY = ("name", "path")
@@ -91,10 +96,65 @@ class Curriculum:
 def read_curriculum(path: str | Path) -> Curriculum:
     """The curriculum; ConfigError with line and column where the file is wrong."""
     file = Path(path).expanduser()
+    text = _read(file)
     try:
-        return _curriculum(file, _fields(read_tree(file), "a curriculum", _FILE, ("description",)))
+        return _curriculum(file, _fields(_parse(text), "a curriculum", _FILE, ("description",)))
     except Fault as fault:
-        raise fault.to_error(file) from fault.__cause__
+        raise ConfigError(f"{file}:{fault}") from fault.__cause__
+
+
+# -- the file --------------------------------------------------------------------------------------
+
+
+class Fault(Exception):
+    """What is wrong, behind the line and the column where that is."""
+
+    def __init__(self, at: Node | yaml.Mark | None, message: str) -> None:
+        mark = at.start_mark if isinstance(at, Node) else at
+        line, column = (mark.line, mark.column) if mark is not None else (0, 0)
+        super().__init__(f"{line + 1}:{column + 1}: {message}")
+
+
+def _read(path: Path) -> str:
+    try:
+        if not path.is_file():
+            raise ConfigError(f"there is no curriculum {path}: name a YAML file")
+        data = path.read_bytes()
+        if len(data) > FILE_BYTES:
+            raise ConfigError(f"the curriculum {path} has more than {FILE_BYTES:,} bytes: split it")
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        line = data[: exc.start].count(b"\n") + 1
+        raise ConfigError(f"{path}:{line}: is not UTF-8: save it as UTF-8") from exc
+    except (OSError, ValueError) as exc:  # ValueError: a name with a zero in it
+        raise ConfigError(f"the curriculum {str(path)!r} cannot be read: {exc}") from exc
+
+
+def _parse(text: str) -> Node:
+    """The one document of the text."""
+    try:
+        root: Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as exc:
+        mark, why = exc.problem_mark or exc.context_mark, exc.problem or exc.context
+        raise Fault(mark, f"is not valid YAML: {why}; check quotes and indentation") from exc
+    except yaml.reader.ReaderError as exc:
+        before = text[: exc.position].split("\n")
+        mark = yaml.Mark("", exc.position, len(before) - 1, len(before[-1]), None, 0)
+        raise Fault(mark, f"is not valid YAML: {exc.reason}") from exc
+    except RecursionError as exc:
+        raise Fault(None, "is nested too deeply") from exc
+    if root is None:
+        raise Fault(None, "the file is empty: write id, ontology and tasks")
+    return root
+
+
+def quote(value: str) -> str:
+    """A value as messages quote it."""
+    return repr(value if len(value) <= SHOWN else value[: SHOWN - 1] + "…")
+
+
+def _line(node: Node) -> int:
+    return int(node.start_mark.line) + 1
 
 
 # -- parts -----------------------------------------------------------------------------------------
@@ -108,7 +168,7 @@ def _curriculum(file: Path, top: Fields) -> Curriculum:
     found: dict[str, Task] = {}
     for node in tasks.value:
         fields = _fields(node, "a task", _TASK, ("verify", "held_out"))
-        task = _task(fields, Spot.of(node).line)
+        task = _task(fields, _line(node))
         if task.id in found:
             first = f"first in line {found[task.id].line}"
             raise Fault(
@@ -162,7 +222,7 @@ def _verify(node: Node) -> tuple[Verify, int]:
     if form not in ("SELECT", "ASK") or (form == "ASK" and compare in _SETS):
         wanted = "SELECT" if compare in _SETS else "ASK or SELECT"
         raise Fault(at, f"sparql is {form}, but compare: {compare} needs {wanted}")
-    return Verify(sparql, compare), Spot.of(at).line
+    return Verify(sparql, compare), _line(at)
 
 
 def _locate_ontology(file: Path, ontology: Fields) -> Path:
@@ -198,7 +258,7 @@ def _fields(
             raise Fault(key, f"the key {quote(name)} is here twice, first in line {lines[name]}")
         if name not in known:
             raise Fault(key, f"{what} has no key {quote(name)}{_instead(name, known)}")
-        fields[name], lines[name] = value, Spot.of(key).line
+        fields[name], lines[name] = value, _line(key)
     for name in known:
         if name not in fields and name not in optional:
             raise Fault(node, f"the key {quote(name)} of {what} is missing: add it")

@@ -28,7 +28,7 @@ from rlm.ontology.vocabulary import (
     VOCABULARY,
     XSD,
 )
-from rlm.packs.curriculum import KINDS, Curriculum, Task
+from rlm.packs.curriculum import KINDS, Curriculum
 
 _LEAST_ALIKE = 0.75
 _TERMS = (iri for iri in VOCABULARY if iri.startswith((RDF, RDFS, OWL)))
@@ -53,32 +53,16 @@ def check_curriculum(curriculum: Curriculum, engine: Engine) -> None:
 
 
 def odd_tags(curriculum: Curriculum) -> Iterator[str]:
-    """A remark for each task with a tag that is nearly a kind of question, and one for all others
-    none of whose tags is a kind. Otherwise tags are free."""
-    own: list[Task] = []
+    """A remark for each task without a kind of question that has a tag which is nearly one.
+    Otherwise tags are free."""
     for task in curriculum.tasks:
-        if task.kind is not None:
-            continue
-        kinds = ((tag, _similar_kind(tag)) for tag in task.tags)
-        said = [f"{tag!r} is not one: did you mean {kind}?" for tag, kind in kinds if kind]
-        if said:
-            where = f"{curriculum.path}:{task.line}"
-            yield f"{where}: no tag of task {task.id} is a kind of question; {'; '.join(said)}"
-        else:
-            own.append(task)
-    if own:
-        which = f"task {own[0].id}" if len(own) == 1 else f"{len(own)} tasks"
-        tags = ", ".join(dict.fromkeys(task.tags[0] for task in own))
-        yield (
-            f"{curriculum.path}:{own[0].line}: no tag of {which} is a kind of question; counted by"
-            f" the first tag: {tags}. The kinds: {', '.join(KINDS)}"
-        )
-
-
-def _similar_kind(tag: str) -> str:
-    """The kind that a tag misspells; '' when it is a word of its own."""
-    plain = tag.lower().replace("-", "_").replace(" ", "_")
-    return next(iter(difflib.get_close_matches(plain, KINDS, n=1, cutoff=_LEAST_ALIKE)), "")
+        for tag in task.tags if task.kind is None else ():
+            plain = tag.lower().replace("-", "_").replace(" ", "_")
+            for kind in difflib.get_close_matches(plain, KINDS, n=1, cutoff=_LEAST_ALIKE):
+                yield (
+                    f"{curriculum.path}:{task.line}: {tag!r} of task {task.id} is no kind of"
+                    f" question: did you mean {kind}?"
+                )
 
 
 # -- terms ----------------------------------------------------------------------------------------

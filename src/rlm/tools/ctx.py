@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import Any
 
 from rlm.errors import HandleError
@@ -27,11 +26,6 @@ FIRST_LINE_CHARS = 80
 HEADINGS = 8
 HEADING_CHARS = 40
 HEADING_PROBES = 64
-SHAPE_CHARS = 60
-SHAPE_SHARE = 0.3
-"""A shape that fewer lines have says nothing about the text."""
-SAMPLES = 16
-SAMPLE_CHARS = 2000
 
 Handle = Ref | View | str
 
@@ -112,12 +106,8 @@ class _Context:
         )
 
     def ctx_stats(self, ref: Handle) -> dict[str, Any]:
-        """What a handle holds: chars, lines, words (estimated), first lines, Markdown headings [at,
-        text], and the shape that most lines have (A letters, 9 digits)."""
+        """What a handle holds: chars, lines, the first lines, and Markdown headings [at, text]."""
         store, handle, chars = self._store, self._store.ref(ref), self._store.size(ref)
-        samples = self._samples(ref, chars)
-        sampled = sum(map(len, samples))
-        words = sum(len(sample.split()) for sample in samples)
         head = store.read(ref, 0, FIRST_LINES * PART_CHARS).splitlines()
         stats: dict[str, Any] = {
             "key": clip(handle.key, FIRST_LINE_CHARS),
@@ -126,21 +116,10 @@ class _Context:
             "lines": (
                 store.count(ref, "\n") + (chars > 0 and store.read(ref, chars - 1, chars) != "\n")
             ),
-            "words": words if sampled == chars else round(words * chars / sampled),
             "first": [clip(one_line(line), FIRST_LINE_CHARS) for line in head[:FIRST_LINES]],
         }
-        if headings := self._headings(ref):
-            stats["headings"] = headings
-        if shape := _common_shape(samples, whole=sampled == chars):
-            stats["line_shape"], stats["line_shape_share"] = shape
-        return stats
-
-    def _samples(self, ref: Handle, chars: int) -> list[str]:
-        """The whole of a short text, else pieces from all over it."""
-        if chars <= SAMPLES * SAMPLE_CHARS:
-            return [self._store.text(ref)]
-        step = (chars - SAMPLE_CHARS) // (SAMPLES - 1)
-        return [self._store.read(ref, n * step, n * step + SAMPLE_CHARS) for n in range(SAMPLES)]
+        headings = self._headings(ref)
+        return stats | {"headings": headings} if headings else stats
 
     def _headings(self, ref: Handle) -> list[list[Any]]:
         found: list[list[Any]] = []
@@ -153,22 +132,3 @@ class _Context:
             if at == 0 or len(found) == HEADINGS:
                 break
         return found
-
-
-def _common_shape(samples: list[str], *, whole: bool) -> tuple[str, float] | None:
-    """The shape that most sampled lines have, and their share; None when none stands out."""
-    shapes: Counter[str] = Counter()
-    for sample in samples:
-        lines = sample.split("\n")
-        for line in lines if whole else lines[1:-1]:  # a sample begins and ends inside a line
-            if line.strip():
-                # `2026-01-02 GET /index` is `9-9-9 A /A`.
-                words = re.sub(r"[^\W\d_]+", "A", line[:PART_CHARS])
-                shapes[re.sub(r"\d+", "9", words)] += 1
-    if shapes.total() < 2:
-        return None
-    shape, times = shapes.most_common(1)[0]
-    share = round(times / shapes.total(), 2)
-    return (
-        (clip(one_line(shape), SHAPE_CHARS), share) if times > 1 and share >= SHAPE_SHARE else None
-    )

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from rlm.errors import LimitExceeded, ValidationError
 from rlm.handles import Meter
+from rlm.learning.gates import RecalledTexts
 from rlm.learning.suspicion import ForeignText, suspicious
 from rlm.store.backend import MemoryBackend
 from rlm.store.graph import Node
-from rlm.tools.memory import RecalledTexts
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from rlm.errors import HandleError, LimitExceeded, ValidationError
 from rlm.handles import Meter, Ref, Store, View
 from rlm.learning import dedup
 from rlm.learning.extract_calls import CallReading
-from rlm.learning.gates import Gate
+from rlm.learning.gates import Gate, RecalledTexts
 from rlm.loop.trace import ToolCall, Trace
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import QUARANTINE_REASON, Judgment, MemoryItem
-from rlm.tools.memory import ORIGIN, RecalledTexts
+from rlm.tools.memory import ORIGIN
 from rlm.tools.toolbox import Toolbox, check_text, clip, result_handle
 
 LEARNT_PER_RUN = 5
