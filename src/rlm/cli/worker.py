@@ -140,7 +140,7 @@ def _round(session: Session, client: Client | None, stop: threading.Event) -> Re
             take_in(store, spool, settings)
             report.add(Distiller(store, client, Caps.of(settings)).process(stop=stop))
             _feed_index(session, store)
-            if not session.project and "projects" not in store.lacks:
+            if not session.project:
                 others = {*store.other_projects("jobs")}
                 if store.remote_index is not None:
                     others |= {*store.other_projects("notes")}

@@ -261,8 +261,6 @@ class Distiller:
 
     def _add_nodes(self, decisions: Sequence[MemoryItem], turns: dict[int, str]) -> None:
         """A node for each decision, linked to the turn in which it was taken."""
-        if "graph" in self.store.lacks or not decisions:
-            return
         graph = self.store.graph
         nodes = amendment.add_decision_nodes(self.store, decisions)
         for item, node in zip(decisions, nodes, strict=True):
