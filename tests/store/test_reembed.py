@@ -19,10 +19,6 @@ DIM = 64
 
 
 @cache
-def vector_of(word: str):
-    return np.random.default_rng(crc32(word.encode())).normal(size=DIM)
-
-
 class WordsEmbedder:
     """Texts with the same words have the same vector. Words of `SAME` count as one."""
 
