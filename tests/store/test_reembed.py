@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from functools import cache
 from pathlib import Path
 from zlib import crc32
 
@@ -18,7 +17,6 @@ from rlm.store.open import open_store
 DIM = 64
 
 
-@cache
 class WordsEmbedder:
     """Texts with the same words have the same vector. Words of `SAME` count as one."""
 
