@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rlm.store.jsonfile import MemoryStore
 from rlm.store.open import open_store
-from rlm.store.postgres.backend import PostgresMemoryBackend
-from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.types import LOCAL, MemoryItem, Tenant
 
 
@@ -25,10 +22,10 @@ def make_item():
 
 
 BACKENDS = {
-    "sqlite": (SQLiteMemoryBackend, "{folder}/memory.db"),
-    "json": (MemoryStore, "json:{folder}/memory.json"),
-    "postgres": (PostgresMemoryBackend, "postgres_server"),
-    "postgres15": (PostgresMemoryBackend, "postgres15_server"),
+    "sqlite": "{folder}/memory.db",
+    "json": "json:{folder}/memory.json",
+    "postgres": "postgres_server",
+    "postgres15": "postgres15_server",
 }
 """The backends that pass the contract suite; a further one is a further line."""
 FAST_OVER_POSTGRES = {
@@ -54,7 +51,6 @@ FAST_OVER_POSTGRES = {
     "test_a_consolidation_is_undone_as_a_whole", "test_unlink_takes_an_edge_or_two_nodes",
 }  # fmt: skip
 """The default suite runs these over PostgreSQL, `make test-slow` all, and all over version 15 too."""
-WITH_GRAPH = [kind for kind, (made, _) in BACKENDS.items() if "graph" not in made.lacks]
 
 
 def pytest_collection_modifyitems(items):
@@ -79,7 +75,7 @@ def opening(kind: str, folder: Path, request):
         return store
 
     stores: list = []
-    where = BACKENDS[kind][1]
+    where = BACKENDS[kind]
     if kind.startswith("postgres"):
         opened.kind, opened.url = "postgres", request.getfixturevalue(where).empty_store()
     else:
@@ -109,17 +105,10 @@ def file_opener(request, tmp_path: Path):
         yield opened
 
 
-@pytest.fixture(params=WITH_GRAPH)
-def graph_opener(request, tmp_path: Path):
-    """The same, of each kind that has a hypergraph."""
-    with opening(request.param, tmp_path, request) as opened:
-        yield opened
-
-
 @pytest.fixture
-def graph(graph_opener):
-    """The hypergraph of a fresh store of each kind that has one."""
-    return graph_opener().graph
+def graph(opener):
+    """The hypergraph of a fresh store of each kind."""
+    return opener().graph
 
 
 @pytest.fixture

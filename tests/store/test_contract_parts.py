@@ -1,5 +1,5 @@
 """The contract of the parts that are not memories: the pack ledger, the queue, branches, projects,
-ids by prefix, health. Every backend passes it, or says in `lacks` what it does not have."""
+ids by prefix, health."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rlm import clock
-from rlm.errors import LimitExceeded, NotFound, NotSupported, StoreError, ValidationError
+from rlm.errors import LimitExceeded, NotFound, StoreError, ValidationError
 from rlm.store import gate
 from rlm.store.backend import (
-    PARTS,
     BranchStore,
     ItemStore,
     MemoryBackend,
@@ -29,26 +28,6 @@ PROTOCOL = (
     ItemStore, RunStore, PackLedger, SessionQueue, BranchStore, TokenStore, ProjectStore,
     StoreHealth,
 )  # fmt: skip
-CALLS = {
-    "graph": lambda store: store.graph.create_node("fact", "x"),
-    "queue": lambda store: store.queue_session("claude", "s1", {}),
-    "branches": lambda store: store.open_branch("s1", "try", 10),
-    "tokens": lambda store: store.add_token("t1", "ci", "0" * 64, read_only=True),
-    "projects": lambda store: store.other_projects(),
-}
-
-
-@pytest.fixture
-def having(opener):
-    """A store that has a part, or a skip."""
-
-    def opened(part, **kw):
-        store = opener(**kw)
-        if part in store.lacks:
-            pytest.skip(f"{opener.kind} says that it lacks {part}")
-        return store
-
-    return opened
 
 
 def test_a_backend_has_every_method_of_the_protocol(backend):
@@ -61,15 +40,6 @@ def test_a_backend_has_every_method_of_the_protocol(backend):
                 taken = inspect.signature(own).parameters
                 loose = any(p.kind is p.VAR_KEYWORD for p in taken.values())
                 assert loose or [n.rstrip("_") for n in taken] == stated, name
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_what_a_backend_lacks_it_says_once_and_raises(backend, part):
-    if part in backend.lacks:
-        with pytest.raises(NotSupported):
-            CALLS[part](backend)
-    else:
-        CALLS[part](backend)
 
 
 # -- packs
@@ -206,8 +176,8 @@ def test_what_changed_since_a_mark_is_told(backend, make_item):
         backend.changed_since(-1)
 
 
-def test_ids_of_nodes_and_edges(having):
-    store = having("graph")
+def test_ids_of_nodes_and_edges(opener):
+    store = opener()
     node = store.graph.create_node("fact", "x")
     edge = store.graph.create_edge("relation", "r", [{"node_id": node}])
     assert store.ids_starting("node", node[:8]) == [node]
@@ -219,8 +189,8 @@ def test_ids_of_nodes_and_edges(having):
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def test_a_job_goes_from_ready_to_done_with_its_memories(having, make_item):
-    store = having("queue")
+def test_a_job_goes_from_ready_to_done_with_its_memories(opener, make_item):
+    store = opener()
     number = store.queue_session("claude", "s1", {"turns": 3}, outcome="success")
     [waiting] = store.jobs("ready")
     assert (waiting.job_no, waiting.payload, waiting.outcome) == (number, {"turns": 3}, "success")
@@ -233,16 +203,16 @@ def test_a_job_goes_from_ready_to_done_with_its_memories(having, make_item):
     assert done.state == "done" and done.finished_at is not None
 
 
-def test_a_session_is_queued_once_and_again_with_newer_words(having):
-    store = having("queue")
+def test_a_session_is_queued_once_and_again_with_newer_words(opener):
+    store = opener()
     first = store.queue_session("claude", "s1", {"n": 1})
     assert store.queue_session("claude", "s1", {"n": 2}) == first
     assert store.queue_session("codex", "s1", {"n": 3}) != first
     assert [job.payload["n"] for job in store.jobs()] == [2, 3]
 
 
-def test_who_lost_the_lease_cannot_finish(having, make_item):
-    store = having("queue")
+def test_who_lost_the_lease_cannot_finish(opener, make_item):
+    store = opener()
     with clock.frozen(NOW):
         store.queue_session("claude", "s1", {})
         slow = store.lease_job(lease_s=60)
@@ -257,14 +227,14 @@ def test_who_lost_the_lease_cannot_finish(having, make_item):
 
 
 @pytest.mark.parametrize("seconds", [1e18, 1e12, float("inf"), "60"])
-def test_a_lease_without_end_is_refused(having, seconds):
-    store = having("queue")
+def test_a_lease_without_end_is_refused(opener, seconds):
+    store = opener()
     with pytest.raises(ValidationError, match="lease_s is"):
         store.lease_job(seconds)
 
 
-def test_a_job_that_fails_waits_or_dies(having):
-    store = having("queue")
+def test_a_job_that_fails_waits_or_dies(opener):
+    store = opener()
     with clock.frozen(NOW):
         store.queue_session("claude", "s1", {})
         later = (NOW + timedelta(minutes=5)).isoformat()
@@ -280,9 +250,9 @@ def test_a_job_that_fails_waits_or_dies(having):
         store.jobs("lost")
 
 
-def test_jobs_of_another_tenant_are_not_leased(having):
-    number = having("queue", tenant=Tenant("o", "t", "a")).queue_session("claude", "s1", {})
-    other = having("queue", tenant=Tenant("o", "t", "b"))
+def test_jobs_of_another_tenant_are_not_leased(opener):
+    number = opener(tenant=Tenant("o", "t", "a")).queue_session("claude", "s1", {})
+    other = opener(tenant=Tenant("o", "t", "b"))
     assert other.lease_job() is None and other.jobs() == []
     assert other.find_job("claude", "s1") is None and other.drop_job(number) is False
     with pytest.raises(NotFound, match="no job"):
@@ -290,8 +260,8 @@ def test_jobs_of_another_tenant_are_not_leased(having):
     assert other.other_projects("jobs") == {"a": 1}
 
 
-def test_a_job_over_which_a_worker_died_holds_up_no_other(having):
-    store = having("queue")
+def test_a_job_over_which_a_worker_died_holds_up_no_other(opener):
+    store = opener()
     with clock.frozen(NOW):
         deadly = store.queue_session("claude", "s1", {})
         store.queue_session("claude", "s2", {})
@@ -300,8 +270,8 @@ def test_a_job_over_which_a_worker_died_holds_up_no_other(having):
         assert [store.lease_job().session_id for _ in range(2)] == ["s2", "s1"]
 
 
-def test_a_job_is_found_tried_again_and_dropped(having):
-    store = having("queue")
+def test_a_job_is_found_tried_again_and_dropped(opener):
+    store = opener()
     number = store.queue_session("claude", "s1", {"path": "x"})
     store.fail_job(store.lease_job(), "no such file")
     assert store.find_job("claude", "s1").state == "dead"
@@ -317,15 +287,15 @@ def test_a_job_is_found_tried_again_and_dropped(having):
             store.drop_job(odd)
 
 
-def test_the_result_of_a_job_is_kept_with_it(having):
-    store = having("queue")
+def test_the_result_of_a_job_is_kept_with_it(opener):
+    store = opener()
     store.queue_session("claude", "s1", {"path": "x"})
     store.finish_job(store.lease_job(), result={"turns": 3})
     assert store.jobs()[0].payload == {"path": "x", "result": {"turns": 3}}
 
 
-def test_what_jobs_cost_is_added_up_for_a_day_and_an_organisation(having):
-    store, other = having("queue"), having("queue", tenant=Tenant("else", "t", "b"))
+def test_what_jobs_cost_is_added_up_for_a_day_and_an_organisation(opener):
+    store, other = opener(), opener(tenant=Tenant("else", "t", "b"))
     with clock.frozen(NOW):
         store.queue_session("claude", "s1", {})
         job = store.lease_job()
@@ -345,9 +315,9 @@ def test_what_jobs_cost_is_added_up_for_a_day_and_an_organisation(having):
 # -- tokens
 
 
-def test_a_token_belongs_to_one_project(having):
-    ours = having("tokens", tenant=Tenant("acme", "web", "shop"))
-    theirs = having("tokens", tenant=Tenant("acme", "web", "blog"))
+def test_a_token_belongs_to_one_project(opener):
+    ours = opener(tenant=Tenant("acme", "web", "shop"))
+    theirs = opener(tenant=Tenant("acme", "web", "blog"))
     made = ours.add_token("t1", "laptop", "ab" * 32, read_only=True)
     assert made.tenant == Tenant("acme", "web", "shop") and made.read_only
     assert "abab" not in repr(made)
@@ -367,8 +337,8 @@ def test_a_token_belongs_to_one_project(having):
 # -- branches
 
 
-def test_branches_have_budgets_and_an_end(having):
-    store = having("branches")
+def test_branches_have_budgets_and_an_end(opener):
+    store = opener()
     root = store.open_branch("s1", "try the other parser", 100)
     child = store.open_branch("s1", "its lexer", 40, root.branch_id)
     assert (root.depth, child.depth, child.parent_id) == (0, 1, root.branch_id)
@@ -387,8 +357,8 @@ def test_branches_have_budgets_and_an_end(having):
     assert store.branches("s2") == [] and store.get_branch("nobody") is None
 
 
-def test_an_open_branch_expires(having):
-    store, now = having("branches"), datetime(2026, 5, 1, tzinfo=UTC)
+def test_an_open_branch_expires(opener):
+    store, now = opener(), datetime(2026, 5, 1, tzinfo=UTC)
     with clock.frozen(now):
         made = store.open_branch("s1", "x", 10, timeout_s=2)
         forever = store.open_branch("s1", "y", 10)
@@ -407,8 +377,8 @@ def test_an_open_branch_expires(having):
         store.open_branch("s1", "x", 10, timeout_s=1e300)
 
 
-def test_a_branch_needs_a_parent_of_its_own_session(having):
-    store = having("branches")
+def test_a_branch_needs_a_parent_of_its_own_session(opener):
+    store = opener()
     root = store.open_branch("s1", "x", 10)
     with pytest.raises(NotFound, match=r"no open branch .* in session 's2'"):
         store.open_branch("s2", "y", 10, root.branch_id)
@@ -417,28 +387,28 @@ def test_a_branch_needs_a_parent_of_its_own_session(having):
         store.open_branch("s1", "y", 10, root.branch_id)
     with pytest.raises(ValidationError, match="budget_tokens"):
         store.open_branch("s1", "y", 0)
-    other = having("branches", tenant=Tenant("o", "t", "b"))
+    other = opener(tenant=Tenant("o", "t", "b"))
     assert other.get_branch(root.branch_id) is None
 
 
 # -- projects and health
 
 
-def test_other_projects_and_their_counts(having, make_item):
+def test_other_projects_and_their_counts(opener, make_item):
     for project, count in (("a", 1), ("b", 3)):
-        store = having("projects", tenant=Tenant("o", "t", project))
+        store = opener(tenant=Tenant("o", "t", project))
         for n in range(count):
             store.add(make_item(f"Title {n}"))
-    mine = having("projects", tenant=Tenant("o", "t", "mine"))
+    mine = opener(tenant=Tenant("o", "t", "mine"))
     assert mine.other_projects() == {"b": 3, "a": 1}
     assert mine.other_projects("trajectories") == {}
 
 
 def test_a_memory_is_moved_to_another_level_and_back_with_all_that_is_known_of_it(
-    having, make_item
+    opener, make_item
 ):
-    mine = having("projects", tenant=Tenant("o", "t", "a"))
-    other = having("projects", tenant=Tenant("o", "t", "b"))
+    mine = opener(tenant=Tenant("o", "t", "a"))
+    other = opener(tenant=Tenant("o", "t", "b"))
     memory_id = mine.add(make_item(tags=["x"], provenance={"kind": "fact"}))
     mine.adjust_confidence(memory_id, 0.1, kind="helpful", reason="it was")
     before, signals = mine.get(memory_id), mine.signals(memory_id)
@@ -458,8 +428,8 @@ def test_a_memory_is_moved_to_another_level_and_back_with_all_that_is_known_of_i
     assert all(check.ok for check in mine.check())
 
 
-def test_a_level_takes_no_memory_that_it_has(having, make_item):
-    mine = having("projects", tenant=Tenant("o", "t", "a"))
+def test_a_level_takes_no_memory_that_it_has(opener, make_item):
+    mine = opener(tenant=Tenant("o", "t", "a"))
     shared = mine.add(make_item(level="team"))
     own = mine.add(make_item())
     assert own == shared and mine.get(own).level == "project"
@@ -470,44 +440,44 @@ def test_a_level_takes_no_memory_that_it_has(having, make_item):
         with pytest.raises(ValidationError, match="level"):
             call()
     with pytest.raises(NotFound):
-        having("projects", tenant=Tenant("o", "u", "a")).set_level(own, "team")
+        opener(tenant=Tenant("o", "u", "a")).set_level(own, "team")
 
 
-def test_the_projects_that_hold_the_same_are_counted(having, make_item):
+def test_the_projects_that_hold_the_same_are_counted(opener, make_item):
     ids = {}
     for project in ("a", "b", "c"):
-        store = having("projects", tenant=Tenant("o", "t", project))
+        store = opener(tenant=Tenant("o", "t", project))
         ids[project] = store.add(make_item())
         store.add(make_item("Of the team", level="team"))
     [memory_id] = set(ids.values())
     assert store.held_elsewhere([memory_id, memory_id, "nobody"]) == {memory_id: 2}
-    assert having("projects", tenant=Tenant("o", "t", "new")).held_elsewhere([memory_id]) == {}
+    assert opener(tenant=Tenant("o", "t", "new")).held_elsewhere([memory_id]) == {}
 
 
-def test_a_project_with_a_new_name_keeps_what_it_knew(having, make_item):
-    old = having("projects", tenant=Tenant("o", "t", "old"))
+def test_a_project_with_a_new_name_keeps_what_it_knew(opener, make_item):
+    old = opener(tenant=Tenant("o", "t", "old"))
     kept = old.add(make_item(level="project"))
     shared = old.add(make_item("Of the team", level="team"))
-    node = None if "graph" in old.lacks else old.graph.create_node("fact", "x")
-    new = having("projects", tenant=Tenant("o", "t", "new"))
+    node = old.graph.create_node("fact", "x")
+    new = opener(tenant=Tenant("o", "t", "new"))
     assert new.adopt_project("nobody") is False and new.get(kept) is None
     assert new.adopt_project("old") is True
     assert new.adopt_project("old") is False, "there is no such project any more"
     assert (new.get(kept).project, new.get(shared).project) == ("new", "")
     assert kept in [hit.item.memory_id for hit in new.retrieve("class label")]
-    assert node is None or new.graph.get_node(node)
-    gone = having("projects", tenant=Tenant("o", "t", "old"))
+    assert new.graph.get_node(node)
+    gone = opener(tenant=Tenant("o", "t", "old"))
     assert gone.get(kept) is None
 
 
-def test_a_project_is_not_adopted_by_one_that_holds_something_or_by_strangers(having, make_item):
-    kept = having("projects", tenant=Tenant("o", "t", "old")).add(make_item())
-    mine = having("projects", tenant=Tenant("o", "t", "mine"))
+def test_a_project_is_not_adopted_by_one_that_holds_something_or_by_strangers(opener, make_item):
+    kept = opener(tenant=Tenant("o", "t", "old")).add(make_item())
+    mine = opener(tenant=Tenant("o", "t", "mine"))
     mine.add(make_item("My own"))
     assert mine.adopt_project("mine") is mine.adopt_project("old") is False
     for stranger in (Tenant("x", "t", "new"), Tenant("o", "y", "new")):
-        assert having("projects", tenant=stranger).adopt_project("old") is False
-    assert having("projects", tenant=Tenant("o", "t", "old")).get(kept)
+        assert opener(tenant=stranger).adopt_project("old") is False
+    assert opener(tenant=Tenant("o", "t", "old")).get(kept)
 
 
 def test_a_sound_store_says_so_and_needs_no_repair(backend, make_item):

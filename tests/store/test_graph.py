@@ -54,13 +54,13 @@ def test_a_node_has_its_fields_and_defaults(graph):
 
 
 @pytest.mark.req("SPEC-02.07")
-def test_reading_counts_as_an_access(graph_opener):
-    db = graph_opener()
+def test_reading_counts_as_an_access(opener):
+    db = opener()
     made = db.graph.create_node("fact", "seen often")
     assert [db.graph.get_node(made).access_count for _ in range(3)] == [1, 2, 3]
     before = db.graph.get_node(made).last_accessed
     db.close()
-    node = graph_opener().graph.get_node(made)
+    node = opener().graph.get_node(made)
     assert node.access_count == 5
     assert node.last_accessed >= before
 
@@ -413,8 +413,8 @@ def test_purging_a_node_takes_its_empty_edges(graph):
     assert [m.node_id for m in graph.get_edge(pair).members] == [b]
 
 
-def test_graphs_of_two_tenants_are_two_graphs(graph_opener):
-    one, two = (graph_opener(tenant=Tenant("o", "t", project)).graph for project in ("one", "two"))
+def test_graphs_of_two_tenants_are_two_graphs(opener):
+    one, two = (opener(tenant=Tenant("o", "t", project)).graph for project in ("one", "two"))
     mine = one.create_node("fact", "the launch code is tea")
     theirs = two.create_node("fact", "something else")
     assert two.get_node(mine) is None
@@ -451,9 +451,9 @@ def test_hostile_text_stays_text(graph):
 
 
 @pytest.mark.req("SPEC-02.34")
-def test_content_is_cleaned_on_the_way_in(graph_opener):
+def test_content_is_cleaned_on_the_way_in(opener):
     """Whatever way it comes: escape codes, invisible marks and secrets stay outside."""
-    db = graph_opener()
+    db = opener()
     key = "sk-ant-api03-" + "aB3dE5fG7hJ9kL1mN3pQ" * 4
     dirty = f"\x1b[1;31mred\x1b[0m pass\u200bword\x00 {key}"
     memory = db.get(db.add(rlm.MemoryItem(title="T", description=dirty, content=dirty)))

@@ -81,9 +81,9 @@ def test_what_the_target_has_stays_and_the_rest_comes(filled, target):
     assert target.graph.get_node(fresh).content == "new"
 
 
-def test_ids_of_another_project_in_the_file_are_refused(filled, graph_opener):
+def test_ids_of_another_project_in_the_file_are_refused(filled, opener):
     source, _ = filled
-    other = graph_opener(tenant=Tenant(project="other")).graph
+    other = opener(tenant=Tenant(project="other")).graph
     with pytest.raises(StoreError, match="for another project already"):
         copy_graph(source, other)
     assert other.dump().counts["nodes"] == 0

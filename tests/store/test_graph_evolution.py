@@ -50,10 +50,10 @@ def test_every_change_of_confidence_is_kept(graph):
     assert len(graph.confidence_history()) == 3
 
 
-def test_the_history_goes_with_a_purge_and_is_the_projects_own(graph, graph_opener):
+def test_the_history_goes_with_a_purge_and_is_the_projects_own(graph, opener):
     made = graph.create_node("fact", "x")
     graph.update_node(made, confidence=0.9)
-    other = graph_opener(tenant=Tenant(project="other")).graph
+    other = opener(tenant=Tenant(project="other")).graph
     other.create_node("fact", "y")
     assert other.confidence_history() == other.confidence_history(made) == []
     assert graph.purge_node(made)
@@ -313,11 +313,11 @@ def test_what_cannot_be_undone_says_why(graph):
         graph.undo(graph.evolution(made)[0].id)
 
 
-def test_another_projects_line_cannot_be_undone(graph, graph_opener):
+def test_another_projects_line_cannot_be_undone(graph, opener):
     graph.create_node("fact", "x")
     report = graph.consolidate()
     with pytest.raises(NotFound):
-        graph_opener(tenant=Tenant(project="other")).graph.undo(report.log_id)
+        opener(tenant=Tenant(project="other")).graph.undo(report.log_id)
 
 
 def test_half_an_operation_is_none(db):

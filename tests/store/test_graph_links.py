@@ -142,10 +142,10 @@ def test_an_edge_with_a_long_label_can_be_changed_and_removed(graph, ids):
     assert all(len(event.reasoning or "") < 300 for event in graph.evolution())
 
 
-def test_edges_of_another_project_are_not_there(graph, graph_opener):
+def test_edges_of_another_project_are_not_there(graph, opener):
     a = graph.create_node("fact", "x")
     made = graph.create_edge("relation", "l", [{"node_id": a}])
-    other = graph_opener(tenant=Tenant(project="other")).graph
+    other = opener(tenant=Tenant(project="other")).graph
     assert other.list_edges() == other.get_links(a) == []
     assert other.get_members(made) == [] and other.unlink(made) == []
     assert other.update_edge(made, weight=9) is False

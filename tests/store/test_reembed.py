@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from functools import cache
 from pathlib import Path
 from zlib import crc32
 
@@ -16,11 +15,6 @@ import pytest
 from rlm.store.open import open_store
 
 DIM = 64
-
-
-@cache
-def vector_of(word: str):
-    return np.random.default_rng(crc32(word.encode())).normal(size=DIM)
 
 
 class WordsEmbedder:

@@ -176,9 +176,7 @@ class Session:
     def adopt(self, store: MemoryBackend, *, wait_s: float | None = None) -> None:
         """A repository that got its first origin has a new name: its memories come along."""
         former = None if self.settings.project else git_local_name()
-        if former is None or "projects" in store.lacks:
-            return
-        if store.adopt_project(former, wait_s=wait_s):
+        if former is not None and store.adopt_project(former, wait_s=wait_s):
             self.notify(f"what was kept under {former} is now kept under {self.tenant.project}")
 
     @contextmanager
@@ -268,7 +266,7 @@ def folder_hint(folder: Path) -> str:
 
 def elsewhere(store: MemoryBackend, what: str) -> str:
     """`38 in other projects: --project NAME`, after a semicolon; empty where there are none."""
-    found = {} if "projects" in store.lacks else store.other_projects(what)
+    found = store.other_projects(what)
     if not found:
         return ""
     most, *others = found

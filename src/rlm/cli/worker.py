@@ -152,7 +152,7 @@ def _round(
             _feed_index(session, store)
             if project in here and (refresh or made.distilled or there.mirror_is_due()):
                 there.refresh_mirror(store)
-            if not session.project and "projects" not in store.lacks:
+            if not session.project:
                 others = {*store.other_projects("jobs")}
                 if store.remote_index is not None:
                     others |= {*store.other_projects("notes")}

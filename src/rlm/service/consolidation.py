@@ -255,7 +255,7 @@ def _promotions(
     ]
     able = [(item, level) for item, level in able if (item.memory_id, level) not in proposed]
     own = [item.memory_id for item, _ in able if item.level == "project"]
-    elsewhere = {} if "projects" in store.lacks else store.held_elsewhere(own)
+    elsewhere = store.held_elsewhere(own)
     for item, level in able:
         why = _reason_to_promote(store, item, elsewhere)
         if why and store.get(item.memory_id, level=level) is None:

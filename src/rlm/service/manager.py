@@ -93,8 +93,6 @@ class MemoryManager:
             yield Found(memory, hit.why, _place(hit.item.provenance.get("turn")))
 
     def _turns(self, query: str, pool: int, *, explain: bool) -> list[Found]:
-        if "graph" in self.store.lacks:
-            return []
         from rlm.retrieval.excerpt import split_phrases
 
         plain, _ = split_phrases(query)  # who reports a bug quotes what they saw, and asks for more
@@ -141,8 +139,6 @@ class MemoryManager:
         raise _unknown(memory_id)
 
     def _find_turn(self, node_id: Any) -> Node | None:
-        if "graph" in self.store.lacks:
-            return None
         node = self.store.graph.get_node(node_id)
         return node if node is not None and node.subtype == TURN else None
 

@@ -38,16 +38,12 @@ def known_turns(store: MemoryBackend, session: CodingSession) -> int:
 
 
 def _edge(store: MemoryBackend, session: CodingSession) -> Edge | None:
-    if "graph" in store.lacks:
-        return None
     found = store.graph.list_edges(type="context", label=label_of(session), limit=1)
     return found[0] if found else None
 
 
 def save_turns(store: MemoryBackend, session: CodingSession) -> dict[int, str]:
     """Add the turns that are new and update one that grew; the node of each turn by its number."""
-    if "graph" in store.lacks:
-        return {}
     graph, contents = store.graph, _contents(session)
     edge = _edge(store, session)
     known = {} if edge is None else {_number(node): node for node in graph.get_members(edge.id)}

@@ -97,7 +97,7 @@ def _ids(value: Any) -> Iterable[str]:
 def _turn(manager: MemoryManager, item: MemoryItem) -> dict[str, Any] | None:
     """The turn of a session in which a decision was taken."""
     node_id = item.provenance.get("turn_node")
-    if not isinstance(node_id, str) or "graph" in manager.store.lacks:
+    if not isinstance(node_id, str):
         return None
     turn = manager.store.graph.get_node(node_id)
     return None if turn is None else {"id": turn.id, "content": turn.content, **turn.metadata}

@@ -4,8 +4,7 @@ A backend is opened for one tenant; no call names another. All implementations p
 suite (`tests/store/test_contract.py`), which takes a further one as one more parameter. Writes pass
 `gate.py`; reads have no side effect but the access count.
 
-The protocol is written in parts, one for each thing that a store keeps. A backend that lacks a part
-says so in `lacks`, and each call of that part raises `NotSupported`.
+The protocol is written in parts, one for each thing that a store keeps.
 """
 
 from __future__ import annotations
@@ -38,9 +37,6 @@ from rlm.store.types import (
 if TYPE_CHECKING:
     from rlm.store.qdrant.index import QdrantIndex
     from rlm.store.sql.graph import GraphStore
-
-PARTS = ("graph", "queue", "branches", "tokens", "projects")
-"""The parts that a backend may lack."""
 
 
 class ItemStore(Protocol):
@@ -356,7 +352,7 @@ class MemoryBackend(
     """Where what is written comes from, unless it says so itself."""
     embedder: Embedder | None
     lacks: frozenset[str]
-    """Which of `PARTS` this backend does not have."""
+    """Parts that it does not have: none, in every store of ours."""
     remote_index: QdrantIndex | None
     """The index on another server that recall goes through, where the settings name one."""
 
@@ -366,7 +362,7 @@ class MemoryBackend(
 
     @property
     def graph(self) -> GraphStore:
-        """The hypergraph. NotSupported where there is none."""
+        """The hypergraph."""
 
 
 def all_items(store: ItemStore) -> Iterator[MemoryItem]:

@@ -13,11 +13,11 @@ At the end both stores are read again and compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, islice, zip_longest
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rlm import config
 from rlm.errors import NotFound, StoreError, ValidationError
@@ -29,30 +29,11 @@ from rlm.store.sql.reembed import note_model
 from rlm.store.sql.sources import MEMORY, NODE, LiveRow, SearchIndex, Source
 from rlm.store.sql.tables import PAGE, SPACE, TABLES, StoredRow, Table, count_rows, read_rows
 
+if TYPE_CHECKING:
+    from rlm.store.postgres.side import PostgresSide
+
 NAMED = 5
 """So many rows that differ are named for each table."""
-
-
-class StoreSide(Protocol):
-    """One of the two stores, with the right to see every tenant."""
-
-    name: str
-    at_once: bool
-    """Whether it is written as a whole, or not at all."""
-
-    def orgs(self) -> list[str]:
-        """The organisations that it holds, in order."""
-
-    def opened(self, org: str) -> tuple[Database, Sequence[SearchIndex]]:
-        """What holds one organisation."""
-
-    def embed_rows(self) -> None:
-        """Give rows the vectors that this kind of store does not keep, before they are copied."""
-
-    def finish(self, connection: Connection, table: Table, last: int) -> None:
-        """Inside a write: no sequence shall give out numbers up to this again."""
-
-    def close(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -95,7 +76,8 @@ class Copied:
 
 
 class _FileSide:
-    """A file, which one backend serves for every organisation."""
+    """A file, which one backend serves for every organisation. `at_once`: it is written as a whole,
+    or not at all."""
 
     def __init__(self, name: str, *, read_only: bool) -> None:
         kind, path = locate_store(name)
@@ -105,66 +87,47 @@ class _FileSide:
         self.name, self.at_once = str(path), kind == "json"
 
     def orgs(self) -> list[str]:
+        """The organisations that it holds, in order."""
         found = self._store.db.rows("SELECT DISTINCT org FROM spaces ORDER BY org")
         return [row[0] for row in found]
 
     def opened(self, org: str) -> tuple[Database, Sequence[SearchIndex]]:
+        """What holds one organisation."""
         return self._store.db, self._store.indexes
 
     def embed_rows(self) -> None:
+        """Give rows the vectors that a JSON file does not keep, before they are copied."""
         if self.at_once:
             self._store.embed_rows()
 
     def finish(self, connection: Connection, table: Table, last: int) -> None:
-        """SQLite's AUTOINCREMENT follows by itself."""
+        """No sequence shall give out numbers up to this again: AUTOINCREMENT follows by itself."""
 
     def close(self) -> None:
         self._store.close()
 
 
-class _NoStore:
-    """A store that is not there yet, for a trial."""
-
-    at_once = False
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def orgs(self) -> list[str]:
-        return []
-
-    def opened(self, org: str) -> tuple[Database, Sequence[SearchIndex]]:
-        raise NotFound(f"there is no store at {self.name}")
-
-    def embed_rows(self) -> None: ...
-
-    def finish(self, connection: Connection, table: Table, last: int) -> None: ...
-
-    def close(self) -> None: ...
+StoreSide: TypeAlias = "_FileSide | PostgresSide"
+"""One of the two stores, with the right to see every tenant."""
 
 
-def _open_side(name: str, *, read_only: bool, trial: bool = False) -> StoreSide:
-    path = locate_store(name)[1]
-    if path is None:
-        sides, embedder = import_postgres("side"), embedder_of(config.load())
-        server: StoreSide = sides.PostgresSide(name, embedder, read_only=read_only or trial)
-        return server
-    if trial and not path.exists():
-        return _NoStore(str(path))
-    return _FileSide(name, read_only=read_only)
+def _open_side(name: str, *, read_only: bool) -> StoreSide:
+    if locate_store(name)[1] is not None:
+        return _FileSide(name, read_only=read_only)
+    sides, embedder = import_postgres("side"), embedder_of(config.load())
+    server: PostgresSide = sides.PostgresSide(name, embedder, read_only=read_only)
+    return server
 
 
 @contextmanager
-def _both(first: str, second: str, **options: bool) -> Iterator[tuple[StoreSide, StoreSide]]:
+def _both(first: str, second: str, *, read_only: bool) -> Iterator[tuple[StoreSide, StoreSide]]:
     if _place(first) == _place(second):
         raise ValidationError(f"{second} is the store itself: name another one")
-    with ExitStack() as stack:
-        sides = []
-        for name, more in ((first, {"read_only": True}), (second, options)):
-            side = _open_side(name, **more)
-            stack.callback(side.close)
-            sides.append(side)
-        yield sides[0], sides[1]
+    with (
+        closing(_open_side(first, read_only=True)) as one,
+        closing(_open_side(second, read_only=read_only)) as other,
+    ):
+        yield one, other
 
 
 def _place(name: str) -> tuple[str, Path | str]:
@@ -243,7 +206,11 @@ def copy_store(
     ValidationError, and nothing is written, where it holds anything else. StoreError where the
     two differ at the end, because somebody wrote meanwhile.
     """
-    with _both(source, target, read_only=False, trial=dry_run) as (one, other):
+    path = locate_store(target)[1]
+    if dry_run and path is not None and not path.exists():
+        with closing(_open_side(source, read_only=True)) as one:
+            return Copied(_count(one), 0, verified=False)
+    with _both(source, target, read_only=dry_run) as (one, other):
         held = _check_target(one, other)
         rows = _count(one)
         done = Copied(rows, sum(held.values()), verified=False)
@@ -262,11 +229,8 @@ def copy_store(
 
 def count_store(name: str) -> int:
     """How many rows there are to copy."""
-    side = _open_side(name, read_only=True)
-    try:
+    with closing(_open_side(name, read_only=True)) as side:
         return sum(_count(side).values())
-    finally:
-        side.close()
 
 
 def _count(side: StoreSide) -> dict[str, int]:

@@ -38,8 +38,6 @@ def host_status(settings: config.Settings, folder: Path) -> dict[str, Any]:
 
 def queue_status(store: MemoryBackend) -> dict[str, Any]:
     """The queue of this project: how many in each state, the last end, unknown transcript lines."""
-    if "queue" in store.lacks:
-        return {}
     jobs = store.jobs(limit=MOST_JOBS)
     counts = Counter(job.state for job in jobs)
     ended = [job.finished_at for job in jobs if job.state == "done" and job.finished_at]

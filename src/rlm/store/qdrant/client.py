@@ -38,14 +38,14 @@ def parse_index(setting: str) -> str:
 class Qdrant:
     """One server. Safe to share between threads."""
 
-    def __init__(self, url: str, *, key: str = "", tries: int = 2) -> None:
+    def __init__(self, url: str, *, key: str = "") -> None:
         self._secret = checked_key(key, "RLM_INDEX_KEY")
         base = parse_url(url.rstrip("/"), what="RLM_INDEX", example="qdrant:http://host:6333")
         self.shown = base.url.rstrip("/")
         self._headers = {"Accept": "application/json", "Content-Type": "application/json"}
         if self._secret:
             self._headers["api-key"] = self._secret
-        self._retry = Retry(tries=tries, first_s=0.2, max_wait_s=2.0, when_down=False)
+        self._retry = Retry(tries=2, first_s=0.2, max_wait_s=2.0, when_down=False)
         self._connections = Connections(max_bytes=MAX_REPLY_BYTES)
 
     # -- collections -------------------------------------------------------------------------------

@@ -73,9 +73,9 @@ def sparse(weights: Iterable[tuple[str, float]]) -> Body:
     return {"indices": [place for place, _ in ordered], "values": [value for _, value in ordered]}
 
 
-def document_words(columns: Sequence[str], weights: Sequence[float] = ITEM_WEIGHTS) -> Body:
+def document_words(columns: Sequence[str]) -> Body:
     """What each stem of a memory adds, in units of its weight in a query."""
-    counts = bm25.count_terms(columns, weights)
+    counts = bm25.count_terms(columns, ITEM_WEIGHTS)
     length = sum(map(len, columns)) / MEAN_CHARS
     return sparse((stem, bm25.impact(count, length)) for stem, count in counts.items())
 

@@ -6,7 +6,8 @@ organisation (SQLite: of its file) at a time: numbers of rows grow in the order 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -74,6 +75,29 @@ WHICH_ROWS = "`rlm doctor` lists such rows and says what to do"
 def damaged_row(table: str, row: str, column: str, what: str) -> StoreCorrupt:
     """The error of a row that cannot be read as what it must be."""
     return StoreCorrupt(f"{table}: {column} of {row} is damaged ({what}): {WHICH_ROWS}")
+
+
+Kinds = Mapping[str, tuple[type, ...]]
+"""The columns of a row in their order, and the types that each may have."""
+
+
+def check_types(table: str, row_name: str, kinds: Kinds, row: Iterable[Any]) -> None:
+    """StoreCorrupt where a column holds another type: SQLite stores anything anywhere."""
+    for (column, allowed), value in zip(kinds.items(), row, strict=True):
+        if type(value) not in allowed:
+            raise damaged_row(table, row_name, column, f"it is {kind_of(value)}")
+
+
+def read_json(table: str, row_name: str, column: str, text: Any, kind: type) -> Any:
+    """The list or object of a column. StoreCorrupt where it is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, TypeError, RecursionError) as exc:
+        raise damaged_row(table, row_name, column, f"{str(text)[:40]!r}: {exc}") from exc
+    if type(value) is not kind:
+        what = f"{text[:40]!r} is no {'list' if kind is list else 'object'}"
+        raise damaged_row(table, row_name, column, what)
+    return value
 
 
 def kind_of(value: Value) -> str:

@@ -13,7 +13,7 @@ from rlm.store.identity import canonical_json
 from rlm.store.learning import FIELDS, LearningRow, apply_lessons, learning_row
 from rlm.store.records import Use, admit_artifacts, admit_usage
 from rlm.store.sql import items
-from rlm.store.sql.database import damaged_row
+from rlm.store.sql.database import read_json
 from rlm.store.sql.dialect import Connection, Value, fetch
 from rlm.store.sql.spaces import Part, in_spaces
 from rlm.store.types import Judgment, Lessons, MemoryItem, Run, Trajectory
@@ -245,9 +245,6 @@ class Runs(Part):
 
 def _trajectory(row: Sequence[Any]) -> Trajectory:
     fields = dict(zip(_TRAJECTORY, row, strict=True))
-    name, artifact = fields["trajectory_id"], fields.pop("artifact_json")
-    try:
-        noted = json.loads(artifact)
-    except (ValueError, TypeError, RecursionError) as exc:
-        raise damaged_row("trajectories", f"trajectory {name}", "artifact_json", str(exc)) from exc
+    name, text = f"trajectory {fields['trajectory_id']}", fields.pop("artifact_json")
+    noted = read_json("trajectories", name, "artifact_json", text, dict)
     return Trajectory(**{**fields, "converged": bool(fields["converged"]), "artifact": noted})

@@ -8,7 +8,6 @@ wrong, and is over.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 from datetime import timedelta
@@ -18,7 +17,7 @@ from rlm import clock
 from rlm.errors import LimitExceeded, NotFound, StoreError, ValidationError
 from rlm.store.identity import canonical_json
 from rlm.store.records import ANSWER_CHARS
-from rlm.store.sql.database import damaged_row
+from rlm.store.sql.database import read_json
 from rlm.store.sql.spaces import Part, in_spaces
 from rlm.store.types import BRANCH_ENDS, JOB_STATES, OUTCOMES, Branch, Job, MemoryItem
 from rlm.store.values import (
@@ -45,12 +44,8 @@ _BRANCH = (
 
 
 def _job(row: tuple[Any, ...]) -> Job:
-    try:
-        payload = json.loads(row[4])
-    except (ValueError, TypeError, RecursionError) as exc:
-        raise damaged_row("distill_queue", f"job {row[0]}", "payload_json", str(exc)) from exc
-    fields = dict(zip(_JOB_FIELDS, row, strict=True))
-    return Job(**{**fields, "payload": payload})
+    payload = read_json("distill_queue", f"job {row[0]}", "payload_json", row[4], dict)
+    return Job(**{**dict(zip(_JOB_FIELDS, row, strict=True)), "payload": payload})
 
 
 def _time_after(seconds: float, name: str) -> str:

@@ -10,13 +10,16 @@ from rlm.retrieval.embed import Embedder
 from rlm.retrieval.recall import Candidates, Document
 from rlm.store.document import ITEM_COLUMNS, ITEM_WEIGHTS, NODE_COLUMNS, NODE_WEIGHTS
 from rlm.store.sql import rows
-from rlm.store.sql.database import damaged_row, kind_of
+from rlm.store.sql.database import check_types, damaged_row, kind_of
 from rlm.store.sql.dialect import Connection, Value
 
-NODE_ROW = (
-    "id, type, content, subtype, tier, confidence, provenance, metadata, created_at, updated_at, "
-    "last_accessed, access_count"
-)
+_TEXT, _OPTIONAL, _NUMBER = (str,), (str, type(None)), (int,)
+NODE_KINDS = {
+    "id": _TEXT, "type": _TEXT, "content": _TEXT, "subtype": _OPTIONAL, "tier": _TEXT,
+    "confidence": (float,), "provenance": _OPTIONAL, "metadata": _TEXT, "created_at": _NUMBER,
+    "updated_at": _NUMBER, "last_accessed": _NUMBER, "access_count": _NUMBER,
+}  # fmt: skip
+NODE_ROW = ", ".join(NODE_KINDS)
 _SUBTYPE, _CONTENT, _CONFIDENCE = map(
     NODE_ROW.split(", ").index, ("subtype", "content", "confidence")
 )
@@ -122,12 +125,9 @@ class SearchIndex(Protocol):
 def _node_document(
     number: int, row: Sequence[Any], extra: Sequence[Any], vector: bytes | None
 ) -> Document:
+    check_types("nodes", f"node {row[0]}", {**NODE_KINDS, "grams": (str,)}, (*row, *extra))
     columns = (row[_SUBTYPE] or "", row[_CONTENT], *extra)
-    NODE.check_texts(number, columns)
-    confidence = row[_CONFIDENCE]
-    if type(confidence) is not float:
-        raise damaged_row("nodes", f"node {row[0]}", "confidence", f"it is {kind_of(confidence)}")
-    return Document(number, row[0], columns, vector, confidence, row=row)
+    return Document(number, row[0], columns, vector, row[_CONFIDENCE], row=row)
 
 
 MEMORY = Source(

@@ -26,12 +26,11 @@ from rlm.store.types import Check
 
 BACKUP = "restore a backup"
 LISTED = 5
-READABLE = (  # what is read, by whom, what a row of it is called, how one is removed
-    ("memories", rowcheck.damaged_memories, "memory",
-     "remove it for good: `rlm memory rm --hard --yes {}`"),
-    ("nodes", rowcheck.damaged_nodes, "node", "put it into the archive: `rlm graph rm {}`"),
-    ("runs and history", rowcheck.damaged_history, "row", ""),
-)  # fmt: skip
+READABLE = (  # what is read, by whom, how a row of it is removed
+    ("memories", rowcheck.damaged_memories, "remove it for good: `rlm memory rm --hard --yes {}`"),
+    ("nodes", rowcheck.damaged_nodes, "put it into the archive: `rlm graph rm {}`"),
+    ("runs and history", rowcheck.damaged_history, ""),
+)
 
 
 def check_all(
@@ -46,10 +45,8 @@ def check_all(
     checks = [_schema(schema), _rows(database), _references(database)]
     if not schema.can_read:
         return checks
-    for name, find, kind, hint in READABLE:
-        checks.append(
-            _damage_check(f"{name} can be read", list(find(database)), spaces, kind, hint)
-        )
+    for name, find, hint in READABLE:
+        checks.append(_damage_check(f"{name} can be read", list(find(database)), spaces, hint))
     for index in indexes:
         if index.fts5:
             checks.append(_full_text(database, index.source))
@@ -110,17 +107,16 @@ def _schema(found: schemacheck.Difference) -> Check:
 
 
 def _damage_check(
-    name: str, found: list[rowcheck.Damage], spaces: tuple[int, ...], kind: str, otherwise: str
+    name: str, found: list[rowcheck.Damage], spaces: tuple[int, ...], otherwise: str
 ) -> Check:
     """A finding about rows; the first are named, and so is the command that removes them."""
     if not found:
         return Check(name, True, "ok")
     mine = [row.name for row in found if row.space in spaces and row.name is not None][:LISTED]
-    listed = []
-    for row in found[:LISTED]:
-        named = row.space in spaces and row.name is not None
-        text = f"{kind} {row.name}: {row.column}, {row.what}"
-        listed.append(text if named else f"row {row.number}: {row.column}")
+    listed = [
+        row.what if row.space in spaces else f"row {row.number} of another project"
+        for row in found[:LISTED]
+    ]
     more = f"; and {len(found) - LISTED:,} more" if len(found) > LISTED else ""
     fix = f"{BACKUP}, or {otherwise.format(' '.join(mine))}" if mine else BACKUP
     return Check(name, False, f"{len(found):,} damaged: {'; '.join(listed)}{more}", fix)

@@ -14,10 +14,10 @@ from rlm.retrieval.excerpt import excerpt, holds_phrases, split_phrases
 from rlm.retrieval.recall import Document, recall
 from rlm.store.graph import NodeHit
 from rlm.store.sql.graph.evolution import GraphEvolution
-from rlm.store.sql.graph.rows import NODE_COLUMNS, node_fault, node_filters
+from rlm.store.sql.graph.rows import NODE_COLUMNS, node_filters, node_of
 from rlm.store.values import check_count
 
-__all__ = ["NODE_COLUMNS", "GraphStore", "NodeHit", "node_fault"]
+__all__ = ["NODE_COLUMNS", "GraphStore", "NodeHit", "node_of"]
 
 _TYPE, _TIER = map(NODE_COLUMNS.split(", ").index, ("type", "tier"))
 _SUBTYPE, _CONTENT = map(NODE_COLUMNS.split(", ").index, ("subtype", "content"))

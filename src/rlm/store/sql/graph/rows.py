@@ -15,9 +15,9 @@ from rlm import clock
 from rlm.retrieval.embed import Embedder
 from rlm.store.graph import ConfidenceChange, Evolution, Node
 from rlm.store.sql import runs
-from rlm.store.sql.database import COUNT_PATIENCE_S, Database, damaged_row, kind_of
+from rlm.store.sql.database import COUNT_PATIENCE_S, Database, check_types, read_json
 from rlm.store.sql.dialect import Connection
-from rlm.store.sql.sources import NODE_ROW, SearchIndex
+from rlm.store.sql.sources import NODE_KINDS, NODE_ROW, SearchIndex
 from rlm.store.sql.spaces import Spaces
 from rlm.store.types import NODE_TYPES, TIERS
 from rlm.store.values import admit_text, choice, unit
@@ -152,40 +152,18 @@ def admit_reason(text: str | None) -> str | None:
     return None if text is None else admit_text(text, "reasoning", REASON_CHARS)
 
 
-_NODE_KINDS = (
-    *((str,), (str,), (str,), (str, type(None)), (str,), (float,), (str, type(None)), (str,)),
-    *((int,), (int,), (int,), (int,)),
-)
-
-
-def node_fault(row: Sequence[Any]) -> tuple[str, str] | None:
-    """The first of `NODE_COLUMNS` that cannot be read, and why; None if all can."""
-    for name, value, kinds in zip(NODE_COLUMNS.split(", "), row, _NODE_KINDS, strict=True):
-        if type(value) not in kinds:
-            return name, f"it is {kind_of(value)}"
-    text = row[7]
-    try:
-        is_object = type(json.loads(text)) is dict
-    except (ValueError, RecursionError) as exc:
-        return "metadata", f"{text[:40]!r}: {exc}"
-    return None if is_object else ("metadata", f"{text[:40]!r} is no object")
-
-
 def node_of(row: Sequence[Any]) -> Node:
     """A node from its columns; StoreCorrupt where one cannot be read."""
-    if (found := node_fault(row)) is not None:
-        raise damaged_row("nodes", f"node {str(row[0])[:40]}", *found)
-    id_, type_, content, subtype, tier, confidence, provenance, metadata, *times = row
-    return Node(
-        id_, type_, content, subtype, tier, confidence, provenance, json.loads(metadata), *times
-    )
+    name = f"node {str(row[0])[:40]}"
+    check_types("nodes", name, NODE_KINDS, row)
+    id_, type_, content, subtype, tier, confidence, provenance, text, *times = row
+    metadata = read_json("nodes", name, "metadata", text, dict)
+    return Node(id_, type_, content, subtype, tier, confidence, provenance, metadata, *times)
 
 
 def _evolution(row: Sequence[Any]) -> Evolution:
-    try:
-        return Evolution(row[0], row[1], row[2], tuple(json.loads(row[3])), row[4], row[5], row[6])
-    except (ValueError, TypeError) as exc:
-        raise damaged_row("evolution_log", f"row {row[0]}", "node_ids", str(exc)) from exc
+    ids = read_json("evolution_log", f"row {row[0]}", "node_ids", row[3], list)
+    return Evolution(row[0], row[1], row[2], tuple(ids), row[4], row[5], row[6])
 
 
 def node_filters(
