@@ -38,7 +38,7 @@ TITLES = {
 @pytest.mark.req("RB-13")
 def test_both_packs_are_there_and_sound() -> None:
     assert set(shipped_packs()) == {"core_v1", "prov_v1"}
-    for name, kind, count in (("core_v1", "universal", 7), ("prov_v1", "universal", 20)):
+    for name, kind, count in (("core_v1", "universal", 7), ("prov_v1", "universal", 19)):
         report = verify_pack(name)
         assert report.ok, report.problem
         assert (report.kind, report.count, report.trust, report.shipped) == (
@@ -111,7 +111,7 @@ def test_what_training_taught_is_found_by_the_kind_of_task(tmp_path: Path) -> No
         import_pack("prov_v1", db)
         import_pack("core_v1", db)
         taught = db.list_items(provenance={"curriculum_id": "prov_curriculum_v1"})
-        assert len(taught) == 20 and all(
+        assert len(taught) == 19 and all(
             item.scope.transferable and item.scope.ontology is None for item in taught
         )
         found = db.retrieve(

@@ -20,7 +20,7 @@ def test_the_demo_shows_the_main_job_on_one_screen(run_python, root, tmp_path, c
 
     for line in (
         r"core_v1: 7 memories, trusted",
-        r"prov_v1: 20 memories, trusted",
+        r"prov_v1: 19 memories, trusted",
         r"\[redacted:authorization\]",
         r"0\.\d\d  Upload big files in parts\n +why: words 0\.\d\d \(upload, files, big\)",
         r"0\.\d\d  Find Relationship Path Between Entities\n +why: ",
@@ -38,7 +38,7 @@ def test_the_demo_shows_the_main_job_on_one_screen(run_python, root, tmp_path, c
         r"import socket +error: ImportError",
         r"__mro__ +refused",
         r"while True: pass +timeout",
-        r"doctor: (\d+) of \1 checks passed; 28 memories, 3 nodes, 1 edges",
+        r"doctor: (\d+) of \1 checks passed; 27 memories, 3 nodes, 1 edges",
         r"1 session distilled: 4 turns, [12] decisions?, 0 procedures\n",
         r"0\.\d+  [0-9a-f]{16}  .*amounts are kept as integer cents",
         r"What to try next",

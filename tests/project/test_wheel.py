@@ -96,7 +96,7 @@ def test_packs_load_from_an_installed_wheel(installed, tmp_path, root):
     said = json.loads(run([installed, "-W", "error", script, tmp_path / "memory.db"], cwd=tmp_path))
     assert Path(said["home"]).is_relative_to(installed.parent.parent)
     assert not Path(said["home"]).is_relative_to(root)
-    assert said["added"] == [7, 20]
+    assert said["added"] == [7, 19]
     assert said["trust"] == ["trusted", "trusted"]
     assert "ubclasses" in said["hit"]
     assert said["engine"]["lexical"] == "fts5"

@@ -28,7 +28,7 @@ from rlm.learning.judge import judge_trajectory
 from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client, is_language_model, is_unanswered
 from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
-from rlm.loop.trace import ToolCall, Trace, names_in, numbers_in, render_value
+from rlm.loop.trace import READ_CHARS, ToolCall, Trace, names_in, numbers_in, render_value
 from rlm.ontology.query.guard import enforce_limit
 from rlm.ontology.views.resolve import resolve
 from rlm.store.gate import RECALLED_HEADING
@@ -345,13 +345,20 @@ class Attempt:
         self.trace.calls = [*map(self._with_rows, self.trace.calls)]
 
     def _with_rows(self, call: ToolCall) -> ToolCall:
-        """A call that returned a handle, with how many rows are behind it and the names in them."""
+        """A call that returned a handle, with what is behind it: how many rows, the names and the
+        numbers in them."""
         if call.rows is not None or call.key not in self.handles:
             return call
         rows = self.handles.get(call.key)
         if not isinstance(rows, list):
             return call
-        return replace(call, rows=len(rows), iris=call.iris | names_in(render_value(rows)))
+        text = render_value(rows)[:READ_CHARS]
+        return replace(
+            call,
+            rows=len(rows),
+            iris=call.iris | names_in(text),
+            numbers=call.numbers | numbers_in(text),
+        )
 
     @property
     def kind(self) -> str:

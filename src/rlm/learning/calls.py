@@ -49,8 +49,8 @@ USUAL: dict[str, dict[str, Any]] = {
     "sparql_schema": {"output_mode": "overview", "limit": 50},
 }
 """What else belongs to a call, with the value that need not be said."""
-_BARE = {"uri": "iri", "resource": "iri", "term": "iri", "other": "$ENTITY_2",
-         "property": "$ENTITY_2"}  # fmt: skip
+_BARE = {"uri": "iri", "resource": "iri", "term": "iri", "other": "other_iri",
+         "property": "property_iri"}  # fmt: skip
 """How a parameter is written where another word says more than its name."""
 _MODE = re.compile(r"[a-z_ ]{1,20}")
 _PAGING = ("limit", "offset")
@@ -70,6 +70,7 @@ class CallStep:
     names: tuple[str, ...]
     """The terms that it was asked about, in full where they can be; in order."""
     rows: int | None
+    numbers: frozenset[str]
 
     @property
     def tool(self) -> str:
@@ -102,7 +103,11 @@ def _step(parts: Sequence[ToolCall], prefixes: Prefixes) -> CallStep:
     names = (expand_name(name, prefixes) for part in parts for name in part.iris)
     rows = next((part.rows for part in parts if part.rows is not None), None)
     return CallStep(
-        parts[0], frozenset(filter(None, names)), tuple(_names(parts[0], prefixes)), rows
+        parts[0],
+        frozenset(filter(None, names)),
+        tuple(_names(parts[0], prefixes)),
+        rows,
+        frozenset().union(*(part.numbers for part in parts)),
     )
 
 

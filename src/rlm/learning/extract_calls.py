@@ -33,7 +33,7 @@ from rlm.learning.words import number_in, says_absent, says_none
 from rlm.llm.types import is_unanswered
 from rlm.loop.trace import ToolCall, Trace
 from rlm.ontology.query.shape import QueryPattern
-from rlm.ontology.terms import Prefixes, local_name
+from rlm.ontology.terms import Prefixes, is_machinery, local_name
 from rlm.store.generality import hardcoded_term
 from rlm.store.types import Judgment, MemoryItem, Scope
 
@@ -52,7 +52,7 @@ ENDINGS = {
 PAGE = "page with `sparql_slice`; answer with every IRI"
 EVERY = "answer with every IRI that it returned"
 MOST = 2
-"""So many calls at the end of a run are what its answer rests on."""
+"""An answer rests on at most so many calls."""
 _VERBS = {"SELECT": "Query", "ASK": "Check", "CONSTRUCT": "Construct", "DESCRIBE": "Describe"}
 _AND = re.compile(r"[,;\n]|\band\b")
 _YES_NO = re.compile(r"\W*(?:yes|no)\b\s*(?:[.,;:!—–-]|$)", re.IGNORECASE)
@@ -94,17 +94,18 @@ class CallReading:
 
     @property
     def decisive_steps(self) -> list[CallStep]:
-        """The steps that the answer rests on: the query behind it, else what the last block of code
-        asked: views, else queries, else searches for names."""
-        steps = self.steps
-        if behind := [step for step in steps if step.query and step.query == self.behind]:
+        """The steps that the answer rests on: of the last block of code that knew most of its names
+        those that hold them, or its number, and least besides; the last one where none does. The
+        query behind it, if no other step knew more of its names."""
+        claims = self.form.claims
+        known = [len(claims & {*step.iris, *step.names}) for step in self.steps]
+        most = max(known, default=0)
+        best = [self.steps[at] for at, number in enumerate(known) if number == most]
+        if behind := [step for step in best if step.query and step.query == self.behind]:
             return behind[-1:]
-        block = steps[-1].call.block if steps else 0
-        last = [step for step in steps if step.call.block == block]
-        asked = [step for step in last if step.tool not in LINKING] or last
-        if not block:
-            return asked[-1:]
-        return ([step for step in asked if not step.query] or asked)[-MOST:]
+        block = [step for step in self.steps if step.call.block == best[-1].call.block]
+        asked = [step for step in block if step.tool not in LINKING] or block
+        return self.form.find_named(asked) or self.form.find_counted(asked) or asked[-1:]
 
     @property
     def decisive_query(self) -> str:
@@ -145,6 +146,8 @@ class CallReading:
         kind = self._kind(shown)
         if not (kind.title and shown):
             return None
+        if self.form.form == NUMBER and not self.form.find_counted(chosen):
+            return None  # it was worked out of several calls
         linker = self._linker(entities) if chosen[0].tool not in LINKING else ""
         link = LINK.format(linker, ("the", "each")[len(entities) > 1]) if linker else ""
         tools = _tools_of(linker, chosen, shown)
@@ -240,7 +243,7 @@ class CallReading:
     ) -> MemoryItem | None:
         """The call that the wrong answer came from. What it was wrong for is not read off the call,
         which may be right for its own kind."""
-        chosen = (chosen or self.decisive_steps)[-1:]
+        chosen = (chosen or self.decisive_steps)[:1]
         if not chosen:
             return None
         shown = self._write_steps(chosen)
@@ -309,6 +312,11 @@ class AnswerForm:
         return self.named - self.asked
 
     @property
+    def claims(self) -> frozenset[str]:
+        """What is wanted, without the words of RDF and OWL where there are others."""
+        return frozenset(iri for iri in self.wanted if not is_machinery(iri)) or self.wanted
+
+    @property
     def form(self) -> str:
         """YES_NO, NUMBER, NAMESPACES, ONE, or '' for anything else."""
         if _YES_NO.match(self.answer):
@@ -320,3 +328,24 @@ class AnswerForm:
             return NUMBER
         things = self.wanted or self.named or _AND.split(self.answer)[1:]
         return ONE if len(things) <= 1 else ""
+
+    def find_named(self, steps: Sequence[CallStep]) -> list[CallStep]:
+        """The steps that hold the claims and least besides; views before queries, the first of
+        equals."""
+        found, missing = list[CallStep](), self.claims
+
+        def fit(step: CallStep) -> tuple[int, int, bool]:
+            return len(missing & step.iris), -len(step.iris - self.named), not step.query
+
+        while len(found) < MOST and any(missing & step.iris for step in steps):
+            found.append(max(steps, key=fit))
+            missing -= found[-1].iris
+        return found
+
+    def find_counted(self, steps: Sequence[CallStep]) -> list[CallStep]:
+        """The step with as many rows as the answer says, or with that number and least besides."""
+        number = number_in(self.answer, self.question)
+        if number is None:
+            return []
+        held = [step for step in steps if step.rows == number or str(number) in step.numbers]
+        return sorted(held, key=lambda step: (step.rows != number, len(step.numbers)))[:1]

@@ -37,7 +37,7 @@ _TYPES = {
 _NOT_VOCABULARY = (
     ' FILTER(!REGEX(STR(?x), "^http://www.w3.org/(2002/07/owl|2000/01/rdf-schema|1999/02/22-rdf)"))'
 )
-"""A class of OWL, RDFS or RDF is none of the file's own, unless there is no other."""
+"""A class of OWL, RDFS or RDF is none of the file's own."""
 _WITHOUT = "(without|with no|that have no|having no|that do not have|that lack|lacking|missing)"
 _LACK = "((have|has) no|(do not have|don't have|lack|miss|without) [a|any])"
 _IN_SPACE = (
@@ -76,10 +76,8 @@ def _declared() -> list[Form]:
             f"Which {many} are there?",
         )
         if kind in _TYPES:
-            query = (
-                f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ VALUES ?t {{ {_TYPES[kind]} }} ?x a ?t"
-                f" FILTER(isIRI(?x)){_NOT_VOCABULARY * (kind == 'classes')} }}"
-            )
+            where = f"VALUES ?t {{ {_TYPES[kind]} }} ?x a ?t FILTER(isIRI(?x))"
+            total = f"sparql_query('SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {where} }}')"
             every, undeclared = (
                 f'fetch("terms", kind="{each}", most=9999)' for each in (kind, "undeclared")
             )
@@ -87,15 +85,11 @@ def _declared() -> list[Form]:
             made += _current(name, Noun(pattern, one, many), call)
             nouns = f'"declared {one}", "declared {many}"'
             listed = replace(listed, program=f"tell_list({call}, {nouns})")
-            known = ' or graph_stats()["declared_classes"]' if kind == "classes" else ""
-            total = f'{{"total": int(sparql_query({query!r})[0]["n"]){known}}}'
-            counted = replace(counted, program=f"tell_count({total}, {nouns})")
-            if kind == "classes":  # those that are not counted are named
-                others = query.replace("(COUNT(DISTINCT ?x) AS ?n)", "DISTINCT ?x").replace(
-                    "!R", "R"
-                )
-                others = f"from_query(sparql_query({others!r}))"
-                counted = replace(counted, program=f"add_others({counted.program}, {others})")
+            program = f"tell_declared({total}, {nouns})"
+            if kind == "classes":
+                query = f"SELECT DISTINCT ?x WHERE {{ {where}{_NOT_VOCABULARY} }}".replace("!", "")
+                program = f"{program[:-1]}, sparql_query({query!r}, limit=1000))"
+            counted = replace(counted, program=program)
         made += [listed, counted, any_]
         for counts, heads in ((False, "<wh>|<head> [all] [the]"), (True, "how many|<count>")):
             spaces = f"({'|'.join(_IN_SPACE)})"

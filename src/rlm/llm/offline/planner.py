@@ -66,7 +66,8 @@ _ONTOLOGY = "(?:ontology|vocabulary|graph|file|model|schema|taxonomy)"
 _CURIE = re.compile(r"(?:rdfs?|owl|xsd|skos):\w+")
 _NAMES = re.compile(r"\b[a-z]+:[A-Za-z]\w*")
 _QUOTES = "\"'"
-_PAGING = frozenset({"limit", "offset", "most", "max_depth", "search_in"})
+_SPECIFIC = frozenset(["limit", "offset", "most", "max_depth", "search_in", "other", "property"])
+"""Options that do not choose what a call tells."""
 _LOOK_PROGRAM = "print(sparql_schema())"
 
 Signature = tuple[str, frozenset[str]]
@@ -280,7 +281,7 @@ def signatures(text: str) -> list[Signature]:
     tells."""
     found = []
     for tool, args in _calls_in(text):
-        chosen = {f"{k}={v.strip(_QUOTES)}" for k, v in _OPTION.findall(args) if k not in _PAGING}
+        chosen = {f"{k}={v.strip(_QUOTES)}" for k, v in _OPTION.findall(args) if k not in _SPECIFIC}
         if tool in ("fetch", "ontology_view"):
             tool = "ontology_view"
             view = _LITERAL.match(args.strip())

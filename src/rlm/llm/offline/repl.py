@@ -84,10 +84,12 @@ def tell_count(found: View, one: str, many: str) -> str:
     return f"{total} {one if total == 1 else many}{of}.{found.get('note', '')}"
 
 
-def add_others(counted: str, others: View) -> str:
-    """A number of classes, with those of OWL and RDF that the file declares as well."""
-    names = [row["name"] for row in others["rows"] if not counted.startswith(f"{others['total']} ")]
-    return f"{counted[:-1]}, and {', '.join(names)}." if names else counted
+def tell_declared(counted: Any, one: str, many: str, vocabulary: Any = ()) -> str:
+    """How many a file declares. Those of OWL, RDFS or RDF are named, unless there is no other."""
+    total, names = int(counted[0]["n"]), [str(row["x"]) for row in vocabulary]
+    own = total - len(names) or total
+    others = f", and {', '.join(names)}" if own < total else ""
+    return f"{tell_count({'total': own}, one, many)[:-1]}{others}."
 
 
 def tell_depths(direct: View, every: View, one: str, many: str) -> str:
