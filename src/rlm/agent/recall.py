@@ -123,7 +123,6 @@ def recall(
     task; of the question itself only what its grammar tells (`kinds_asked`).
     """
     scope = Scope(ontology="" if graph is None else graph.name)
-    hits: list[Hit] = []
     believed: list[Hit] = []
     if k:
         spare = SPARE_OF_KIND if task_types else SPARE
@@ -131,11 +130,8 @@ def recall(
         found = store.retrieve(
             asked, k + spare + skip, scope=scope, explain=True, count_access=count_access
         )
-        over_text = text or graph is None
-        fit = [hit for hit in found if _is_fit(hit.item, task_types, text=over_text)]
-        fit.sort(key=lambda hit: -len(_kinds_shared(hit.item, task_types)))
-        believed = [hit for hit in fit if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
-        hits = believed[min(skip, len(believed)) :][:k]
+        believed = _choose_believed(found, task_types, text=text or graph is None)
+    hits = believed[min(skip, len(believed)) :][:k]
     injected = _choose([hit.item for hit in _near(hits, scope, task_types)])
     further = [hit.item for hit in believed if _is_own(hit, scope) and hit.item not in injected]
     meta, guide, learnt = None, None, Counter[str]()
@@ -155,6 +151,13 @@ def recall(
     )
     kept = [item for item in injected if item.memory_id in built.memory_ids]
     return RecalledContext(built, hits, kept, scope)
+
+
+def _choose_believed(found: Sequence[Hit], task_types: Sequence[str], *, text: bool) -> list[Hit]:
+    """Those that can be of use and are still believed, what is for the kind of task first."""
+    fit = [hit for hit in found if _is_fit(hit.item, task_types, text=text)]
+    fit.sort(key=lambda hit: -len(_kinds_shared(hit.item, task_types)))
+    return [hit for hit in fit if (hit.item.confidence or 0.0) >= RECALL_FLOOR]
 
 
 def _is_fit(item: MemoryItem, task_types: Sequence[str], *, text: bool) -> bool:

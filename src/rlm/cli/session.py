@@ -103,10 +103,8 @@ class Session:
         """Bring it up to date with the server, and say so where that fails: hooks do without."""
         if self.mirror is None:
             return
-        from rlm.store.sql.backend import SQLMemoryBackend
-        from rlm.store.sqlite.mirror import refresh_mirror
+        from rlm.store.mirror import refresh_mirror
 
-        assert isinstance(store, SQLMemoryBackend)
         try:
             refresh_mirror(store, self.mirror)
         except StoreError as exc:

@@ -58,7 +58,7 @@ def setup(session: Session, host: str, scope: str, dry_run: bool, check: bool, r
 
 def _make_mirror(session: Session, path: Path) -> None:
     """So that hooks have something to read where a server keeps the store. It may be down now."""
-    from rlm.store.sqlite.mirror import check_mirror
+    from rlm.store.mirror import check_mirror
 
     try:
         with session.reading() as store:

@@ -109,7 +109,7 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
         ],
     }
     if session.mirror is not None:
-        from rlm.store.sqlite.mirror import check_mirror
+        from rlm.store.mirror import check_mirror
 
         report["checks"].append(check_mirror(session.mirror))
     if exists:

@@ -155,9 +155,14 @@ class CallReading:
         ending = ENDINGS.get(kind.name, usual)
         kept = [name for one in shown for name in one.kept]
         items = (self._item(kind, steps, tools, kept) for steps in _forms(link, shown, ending))
-        if item := next(filter(is_shown_whole, items), None):
-            return item
-        # A query that a step has no room for stands below the steps.
+        whole = next(filter(is_shown_whole, items), None)
+        return whole or self._with_queries_below(kind, link, shown, tools)
+
+    def _with_queries_below(
+        self, kind: TaskKind, link: str, shown: Sequence[CallText], tools: Sequence[str]
+    ) -> MemoryItem:
+        """Queries that a step has no room for stand below the steps."""
+        kept = [name for one in shown for name in one.kept]
         item = self._item(kind, [*filter(None, (link, BELOW))], tools, kept)
         for one in shown:
             item.content = join_template(item.content, one.query or one.text)

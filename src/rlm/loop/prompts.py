@@ -142,8 +142,8 @@ same. {checked}"""
 
 CHECKED_QUERY = """\
 Every IRI and number of the answer is checked against what the REPL returned: give only what you \
-saw. Before you say that there is none, look up the names in your query. What counts and what codes \
-mean often stands in rdfs:comment, of terms and of single notes: search there."""
+saw. Before you say that there is none, look up the names in your query. What counts and what \
+codes mean often stands in rdfs:comment, of terms and of single notes: search there."""
 CHECKED_TEXT = """\
 Quotes, numbers and IRIs of the answer are checked against the text and what the REPL returned: \
 give only what you saw."""

@@ -244,16 +244,7 @@ def find_roots(
     root, or equivalent to one that is. Where nothing is declared, every class in use without a
     superclass is one. A class below one of RDF's or OWL's own is a root of this file."""
     known = [iri for iri in classes if iri in declared or iri in subs or iri in supers]
-    up = {
-        iri: {
-            top
-            for one in (iri, *equivalents.get(iri, ()))
-            for top in supers.get(one, ())
-            if is_machinery(iri) or not is_machinery(top)
-        }
-        - {iri, *equivalents.get(iri, ())}
-        for iri in known
-    }
+    up = {iri: _tops(iri, supers, equivalents) for iri in known}
     down = {iri: [*subs.get(iri, ()), *equivalents.get(iri, ())] for iri in (*subs, *equivalents)}
     roots = [iri for iri in known or classes if not up.get(iri) and iri not in v.TOPS]
     reached: set[str] = set()
@@ -263,6 +254,16 @@ def find_roots(
     found = [*roots, *_top_rings(left)]
     own = [iri for iri in found if not is_machinery(iri)]  # owl:DeprecatedClass is none
     return sorted(own or found)
+
+
+def _tops(
+    iri: str, supers: Mapping[str, list[str]], equivalents: Mapping[str, list[str]]
+) -> set[str]:
+    """What stands above a class or its equivalents; of a class of the file, classes of OWL do
+    not."""
+    same = {iri, *equivalents.get(iri, ())}
+    tops = {top for one in same for top in supers.get(one, ())} - same
+    return tops if is_machinery(iri) else {top for top in tops if not is_machinery(top)}
 
 
 def _top_rings(up: Mapping[str, set[str]]) -> Iterator[str]:

@@ -23,6 +23,7 @@ from pathlib import Path
 import apsw
 
 from rlm.errors import StoreReadOnly
+from rlm.store.backend import MemoryBackend
 from rlm.store.lock import WriteLock, part_file
 from rlm.store.sql import rows
 from rlm.store.sql.backend import SQLMemoryBackend
@@ -59,9 +60,10 @@ class Mirror:
     state: str
 
 
-def refresh_mirror(store: SQLMemoryBackend, path: Path) -> Mirror:
+def refresh_mirror(store: MemoryBackend, path: Path) -> Mirror:
     """Bring the mirror of the store's tenant up to date. StoreError where that fails: the former
     one is then still there."""
+    assert isinstance(store, SQLMemoryBackend)
     lock = WriteLock(path)
     try:
         path.parent.mkdir(0o700, parents=True, exist_ok=True)
