@@ -55,7 +55,7 @@ ASSESS = (
 )
 ASSESS_SHORT = "Assess which apply to the task; say so on a line, `Uses: 1` or `Uses: none`."
 TITLES = (
-    "Also learnt over this graph; `print(mem_get([id]))` first where a title fits the question:"
+    "Also learnt over this graph; `print(mem_get('id'))` first where a title fits the question:"
 )
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*\S)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")

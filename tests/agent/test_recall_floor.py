@@ -67,16 +67,19 @@ def prompt_of(question, store, **choices):
 
 def test_the_kind_of_a_question_is_met_in_other_words(store):
     store.add_many([RANK, *OTHERS])
-    prompt, injected = prompt_of("Cheapest Oscillator", store)
+    prompt, injected = prompt_of("Cheapest Oscillator", store, memory_chars=MEMORY_CHARS)
     assert injected[:1] == ["Rank components by price"]
     assert f"### 1. Rank components by price [{RANK.memory_id}]" in prompt
     assert "ORDER BY ?p LIMIT 1\n```" in prompt and "Uses: none" in prompt
+    prompt, injected = prompt_of("Cheapest Oscillator", store)  # a model sees whether it fits
+    assert injected == [] and f"first where a title fits the question:\n- {RANK.title} [" in prompt
 
 
 @pytest.mark.parametrize("question", ["What is the heaviest cargo?", "Which crane lifts the most?"])
 def test_a_superlative_that_no_list_has_finds_its_kind(store, question):
     store.add_many([RANK, *OTHERS])
-    assert prompt_of(question, store)[1][:1] == ["Rank components by price"]
+    _, injected = prompt_of(question, store, memory_chars=MEMORY_CHARS)
+    assert injected[:1] == ["Rank components by price"]
 
 
 def test_where_nothing_fits_nothing_is_injected(store):

@@ -16,8 +16,8 @@ from hook_running import Place, decision
 
 from rlm import MemoryItem, open_store
 from rlm.cli import main
-from rlm.store.lock import WriteLock
 from rlm.store import mirror
+from rlm.store.lock import WriteLock
 from rlm.store.types import Tenant
 
 ASK = "The uploader gives up after three retries, is that on purpose?"

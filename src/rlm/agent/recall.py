@@ -132,7 +132,11 @@ def recall(
         )
         believed = _choose_believed(found, task_types, text=text or graph is None)
     hits = believed[min(skip, len(believed)) :][:k]
-    injected = _choose([hit.item for hit in _near(hits, scope, task_types)])
+    by_title = can_get and memory_chars > MEMORY_CHARS
+    near = _near(hits, scope, task_types)
+    if not near and not by_title:  # else its title is named, and a model sees whether it fits
+        near = [hit for hit in hits[:1] if _is_of_kind(hit, scope)]
+    injected = _choose([hit.item for hit in near])
     further = [hit.item for hit in believed if _is_own(hit, scope) and hit.item not in injected]
     meta, guide, learnt = None, None, Counter[str]()
     if graph is not None:
@@ -147,7 +151,7 @@ def recall(
         learnt=learnt,
         memory_chars=memory_chars,
         can_get=can_get,
-        further=further[:TITLES] if can_get and memory_chars > MEMORY_CHARS else (),
+        further=further[:TITLES] if by_title else (),
     )
     kept = [item for item in injected if item.memory_id in built.memory_ids]
     return RecalledContext(built, hits, kept, scope)
@@ -185,14 +189,12 @@ def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[
     if len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:
         floor = own_floor = ALIKE_FLOOR
     least = SECOND_SHARE * max(hit.score for hit in hits)
-    near = [
+    return [
         hit
         for hit in hits
         if _kinds_shared(hit.item, task_types)
         or (hit.score >= least and hit.why.similarity >= (own_floor if hit in own else floor))
     ]
-    of_kind = hits[0].why.similarity >= KIND_FLOOR and _is_of_kind(hits[0], scope)
-    return near or ([hits[0]] if of_kind else [])
 
 
 def _is_own(hit: Hit, scope: Scope) -> bool:
@@ -203,7 +205,7 @@ def _is_own(hit: Hit, scope: Scope) -> bool:
 def _is_of_kind(hit: Hit, scope: Scope) -> bool:
     """Whether it is a lesson of this ontology that the words of its kind have found. It may share
     nothing else with the question."""
-    if not _is_own(hit, scope):
+    if not _is_own(hit, scope) or hit.why.similarity < KIND_FLOOR:
         return False
     telling = [name for name in hit.item.scope.task_types if name not in ANY_KIND]
     words = tokens(" ".join((*telling, kind_words(telling))))
