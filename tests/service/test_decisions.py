@@ -10,7 +10,7 @@ from dev_set import measure, read_set
 
 from rlm.service import CodingSession, SessionTurn, find_decisions, find_fixes
 from rlm.service.decisions import decision_item, sentences
-from rlm.service.fixes import fix_item
+from rlm.service.fixes import check_item, find_checks, fix_item
 from rlm.service.transcripts import ShellCommand
 
 HERE = Path(__file__).parent
@@ -171,3 +171,24 @@ def test_a_failure_that_a_change_of_files_ended_teaches_no_command():
     session.turns.append(replace(more, number=9))
     assert find_fixes(session) == []
     assert find_fixes(run(("make x", False), ("git commit -m x", True), ("make x", True))) == []
+
+
+def test_all_tests_are_those_of_the_project_and_paths_are_those_within_it():
+    session = run(("make test", True), files=("/home/me/shop/app/a.py", "/home/me/shop/app/b/c.py"))
+    session.cwd = "/home/me/shop"
+    item = check_item(find_checks(session)[0], session)
+    assert item.title == "Tests for this project"
+    assert item.content.endswith("app/a.py, app/b/c.py.")
+    session.turns[-1].commands[0] = ShellCommand("pytest tests/app", ok=True)
+    assert check_item(find_checks(session)[0], session).title == "Tests for `app`"
+    session.turns[-1].files.append("/etc/hosts")
+    assert check_item(find_checks(session)[0], session).title == "Tests for this project"
+
+
+def test_files_and_the_tests_that_passed_after_them():
+    session = run(("pytest tests/test_a.py", True), files=("src/a.py",))
+    [check] = find_checks(session)
+    assert check_item(check, session).content == (
+        "Tests for `src`: `pytest tests/test_a.py`.\nThey passed after a change of src/a.py."
+    )
+    assert find_checks(run(("pytest tests/test_a.py", False), files=("src/a.py",))) == []

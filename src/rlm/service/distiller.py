@@ -38,7 +38,7 @@ from rlm.service.caps import CappedClient, Caps
 from rlm.service.decisions import Decision, decision_item, find_decisions, unique
 from rlm.service.echoes import Echoes
 from rlm.service.extract_session import SessionFindings, extract_session, judge_amendments
-from rlm.service.fixes import find_fixes, fix_item
+from rlm.service.fixes import check_item, find_checks, find_fixes, fix_item
 from rlm.service.ignore import IgnoreRules
 from rlm.service.session_graph import known_turns, save_turns
 from rlm.service.transcripts import CodingSession, SessionTurn, identify, read_transcript
@@ -299,6 +299,7 @@ class Distiller:
         for item in (*learnt.rules, *(decision_item(each, session) for each in said)):
             self._take_decision(self._admit(item, session), found, session)
         procedures = [fix_item(fix, session) for fix in find_fixes(session)]
+        procedures += [check_item(check, session) for check in find_checks(session)]
         for item in unique(self._admit(each, session) for each in (*procedures, *learnt.lessons)):
             if not self._is_known(item, found):
                 found.procedures.append(item)

@@ -1,4 +1,5 @@
-"""What the commands of a session teach without a model: which command ended a failure.
+"""What the commands of a session teach without a model: which command ended a failure, and which
+tests passed after which files were changed.
 
 A failure that ended with a change of files teaches nothing: that is programming. A command and a
 path are the agent's own words; what a tool printed is not. So of an error only its name is kept
@@ -7,8 +8,9 @@ path are the agent's own words; what a tool printed is not. So of an error only 
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rlm.learning.suspicion import suspicious
@@ -17,7 +19,8 @@ from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
 AHEAD = 40
 """So many commands after a failure are looked at for what ended it."""
-SHOWN, MOST_FIXES = 3, 5
+SHOWN, MOST_FIXES, MOST_CHECKS, MOST_FILES = 3, 5, 3, 6
+NAMED_FILES = 3
 COMMAND_CHARS = 200
 ALIKE = 0.5
 """The share of its words by which another program's call is a second try of the same thing."""
@@ -62,6 +65,15 @@ class Fix:
         return ", ".join([*names, *([] if code is None else [f"exit code {code}"])])
 
 
+@dataclass(frozen=True, slots=True)
+class TestRun:
+    """Files that were changed, and the test command that passed after."""
+
+    files: tuple[str, ...]
+    command: ShellCommand
+    turn: int
+
+
 @dataclass(slots=True)
 class _Event:
     turn: int
@@ -80,6 +92,19 @@ def find_fixes(session: CodingSession) -> list[Fix]:
             if fix is not None:
                 found[event.command.text] = fix
     return list(found.values())[:MOST_FIXES]
+
+
+def find_checks(session: CodingSession) -> list[TestRun]:
+    """Which tests passed after which files were changed; the last of a command counts."""
+    found: dict[str, TestRun] = {}
+    changed: list[str] = []
+    for event in _events(session):
+        changed += [file for file in event.files if file not in changed]
+        if event.command.ok and _TESTS.search(event.command.text) and changed:
+            if len(changed) <= MOST_FILES:
+                found[event.command.text] = TestRun(tuple(changed), event.command, event.turn)
+            changed = []
+    return list(found.values())[-MOST_CHECKS:]
 
 
 def _events(session: CodingSession) -> list[_Event]:
@@ -149,15 +174,40 @@ def fix_item(fix: Fix, session: CodingSession) -> MemoryItem:
     if fix.between:
         lines.append(f"What was done then: {', '.join(map(_code, fix.between))}.")
     lines.append(f"After that {_code(fix.worked.text)} worked.")
-    title, content = f"When `{_short(fix.failed.text, 6)}` fails", "\n".join(lines)
+    title = f"When `{_short(fix.failed.text, 6)}` fails"
+    return _item(title, lines, ["fix"], fix.turn, session)
+
+
+def check_item(check: TestRun, session: CodingSession) -> MemoryItem:
+    """The tests of a folder. Equal words are one memory: each folder and command is kept once."""
+    root = session.cwd.rstrip("/") + "/" if session.cwd else ""
+    files = [file.removeprefix(root) for file in check.files]
+    inside = [posixpath.dirname(file) for file in files if not file.startswith("/")]
+    folder = posixpath.commonpath(inside) if len(inside) == len(files) else ""
+    of = f"`{folder}`" if folder and _names_a_part(check.command.text) else "this project"
+    lines = [f"Tests for {of}: {_code(check.command.text)}."]
+    lines.append(f"They passed after a change of {', '.join(files[:NAMED_FILES])}.")
+    return _item(f"Tests for {of}", lines, ["tests"], check.turn, session)
+
+
+def _names_a_part(command: str) -> bool:
+    """Whether a test command runs less than all tests."""
+    words = _plain(command).split()[1:]
+    return any("/" in word or "::" in word or word in ("-k", "--", "-run") for word in words)
+
+
+def _item(
+    title: str, lines: Iterable[str], tags: list[str], turn: int, session: CodingSession
+) -> MemoryItem:
+    content = "\n".join(lines)
     why = suspicious(f"{title}\n{content}", quoted=False)
-    provenance = {"kind": "procedure", "agent": session.agent, "turn": fix.turn}
+    provenance = {"kind": "procedure", "agent": session.agent, "turn": turn}
     return MemoryItem(
         title=title,
         description="",
         content=content,
         source_type="success",
-        tags=["fix"],
+        tags=tags,
         provenance={**provenance, QUARANTINE_REASON: why} if why else provenance,
         trust="quarantined" if why else "unverified",
         session_id=session.session_id,
