@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from rlm.errors import NotFound, ValidationError
@@ -64,6 +66,7 @@ TAG_COUNT = 32
 TAG_CHARS = 64
 NODE_CHARS = 1_000_000
 MEMBER_COUNT = 100_000
+SCOPES_KEPT = 256
 
 START_CONFIDENCE = {"human": 0.8, "success": 0.6, "pack": 0.6, "failure": 0.5}
 """Seed 003: recorded by a person 0.8, distilled 0.6, from failure 0.5."""
@@ -317,14 +320,22 @@ def _check_tags(tags: Any) -> list[str]:
 
 
 def _scope(scope: Any) -> tuple[Scope, str]:
-    """A scope as stored, and as it stands in an id."""
+    """A scope as stored, and as it stands in an id. Most memories share theirs."""
     if not isinstance(scope, Scope):
         raise ValidationError(f"scope is {show(scope)}: use a Scope", field="scope")
+    if type(scope.transferable) is not bool:
+        raise _odd_scope()
+    # The cache takes nothing that defines equality by itself.
+    if type(scope) is Scope and type(scope.task_types) is type(scope.tools) is tuple:
+        with suppress(TypeError):  # something in it is no key
+            return _known_scope(scope)
+    return _check_scope(scope)
+
+
+def _check_scope(scope: Scope) -> tuple[Scope, str]:
     lists = (scope.task_types, scope.tools)
-    is_flag = type(scope.transferable) is bool
-    if not is_flag or not all(isinstance(names, tuple | list) for names in lists):
-        why = "scope: task_types and tools are lists, transferable is true or false"
-        raise ValidationError(why, field="scope")
+    if not all(isinstance(names, tuple | list) for names in lists):
+        raise _odd_scope()
     parts = ("" if scope.ontology is None else scope.ontology, *scope.task_types, *scope.tools)
     if not all(isinstance(part, str) for part in parts):
         raise ValidationError(f"scope is {show(parts)}: use text", field="scope")
@@ -335,3 +346,11 @@ def _scope(scope: Any) -> tuple[Scope, str]:
         value, _ = scrub_value(clean_value(kept.to_dict()))
         kept = Scope.from_dict(value)
     return DEFAULT_SCOPE if kept == DEFAULT_SCOPE else kept, normalize_scope(kept.to_dict())
+
+
+_known_scope = lru_cache(maxsize=SCOPES_KEPT)(_check_scope)
+
+
+def _odd_scope() -> ValidationError:
+    why = "scope: task_types and tools are lists, transferable is true or false"
+    return ValidationError(why, field="scope")

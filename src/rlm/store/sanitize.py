@@ -15,6 +15,11 @@ import re
 import unicodedata
 from typing import Any
 
+# Maps an ASCII text to bytes in which 1 stands for a control character that has to go.
+_CONTROLS = bytes(
+    1 if (code < 32 and code not in (9, 10)) or code == 127 else 0 for code in range(256)
+)
+
 _ANSI = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
     # OSC etc.
@@ -45,6 +50,8 @@ _UNWANTED = (
 _WEDGE = "(?<=[!-~])[\u200c\u200d\ufe00-\ufe0f]+(?=[!-~])"
 _HIDDEN = re.compile(f"({_FLAG})|[{_UNWANTED}]|{_WEDGE}")
 _DIRTY = re.compile(f"[{_UNWANTED}\ud800-\udfff]|{_WEDGE}")
+_SUSPECT = re.compile(f"[{_UNWANTED}\ud800-\udfff\u200c\u200d\ufe00-\ufe0f]")
+_ASCII = bytes(range(128))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -58,13 +65,24 @@ def clean_text(text: str) -> str:
     >>> clean_text("a\\x1b[31mb\\x1b[0m\\r\\nc\\u202e")
     'ab\\nc'
     """
-    if not _DIRTY.search(text):  # most texts, at a tenth of the price
+    if text.isascii():
+        if 1 not in text.encode("ascii").translate(_CONTROLS):
+            return text
+    elif not _may_be_dirty(text) or not _DIRTY.search(text):
         return unicodedata.normalize("NFC", text)
     if _SURROGATE.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = _HIDDEN.sub(lambda match: match[1] or "", _ANSI.sub("", text))
     return unicodedata.normalize("NFC", text)  # last: what went may have kept two characters apart
+
+
+def _may_be_dirty(text: str) -> bool:
+    """A first look, ten times as fast as the pattern."""
+    data = text.encode("utf-8", "surrogatepass")
+    if 1 in data.translate(_CONTROLS):
+        return True
+    return bool(_SUSPECT.search(data.translate(None, _ASCII).decode("utf-8", "surrogatepass")))
 
 
 def clean_value(value: Any) -> Any:

@@ -6,7 +6,7 @@ The gate (`gate.py`) is made of these. They know no database and keep no state.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 
 from rlm import clock
@@ -75,10 +75,21 @@ def natural(value: Any, name: str) -> None:
         raise ValidationError(f"{name} is {show(value)}: use an integer from 0 up", field=name)
 
 
+PLAIN_KEYS = frozenset(
+    ("source", "pack", "curriculum_id", "task_id", "trajectory_id", "run_id",
+     "exported_in_pack", "edited_from", "quarantine_reason")
+)  # fmt: skip
+_ONLY_TEXT = frozenset({str})
+
+
 def admit_object(value: Any, name: str, limit: int = JSON_CHARS) -> dict[str, Any]:
     """A JSON object, cleaned, scrubbed and bounded."""
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise ValidationError(f"{name} is {type(value).__name__}, expected an object", field=name)
+    if PLAIN_KEYS.issuperset(value) and _ONLY_TEXT.issuperset(map(type, value.values())):
+        text = "\n".join(value.values())
+        if len(text) <= limit and is_clean(text):  # most memories, at a tenth of the price
+            return dict(value)
     try:
         made, _ = scrub_value(clean_value(dict(value)))
         size = len(canonical_json(made))
@@ -102,6 +113,9 @@ def is_clean(text: str) -> bool:
 def admit_time(value: Any, name: str) -> str:
     """A time as we spell it: UTC, to the microsecond, sortable as text."""
     try:
+        if len(value) == 27 and value[4:20:3] == "--T::." and value[26] == "Z" and value.isascii():
+            datetime.fromisoformat(value)
+            return str(value)  # our own spelling already
         parsed = clock.parse_iso(value).astimezone(UTC)
     except (ValueError, TypeError, OverflowError):
         hint = "use ISO 8601, like 2026-01-31T12:00:00Z"
