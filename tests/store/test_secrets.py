@@ -743,8 +743,8 @@ def test_a_name_spelled_with_the_sign_of_kelvin_is_a_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("end", [*secrets._NAMES, "pass"])
-def test_every_name_is_known(end: str) -> None:
-    """In any case, alone, prefixed or quoted, before either separator."""
+def test_the_first_look_misses_no_name(end: str) -> None:
+    """A secret-like name is seen in any case, alone, prefixed or quoted, before either separator."""
     names = [end, end.upper(), end.title(), *([] if end == "sig" else [f"my_{end}"])]
     value = "Zx81/kkQ0pLm2/" * 3
     assert not scrub(value)[1]

@@ -5,6 +5,10 @@ PEM block), or its place does (the password of a URL, an Authorization header), 
 (`api_key = ...`), and then the value must also look like a secret, because `password=$PASSWORD` and
 "token: the next token" are what people write in notes.
 
+Cost decides the layout. Almost every text is clean, and a search for one literal costs more than a
+byte translation of the whole text. So the text is first turned into a mask in which only long runs
+of token characters survive; the vendor rules look at those runs and nowhere else.
+
 Time is linear in the length. No pattern needs anything after an unbounded repeat: either it matches
 and the repeat is consumed, or it fails within a bounded number of characters. Whatever a rule
 replaces ends where letters and digits end, so that a replacement does not expose a new match to its
@@ -23,7 +27,6 @@ from typing import Any
 from rlm.store.secret_values import (
     AROUND_NAME,
     SQUEEZE,
-    VENDOR_RULES,
     WORDY,
     VendorRule,
     is_jwt,
@@ -34,22 +37,27 @@ from rlm.store.secret_values import (
     is_slashed_password,
     is_url_password,
     looks_secret,
+    short_id,
+    vendor_rules,
 )
 
+_SHAPE_CHARS = 40  # nor has one without a prefix fewer than this
+_RUN_CHARS = 20  # no vendor token has fewer characters in a row; most words do
+_TOKEN_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:"
+_MASK = bytes(97 if code in _TOKEN_BYTES else 32 for code in range(256))
+_RUN = b"a" * _RUN_CHARS
+# An escape in front of a token ("\nAKIA...", "%3DAKIA...") ends in letters that are no part of it.
+_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[abfnrtv])|%[0-9a-fA-F]{2}")
+# No mark may stand between: one replacement must not bring the next run within reach of the host.
+_WEBHOOK = re.compile(r"(?:hooks\.slack\.com|/api/webhooks)/[\w/]*$", re.ASCII)
+
 _FENCE = re.compile(r"-----(BEGIN|END) ([A-Z0-9][A-Z0-9 ]{0,40})-----")
-_BODY = (
+_KEY_BODY = re.compile(
     r"(?:\s*+(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,200}){0,8}+"
     r"(?:[^A-Za-z0-9]{0,8}+[A-Za-z0-9+/=]{16,}+)++"
     r"(?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/]{1,15}+=*+(?=\s{0,4}(?:\n|\\|[\"'`]|$)))?"
 )
-_KEY_BODY = re.compile(_BODY)
-_PUTTY = re.compile(rf"(Private-Lines:\s{{0,4}}\d{{1,6}}|Private-MAC:){_BODY}")
-
-# No mark may stand between: one replacement must not bring the next token within reach of the host.
-_WEBHOOK = re.compile(
-    r"((?:hooks\.slack\.com|/api/webhooks)(?:/\w{1,19}){0,8}/)[\w.:-]{20,}", re.ASCII
-)
-_BEARER = re.compile(r"([Bb](?i:earer) )([\w.:-]{20,})[\w.~+/-]*=*", re.ASCII)
+_PUTTY = re.compile(r"(?:Private-Lines:\s{0,4}\d{1,6}|Private-MAC:)")
 
 _URL = re.compile(  # user, then a password, or one with a slash in it, or none
     r"://((?:\[redacted:[\w-]{1,40}\])?+[^\s/:@\"'<>`]*)"
@@ -64,19 +72,26 @@ _ASSIGN = re.compile(r"([=:])(?!//|:)[=>]?[ \t]{0,20}" + _ASSIGN_END)
 _FLAG = re.compile(r"--[A-Za-z][A-Za-z0-9_-]{1,40}([ \t]{1,4})" + _ASSIGN_END)
 _ELEMENT = re.compile(r"<[A-Za-z][A-Za-z0-9_.:-]{1,40}(>)" + _ASSIGN_END)
 _CURL_USER = re.compile(r" (?:-u|--user)[ =]{0,2}[\"']?[^\s:\"']{0,64}(:)(?=[^\s\"'`,;&<>\\]{5})()")
-_NAMED = {"</": _ELEMENT, "curl ": _CURL_USER, "": _ASSIGN}  # only where the text has that sign
 _VALUE = r"[\"']?([^\s;|&\"'\[$<{%-][^\s;|&\"']{4,127})"
-_COMMAND = r"[\w-]{0,10}\b[^\n,;|&]{0,120}? "
-_SHORT_FLAGS = (
-    re.compile(f"(?:mysql|mariadb){_COMMAND}-p{_VALUE}"),
-    re.compile(f"(?:sshpass{_COMMAND}-p|redis-cli{_COMMAND}-a) ?{_VALUE}"),
+_SHORT_FLAGS = tuple(  # each begins with plain letters, which is what makes a search fast
+    (command.encode(), re.compile(command + r"[\w-]{0,10}\b[^\n,;|&]{0,120}? " + flag + _VALUE))
+    for command, flag in (
+        ("mysql", "-p"),
+        ("mariadb", "-p"),
+        ("sshpass", "-p ?"),
+        ("redis-cli", "-a ?"),
+    )
 )
-_COOKIES = re.compile(r"(?:ookie|OOKIE)[\"']?[:=][ \t]{0,4}[\"']?([^\n\"']{8,4096})")
+_COOKIE_LINE = r"[\"']?[:=][ \t]{0,4}[\"']?([^\n\"']{8,4096})"
+_COOKIES = tuple(re.compile(word + _COOKIE_LINE) for word in ("ookie", "OOKIE"))
 _COOKIE_PART = re.compile(r"([\w.-]{1,64}=)([^\s;,=]{12,4096})")
 _BARE = re.compile(r"[^\s\"'`,;&<>\\]{5,128}")
 _BARE_REST = re.compile(r"[^\s\"'`,;&<>\\]*")
 _ANNOTATION = re.compile(r"[\w.\[\]| ]+")
 _SCHEME = re.compile(r"(?i:(bearer|basic|token|bot|apikey)[ \t]{1,4})([^\s\"'`,;<>\\]{6,})")
+_BEARER = re.compile(r"[\w.~+/-]+=*", re.ASCII)  # what may follow a run in a bearer token
+_BASE64 = re.compile(r"[\w+/-]*=*", re.ASCII)  # or in a key that is plain base64
+_BASE64_KEY = "[redacted:aws-bedrock-key]"
 
 _PASSWORD_NAMES = ("password", "passwd", "passphrase", "pwd")
 _NAMES = {  # how a name ends once "_" and "-" are out of it: the kind; the first that fits wins
@@ -94,6 +109,9 @@ _NAMES = {  # how a name ends once "_" and "-" are out of it: the kind; the firs
     "sig": "azure-sas",
 }
 _NAME_ENDS = tuple(_NAMES)
+_NAME_LAST_3 = frozenset(end[-3:] for end in _NAMES) | {"ass", "_id", "-id"}
+# One of these is in every secret-like name: most texts have none, and are done with.
+_NAME_PARTS = (b"pass", b"pwd", b"key", b"auth", b"secret", b"token", b"credential", b"sig")
 _ENV_KEY = re.compile(r"([A-Z][A-Z0-9]*)_KEY$")
 # What may stand before _KEY where no secret follows.
 _NO_SECRET_KEYS = """
@@ -158,23 +176,32 @@ def _is_named_secret(value: str, name_kind: str) -> bool:
 
 
 def _scrub_once(text: str, kinds: set[str]) -> str:
-    named = [pattern for sign, pattern in _NAMED.items() if sign in text]
-    text = _scrub_fences(text, kinds)
-    text = _scrub_named(text, _FLAG.finditer(text), kinds)
-    text = _URL.sub(partial(_redact_url, kinds=kinds), text)
-    text = _WEBHOOK.sub(lambda match: match[1] + _mark("webhook-url", kinds), text)
-    text = _BEARER.sub(partial(_redact_bearer, kinds=kinds), text)
-    for rule in VENDOR_RULES:
-        if rule.marker in text:
-            redact = partial(_redact_token, rule=rule, kinds=kinds)
-            text = re.sub(rule.pattern, redact, text, flags=re.ASCII)
-    text = _PUTTY.sub(lambda match: f"{match[1]} {_mark('private-key', kinds)}", text)
-    text = _COOKIES.sub(partial(_redact_cookies, kinds=kinds), text)
-    for flag in _SHORT_FLAGS:
-        text = flag.sub(partial(_redact_short_flag, kinds=kinds), text)
-    for pattern in named:
-        text = _scrub_named(text, pattern.finditer(text), kinds)
+    data = text.encode("latin-1", "replace")  # one byte a character: fast to search
+    if b"--" in data:
+        text = _scrub_fences(text, kinds)
+        text = _scrub_named(text, _FLAG.finditer(text), kinds)
+    if b"@" in data and b"://" in data:
+        text = _URL.sub(partial(_redact_url, kinds=kinds), text)
+    if (short := short_id()).pattern.search(text):
+        text = short.pattern.sub(partial(_redact_token, rule=short, kinds=kinds), text)
+    text = _scrub_runs(text, kinds)
+    for sign, named in ((b"</", _ELEMENT), (b"curl ", _CURL_USER)):
+        if sign in data:
+            text = _scrub_named(text, named.finditer(text), kinds)
+    for header in _COOKIES if b"ookie" in data or b"OOKIE" in data else ():
+        text = header.sub(partial(_redact_cookies, kinds=kinds), text)
+    for word, flag in _SHORT_FLAGS:
+        if word in data:
+            text = flag.sub(partial(_redact_short_flag, kinds=kinds), text)
+    if (b":" in data or b"=" in data) and _may_name_secret(text, data):
+        text = _scrub_named(text, _ASSIGN.finditer(text), kinds)
     return text
+
+
+def _may_name_secret(text: str, data: bytes) -> bool:
+    """A first look that never misses a secret-like name. U+212A is a k in lower case."""
+    folded = data.lower().translate(None, b"_-")
+    return any(part in folded for part in _NAME_PARTS) or "\u212a" in text
 
 
 def _mark(kind: str, kinds: set[str]) -> str:
@@ -249,9 +276,47 @@ def _redact_cookies(match: re.Match[str], kinds: set[str]) -> str:
     return head + _COOKIE_PART.sub(one, match[1])
 
 
-def _redact_bearer(match: re.Match[str], kinds: set[str]) -> str:
-    is_token = is_mixed(match[2], cases=False)
-    return match[1] + _mark("authorization", kinds) if is_token else match[0]
+def _scrub_runs(text: str, kinds: set[str]) -> str:
+    """Apply the vendor rules to the long runs of token characters."""
+    mask = text.encode("latin-1", "replace").translate(_MASK)
+    start = mask.find(_RUN)
+    if start < 0:
+        return text
+    spans = []
+    while start >= 0:
+        end = mask.find(b" ", start)
+        end = len(text) if end < 0 else end
+        if start and text[start - 1] in "\\%" and (escape := _ESCAPE.match(text, start - 1)):
+            start = escape.end()
+        if (found := _scrub_span(text, start, end, kinds)) is not None:
+            end, new = found
+            spans.append((start, end, new))
+        start = mask.find(_RUN, end)
+    text = _splice(text, spans)
+    return _scrub_putty(text, kinds) if "Private-Lines:" in text else text
+
+
+def _scrub_span(text: str, start: int, end: int, kinds: set[str]) -> tuple[int, str] | None:
+    """Where a secret that begins here ends, and what stands in its place; None if it is none."""
+    before = text[start - 1 : start] if start else ""
+    if before == "/" and _WEBHOOK.search(text[max(0, start - 80) : start]):
+        return end, _mark("webhook-url", kinds)
+    if before == " " and _is_bearer(text, start, end):
+        more = _BEARER.match(text, end)
+        return more.end() if more else end, _mark("authorization", kinds)
+    run = text[start:end]
+    if (new := _scrub_run(run, kinds)) == run:
+        return None
+    more = _BASE64.match(text, end) if new.endswith(_BASE64_KEY) else None
+    return more.end() if more else end, new
+
+
+def _scrub_run(run: str, kinds: set[str]) -> str:
+    new, prefixed = run, len(run) < _SHAPE_CHARS
+    for rule in vendor_rules():
+        if rule.marker in run and not (prefixed and len(rule.marker) == 1):
+            new = rule.pattern.sub(partial(_redact_token, rule=rule, kinds=kinds), new)
+    return new
 
 
 def _redact_token(match: re.Match[str], *, rule: VendorRule, kinds: set[str]) -> str:
@@ -263,6 +328,19 @@ def _redact_token(match: re.Match[str], *, rule: VendorRule, kinds: set[str]) ->
     if rule.kind == "jwt" and not is_jwt(token):
         return token
     return _mark(rule.kind, kinds)
+
+
+def _is_bearer(text: str, start: int, end: int) -> bool:
+    before = text[max(0, start - 7) : start].lower()
+    return before == "bearer " and is_mixed(text[start:end], cases=False)
+
+
+def _scrub_putty(text: str, kinds: set[str]) -> str:
+    spans = []
+    for match in _PUTTY.finditer(text):
+        if body := _KEY_BODY.match(text, match.end()):
+            spans.append((match.end(), body.end(), " " + _mark("private-key", kinds)))
+    return _splice(text, spans)
 
 
 def _scrub_named(text: str, places: Iterable[re.Match[str]], kinds: set[str]) -> str:
@@ -289,6 +367,8 @@ def _name_kind(head: str) -> str | None:
     """The kind of secret that the name at the end of `head` stands for, quotes aside."""
     given = head.rstrip(AROUND_NAME.decode())
     name = given.lower()
+    if name[-3:] not in _NAME_LAST_3:
+        return None
     if "]" not in name.rpartition("[redacted:")[2] and "[redacted:" in name:
         return None  # the kind inside a mark
     squeezed = name.translate(SQUEEZE)
