@@ -137,7 +137,7 @@ def recall(
     if not near and not by_title:  # else its title is named, and a model sees whether it fits
         near = [hit for hit in hits[:1] if _is_of_kind(hit, scope)]
     injected = _choose([hit.item for hit in near])
-    further = [hit.item for hit in believed if _is_own(hit, scope) and hit.item not in injected]
+    further = _own_items(believed, scope, injected)[:TITLES] if by_title else []
     meta, guide, learnt = None, None, Counter[str]()
     if graph is not None:
         meta, guide = graph.meta, graph.guide
@@ -151,7 +151,7 @@ def recall(
         learnt=learnt,
         memory_chars=memory_chars,
         can_get=can_get,
-        further=further[:TITLES] if by_title else (),
+        further=further,
     )
     kept = [item for item in injected if item.memory_id in built.memory_ids]
     return RecalledContext(built, hits, kept, scope)
@@ -200,6 +200,13 @@ def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[
 def _is_own(hit: Hit, scope: Scope) -> bool:
     """Whether a memory is a lesson of this very ontology."""
     return bool(scope.ontology) and hit.item.scope.ontology == scope.ontology
+
+
+def _own_items(
+    hits: Sequence[Hit], scope: Scope, injected: Sequence[MemoryItem]
+) -> list[MemoryItem]:
+    """The lessons of this ontology that are not injected."""
+    return [hit.item for hit in hits if _is_own(hit, scope) and hit.item not in injected]
 
 
 def _is_of_kind(hit: Hit, scope: Scope) -> bool:
