@@ -140,7 +140,9 @@ class BuiltContext:
     layers: dict[str, int] = field(default_factory=dict)
     """Characters of each layer that is there."""
     memory_ids: tuple[str, ...] = ()
-    """The memories of which something is in the text, best first."""
+    """The memories that are shown, best first."""
+    named_ids: tuple[str, ...] = ()
+    """Those of which only the title is in the text; their numbers follow."""
 
     def __str__(self) -> str:
         return self.text
@@ -176,17 +178,21 @@ def build_context(
     if mem is not None:
         memories = [hit.item for hit in mem.retrieve(task, AT_MOST)]
     entries = _entries(memories, memory_chars, can_get=can_get)
+    titles, named = _titles(further, len(entries) + 1, memory_chars - _length(entries))
     first = {} if meta is None else _terms_first(meta, task, learnt or {})
     layers = {
         "l0": "" if meta is None else sense_card(meta, SENSE_CHARS, lang, first),
         "l1": "" if meta is None else schema_constraints(meta, SCHEMA_CHARS, first),
-        "l2": _below_heading(entries, _titles(further, memory_chars - _length(entries))),
+        "l2": _below_heading([*entries, *titles]),
         "l3": pack_guide(guide, task),
     }
     there = {name: text for name, text in layers.items() if text}
     used = tuple(item.memory_id for item in memories[: len(entries)])
     return BuiltContext(
-        SEPARATOR.join(there.values()), {name: len(text) for name, text in there.items()}, used
+        SEPARATOR.join(there.values()),
+        {name: len(text) for name, text in there.items()},
+        used,
+        named,
     )
 
 
@@ -218,25 +224,26 @@ def pack_guide(guide: Guide | None, task: str) -> str:
 # -- L2: what earlier runs learnt
 
 
-def _below_heading(entries: Sequence[str], titles: str = "") -> str:
-    parts = [f"{RECALLED_HEADING}\n{ASSESS_SHORT}", *entries] if entries else []
-    if titles:
-        parts = [*parts, titles] if parts else [f"{RECALLED_HEADING}\n{titles}"]
-    return "\n\n".join(parts)
+def _below_heading(entries: Sequence[str]) -> str:
+    return "\n\n".join((f"{RECALLED_HEADING}\n{ASSESS_SHORT}", *entries)) if entries else ""
 
 
 def _length(entries: Sequence[str]) -> int:
     return sum(len(entry) + 2 for entry in entries)
 
 
-def _titles(memories: Sequence[MemoryItem], budget: int) -> str:
-    """Lessons that a model may want, by title: it knows better than their likeness which apply."""
-    lines = [TITLES]
+def _titles(
+    memories: Sequence[MemoryItem], first: int, budget: int
+) -> tuple[list[str], tuple[str, ...]]:
+    """Lessons that a model may want, numbered titles in one entry, and their ids: it knows better
+    than their likeness which apply."""
+    lines, named = [TITLES], list[str]()
     for item in memories:
-        line = f"- {' '.join(item.title.split())} [{item.memory_id}]"
+        line = f"{first + len(named)}. {' '.join(item.title.split())} [{item.memory_id}]"
         if len("\n".join((*lines, line))) <= budget:
             lines.append(line)
-    return "\n".join(lines) if len(lines) > 1 else ""
+            named.append(item.memory_id)
+    return (["\n".join(lines)], tuple(named)) if named else ([], ())
 
 
 def _entries(memories: Sequence[MemoryItem], budget: int, *, can_get: bool) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rlm import agent
-from rlm.context import MEMORY_CHARS, MODEL_MEMORY_CHARS, build_context
+from rlm.context import ASSESS_SHORT, MEMORY_CHARS, MODEL_MEMORY_CHARS, build_context
 from rlm.errors import ConfigError
 from rlm.llm import ScriptedClient
 from rlm.store.gate import RECALLED_HEADING
@@ -72,7 +72,7 @@ def test_the_kind_of_a_question_is_met_in_other_words(store):
     assert f"### 1. Rank components by price [{RANK.memory_id}]" in prompt
     assert "ORDER BY ?p LIMIT 1\n```" in prompt and "Uses: none" in prompt
     prompt, injected = prompt_of("Cheapest Oscillator", store)  # a model sees whether it fits
-    assert injected == [] and f"first where a title fits the question:\n- {RANK.title} [" in prompt
+    assert injected == [] and f"first where a title fits the question:\n1. {RANK.title} [" in prompt
 
 
 @pytest.mark.parametrize("question", ["What is the heaviest cargo?", "Which crane lifts the most?"])
@@ -137,7 +137,7 @@ def test_a_language_model_is_named_the_other_lessons_of_the_graph(store):
     question = "Which ship is the heaviest of all that lie in a berth now?"
     prompt, injected = prompt_of(question, store)
     titles = prompt.partition("Also learnt over this graph")[2].partition("\n\n")[0]
-    assert FAR.title not in injected and f"- {FAR.title} [{FAR.memory_id}]" in titles
+    assert FAR.title not in injected and f". {FAR.title} [{FAR.memory_id}]" in titles
     assert not any(title in titles for title in injected)
     assert ELSEWHERE.title not in titles and "Bake bread" not in titles
     assert "Also learnt" not in prompt_of(question, store, memory_chars=MEMORY_CHARS)[0]
@@ -150,5 +150,18 @@ def test_titles_alone_take_no_more_than_the_room_for_memories(store):
     ]
     built = build_context("ship", memory_chars=300, further=lessons)
     assert built.text.count("Ship number") == 4 and built.memory_ids == ()
-    assert len(built.text) <= 300 + len(RECALLED_HEADING) + 1
+    assert len(built.named_ids) == 4
+    assert len(built.text) <= 300 + len(RECALLED_HEADING) + len(ASSESS_SHORT) + 3
     assert build_context("ship", memory_chars=60, further=lessons).text == ""
+
+
+def test_a_lesson_that_was_only_named_is_credited_when_it_is_used(store):
+    store.add_many([RANK, *OTHERS])
+    reply = f"Uses: 1\n```repl\nprint(mem_get('{RANK.memory_id}'))\n```"
+    verdict = '{"is_success": true, "reason": "it is so", "confidence": "high"}'
+    replies = [reply, "Uses: 1\nFINAL(It is not said.)", verdict, '{"items": []}']
+    client = ScriptedClient(replies, is_language_model=True)
+    result = agent.run("Cheapest Oscillator", HARBOUR, store=store, client=client)
+    followed = [each["title"] for each in result.memories_used if each["followed"]]
+    assert followed == ["Rank components by price"] and result.judgment["is_success"]
+    assert store.get(RANK.memory_id).confidence == pytest.approx(0.7)

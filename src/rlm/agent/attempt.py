@@ -228,7 +228,8 @@ class Attempt:
         finally:
             self._read_handles()
             replies = (turn.response for turn in self.result.iterations)
-            self.uses = uses_in(replies, self.recalled.ids)
+            said = uses_in(replies, self.recalled.numbered_ids)
+            self.recalled, self.uses = self.recalled.take_named(said)
             if self.uses.unknown:
                 LOG.warning(
                     "its prompt has no memory %s that it cites", ", ".join(self.uses.unknown)

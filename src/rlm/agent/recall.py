@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rlm.agent.parts import Graph
 from rlm.context import AT_MOST, MEMORY_CHARS, BuiltContext, build_context
 from rlm.learning.calls import learnt_terms
-from rlm.learning.confidence import RECALL_FLOOR
+from rlm.learning.confidence import RECALL_FLOOR, Uses
 from rlm.retrieval.rank import likeness_floor
 from rlm.retrieval.tokens import STOPWORDS, tokens
 from rlm.store.backend import MemoryBackend
@@ -47,7 +47,9 @@ class RecalledContext:
     hits: Sequence[Hit] = ()
     """The best `memory_k`, best first, whether or not they are like enough to be injected."""
     injected: Sequence[MemoryItem] = ()
-    """Those of which something stands in the prompt, in the prompt's order."""
+    """Those that the prompt shows, in its order."""
+    named: Sequence[Hit] = ()
+    """Those of which it has the title; their numbers follow."""
     scope: Scope = field(default_factory=Scope)
 
     @property
@@ -69,20 +71,51 @@ class RecalledContext:
             "memory_ids": list(built.memory_ids),
             "hits": [[hit.item.to_dict(), hit.score] for hit in self.hits],
             "injected": self.ids,
+            "named": [[hit.item.to_dict(), hit.score] for hit in self.named],
             "scope": self.scope.to_dict(),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RecalledContext:
         """Read what `to_json` wrote."""
-        hits = [Hit(MemoryItem.from_dict(item), score) for item, score in data["hits"]]
+        hits, named = (
+            [Hit(MemoryItem.from_dict(item), score) for item, score in data.get(name, ())]
+            for name in ("hits", "named")
+        )
         items = {hit.item.memory_id: hit.item for hit in hits}
         return cls(
             BuiltContext(data["text"], dict(data["layers"]), tuple(data["memory_ids"])),
             hits,
             [items[memory_id] for memory_id in data["injected"] if memory_id in items],
+            named,
             Scope.from_dict(data["scope"]),
         )
+
+    @property
+    def numbered_ids(self) -> list[str]:
+        """What the numbers of the prompt stand for, from 1."""
+        return [*self.ids, *(hit.item.memory_id for hit in self.named)]
+
+    def take_named(self, uses: Uses) -> tuple[RecalledContext, Uses]:
+        """With those of the named ones that a run used, as if they had been shown; the numbers of
+        the uses are those of the result."""
+        shown = len(self.injected)
+        taken = [number for number in (*uses.followed, *uses.abandoned) if number > shown]
+        if not taken:
+            return replace(self, named=()), uses
+        places = {number: shown + at for at, number in enumerate(taken, 1)}
+        hits = [self.named[number - shown - 1] for number in taken]
+        found = replace(
+            self,
+            hits=[*self.hits, *(hit for hit in hits if hit not in self.hits)],
+            injected=[*self.injected, *(hit.item for hit in hits)],
+            named=(),
+        )
+        followed, abandoned = (
+            tuple(places.get(number, number) for number in numbers)
+            for numbers in (uses.followed, uses.abandoned)
+        )
+        return found, replace(uses, followed=followed, abandoned=abandoned)
 
     def to_dicts(self, followed: Sequence[int]) -> list[dict[str, Any]]:
         """The retrieved memories as JSON; `followed` are numbers of the prompt, from 1."""
@@ -137,7 +170,7 @@ def recall(
     if not near and not by_title:  # else its title is named, and a model sees whether it fits
         near = [hit for hit in hits[:1] if _is_of_kind(hit, scope)]
     injected = _choose([hit.item for hit in near])
-    further = _own_items(believed, scope, injected)[:TITLES] if by_title else []
+    further = _others_of_graph(believed, scope, injected)[:TITLES] if by_title else []
     meta, guide, learnt = None, None, Counter[str]()
     if graph is not None:
         meta, guide = graph.meta, graph.guide
@@ -151,10 +184,11 @@ def recall(
         learnt=learnt,
         memory_chars=memory_chars,
         can_get=can_get,
-        further=further,
+        further=[hit.item for hit in further],
     )
     kept = [item for item in injected if item.memory_id in built.memory_ids]
-    return RecalledContext(built, hits, kept, scope)
+    named = [hit for hit in further if hit.item.memory_id in built.named_ids]
+    return RecalledContext(built, hits, kept, named, scope)
 
 
 def _choose_believed(found: Sequence[Hit], task_types: Sequence[str], *, text: bool) -> list[Hit]:
@@ -202,11 +236,11 @@ def _is_own(hit: Hit, scope: Scope) -> bool:
     return bool(scope.ontology) and hit.item.scope.ontology == scope.ontology
 
 
-def _own_items(
+def _others_of_graph(
     hits: Sequence[Hit], scope: Scope, injected: Sequence[MemoryItem]
-) -> list[MemoryItem]:
+) -> list[Hit]:
     """The lessons of this ontology that are not injected."""
-    return [hit.item for hit in hits if _is_own(hit, scope) and hit.item not in injected]
+    return [hit for hit in hits if _is_own(hit, scope) and hit.item not in injected]
 
 
 def _is_of_kind(hit: Hit, scope: Scope) -> bool:
