@@ -20,9 +20,7 @@ from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
-import apsw
-
-from rlm.errors import StoreReadOnly
+from rlm.errors import StoreError, StoreReadOnly
 from rlm.store.backend import MemoryBackend
 from rlm.store.lock import WriteLock, part_file
 from rlm.store.sql import rows
@@ -90,11 +88,11 @@ def refresh_mirror(store: MemoryBackend, path: Path) -> Mirror:
 def _read(path: Path) -> Mirror | str:
     """What the file holds, or what is wrong with it."""
     try:
-        with closing(quick.open_read_only(str(path))) as connection:
+        with map_errors(path), closing(quick.open_read_only(str(path))) as connection:
             found = connection.execute("SELECT value FROM meta WHERE key = 'mirror'").fetchall()
             ((damage,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
         return Mirror(**json.loads(str(found[0][0]))) if damage == "ok" else str(damage)
-    except (apsw.Error, ValueError, LookupError, TypeError) as exc:
+    except (StoreError, ValueError, LookupError, TypeError) as exc:
         return str(exc) or type(exc).__name__
 
 
@@ -102,7 +100,7 @@ def _write(
     source: Connection, store: SQLMemoryBackend, mine: str, mirror: Mirror, path: Path
 ) -> None:
     with part_file(path) as part, map_errors(path):
-        target = SQLiteConnection(str(part), flags=apsw.SQLITE_OPEN_READWRITE)
+        target = SQLiteConnection(str(part))
         with closing(target):
             configure(target)
             target.pragma("page_size", PAGE_BYTES)
