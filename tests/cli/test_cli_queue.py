@@ -137,15 +137,6 @@ def test_nothing_is_queued_when_one_file_is_no_transcript(
     assert rlm("queue", "list", "--db", db, "--json").json == []
 
 
-def test_of_several_transcripts_the_oldest_is_read_first(rlm: Run, db: str, tmp_path: Path) -> None:
-    files = [transcript(tmp_path, name) for name in ("new", "old", "newest")]
-    for file, at in zip(files, (2_000, 1_000, 3_000), strict=True):
-        os.utime(file, (at, at))
-    rlm("queue", "add", *map(str, files), "--db", db)
-    jobs = sorted(rlm("queue", "list", "--db", db, "--json").json, key=lambda job: job["job_no"])
-    assert [job["session_id"] for job in jobs] == ["old", "new", "newest"]
-
-
 def test_the_spool_goes_to_the_project_in_which_each_session_ran(
     rlm: Run, db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

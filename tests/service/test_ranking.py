@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from session_telling import tell_session
 
 from rlm import MemoryItem
 from rlm.service.memory import Memory
-from rlm.service.ranking import (
-    FURTHER,
-    LATER,
-    SUPPORT,
-    Found,
-    put_amending_first,
-    put_later_first,
-    rank_found,
-)
+from rlm.service.ranking import FURTHER, LATER, SUPPORT, Found, put_later_first, rank_found
 
 DAYS = {"old": "2026-01-02T09:00:00Z", "new": "2026-02-02T09:00:00Z"}
 
@@ -88,36 +78,6 @@ def test_what_is_far_better_than_the_one_between_is_not_passed():
         hit("last", 0.29, "s-3", day="new"),
     ]
     assert names(put_later_first(each.memory for each in ranked)) == ["best", "last", "middle"]
-
-
-def amended(chosen, ranked, links):
-    return put_amending_first(chosen, ranked, lambda session: links.get(session, []))
-
-
-def test_what_may_have_amended_a_session_comes_before_it_however_little_it_fits():
-    ranked = [
-        hit(name, score, session).memory
-        for name, score, session in [
-            ("note", 0.7, None),
-            ("old", 0.6, "s-1"),
-            ("old too", 0.5, "s-1"),
-            ("other", 0.4, "s-2"),
-            ("newest", 0.3, "s-4"),
-            ("new", 0.2, "s-3"),
-            ("new too", 0.1, "s-3"),
-        ]
-    ]
-    chosen = [replace(each, weak=each.title == "old") for each in ranked[:3]]
-    found = amended(chosen, ranked, {"s-1": ["s-9", "s-3", "s-2"], "s-3": ["s-4"]})
-    assert names(found) == ["note", "newest", "new", "old", "old too"]
-    assert [each.score for each in found] == [0.7, 0.6, 0.6, 0.6, 0.5]
-    assert [each.weak for each in found] == [False, True, True, True, False]
-
-
-def test_links_that_lead_in_a_circle_and_idle_ones_change_nothing():
-    ranked = [hit("one", 0.6, "s-1").memory, hit("two", 0.5, "s-2").memory]
-    assert amended(ranked, ranked, {"s-2": ["s-1"], "s-1": ["s-1", "s-3"]}) == ranked
-    assert names(amended(ranked, ranked, {"s-1": ["s-2"], "s-2": ["s-1"]})) == ["two", "one"]
 
 
 def test_a_rule_that_was_amended_in_turns_is_found_before_the_older(agent, shared):

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from os.path import getmtime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -214,8 +213,7 @@ def add(
 ) -> None:
     """Queue transcripts that are already there. The same one twice is one job.
 
-    All files are looked at first; if one cannot be used, nothing is queued. The oldest are read
-    first: which session may amend another is seen when the later one is read.
+    All files are looked at first; if one cannot be used, nothing is queued.
     """
     from rlm.service.distiller import Distiller
     from rlm.service.transcripts import identify
@@ -227,8 +225,7 @@ def add(
     with session.store() as store:
         distiller = Distiller(store)
         numbers = [
-            distiller.queue_session(session_id, outcome, agent=agent, path=file)
-            for file in sorted(files, key=getmtime)
+            distiller.queue_session(session_id, outcome, agent=agent, path=file) for file in files
         ]
     session.show({"jobs": numbers}, *map(str, numbers))
     session.notify("`rlm worker --once` distils what is queued")

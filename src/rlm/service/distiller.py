@@ -41,7 +41,6 @@ from rlm.service.extract_session import SessionFindings, extract_session, judge_
 from rlm.service.fixes import check_item, find_checks, find_fixes, fix_item
 from rlm.service.ignore import IgnoreRules
 from rlm.service.session_graph import known_turns, save_turns
-from rlm.service.session_links import OlderSession, find_older, link_older
 from rlm.service.transcripts import CodingSession, SessionTurn, identify, read_transcript
 from rlm.store import gate
 from rlm.store.backend import MemoryBackend
@@ -104,8 +103,6 @@ class _Findings:
     decisions: list[MemoryItem] = field(default_factory=list)
     procedures: list[MemoryItem] = field(default_factory=list)
     amendments: list[amendment.Amendment] = field(default_factory=list)
-    older: OlderSession | None = None
-    """The one that this session may amend."""
     committed: list[MemoryItem] = field(default_factory=list)
     """What is stored already, with the commits that came since."""
     unread: str = ""
@@ -227,8 +224,6 @@ class Distiller:
         with self.store.together():
             turns = save_turns(self.store, session)
             self._add_nodes(found.decisions, turns)
-            if found.older and turns:
-                link_older(self.store, turns[min(turns)], found.older)
             waiting = self._end(job, found, result, report)
             for each in found.committed:
                 self.store.update(each.memory_id, provenance=each.provenance)
@@ -303,8 +298,6 @@ class Distiller:
                 found.unread, client = f"{type(exc).__name__}: {exc}", None
         for item in (*learnt.rules, *(decision_item(each, session) for each in said)):
             self._take_decision(self._admit(item, session), found, session)
-        decided = {item.provenance["turn"] for item in found.decisions}
-        found.older = find_older(self.store, session, decided) if decided else None
         procedures = [fix_item(fix, session) for fix in find_fixes(session)]
         procedures += [check_item(check, session) for check in find_checks(session)]
         for item in unique(self._admit(each, session) for each in (*procedures, *learnt.lessons)):

@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rlm.errors import NotFound, ValidationError
 from rlm.retrieval.rank import likeness_floor
 from rlm.service.memory import KINDS, STORED_KINDS, Memory
-from rlm.service.ranking import (
-    POOL,
-    TURN_WEIGHT,
-    Found,
-    put_amending_first,
-    put_later_first,
-    rank_found,
-)
+from rlm.service.ranking import POOL, TURN_WEIGHT, Found, put_later_first, rank_found
 from rlm.store.gate import admit_item, amend_item, check_retrieve, no_memory
 from rlm.store.types import LEVELS, QUARANTINE_REASON, MemoryItem, Scope
 from rlm.store.values import check_count, check_many, choice
@@ -84,9 +77,8 @@ class MemoryManager:
             found += self._lessons(query, pool, kinds, ontology, **given)
         if TURN in (kinds or KINDS) and levels == LEVELS and not (outcome or ontology):
             found += self._turns(query, pool, explain=detail)
-        ranked = [hit for hit in rank_found(found) if not floor or _is_believed(hit)]
+        ranked = rank_found(found)
         chosen = _choose(ranked, limit, weak) if floor else _best(ranked, limit)
-        chosen = self._put_amending_first(chosen, ranked)[:limit]
         if count_access:
             self.store.note_access([(each.scope, each.id) for each in chosen if each.kind != TURN])
         return chosen if explain else [replace(memory, why=None) for memory in chosen]
@@ -98,8 +90,7 @@ class MemoryManager:
         given["scope"] = Scope(ontology=ontology) if ontology else None
         for hit in self.store.retrieve(query, pool, count_access=False, **given):
             memory = Memory.of_item(hit.item, hit.score, hit.why)
-            said = hit.item.provenance
-            yield Found(memory, hit.why, _place(said.get("turn")), said.get("turn_node"))
+            yield Found(memory, hit.why, _place(hit.item.provenance.get("turn")))
 
     def _turns(self, query: str, pool: int, *, explain: bool) -> list[Found]:
         from rlm.retrieval.excerpt import split_phrases
@@ -109,24 +100,8 @@ class MemoryManager:
             plain, pool, type="experience", subtype=TURN, explain=explain
         )
         return [
-            Found(self._turn(hit), hit.why, _place(hit.node.metadata.get("n")), hit.node.id)
-            for hit in found
+            Found(self._turn(hit), hit.why, _place(hit.node.metadata.get("n"))) for hit in found
         ]
-
-    def _put_amending_first(
-        self, chosen: Iterable[Memory], ranked: Sequence[Found]
-    ) -> list[Memory]:
-        """Whatever was said in a session, after what may have amended it."""
-        from rlm.service.session_links import find_amending
-
-        said = [hit for hit in ranked if hit.node is not None]
-        turns = {hit.memory.source_session: hit.node for hit in said}
-
-        def find(session: str) -> list[str]:
-            turn = turns.get(session)
-            return [] if turn is None else find_amending(self.store, turn)
-
-        return put_amending_first(chosen, [hit.memory for hit in said], find)
 
     def _turn(self, hit: NodeHit) -> Memory:
         tenant = self.store.tenant
@@ -293,9 +268,10 @@ def _best(ranked: Sequence[Found], limit: int) -> list[Memory]:
 
 
 def _choose(ranked: Sequence[Found], limit: int, weak: int) -> list[Memory]:
-    """What fits, then up to `weak` others, marked, if there is room."""
-    chosen = _best([hit for hit in ranked if _fits(hit)], limit)
-    others = [hit for hit in ranked if not _fits(hit)]
+    """Of what is still believed: what fits, then up to `weak` others, marked, if there is room."""
+    believed = [hit for hit in ranked if _is_believed(hit)]
+    chosen = _best([hit for hit in believed if _fits(hit)], limit)
+    others = [hit for hit in believed if not _fits(hit)]
     room = max(0, min(weak, limit - len(chosen)))
     return [*chosen, *(replace(each, weak=True) for each in _best(others, room))]
 

@@ -3,13 +3,12 @@
 A rule is often settled piece by piece, so what was said in a session is stronger where something
 else of that session fits too, and each further hit of one session counts less: it may not fill all
 places. Of two sessions that fit about equally well the later comes first, because it may have
-amended the earlier; where the two are linked (`session_links.py`) the later need not fit as well.
-All figures were measured (docs/experiments.md, "Finding the session").
+amended the earlier. All figures were measured (docs/experiments.md, "Finding the session").
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -36,8 +35,6 @@ class Found:
     memory: Memory
     why: Explanation | None = None
     turn: int | None = None
-    node: str | None = None
-    """Its turn in the hypergraph."""
 
 
 def rank_found(found: Iterable[Found]) -> list[Found]:
@@ -80,32 +77,6 @@ def put_later_first(memories: Iterable[Memory]) -> list[Memory]:
         score = ordered[place].score if place < len(ordered) else memory.score
         ordered.insert(place, replace(memory, score=score))
     return ordered
-
-
-def put_amending_first(
-    chosen: Iterable[Memory], ranked: Sequence[Memory], find_amending: Callable[[str], list[str]]
-) -> list[Memory]:
-    """What was chosen of a ranking. Before the first hit of a session stands the best one of the
-    session that may have amended it, with the same score; of several that were found, of the one
-    that `find_amending` names first."""
-    best: dict[str | None, Memory] = {}
-    for memory in ranked:
-        best.setdefault(memory.source_session, memory)
-    placed: dict[str, Memory] = {}
-    seen: set[str | None] = set()
-
-    def place(memory: Memory) -> None:
-        session = memory.source_session
-        if session is not None and session not in seen:
-            seen.add(session)
-            newer = next((best[each] for each in find_amending(session) if each in best), memory)
-            if newer.source_session not in seen:
-                place(replace(newer, score=memory.score, weak=memory.weak))
-        placed.setdefault(memory.id, memory)
-
-    for memory in chosen:
-        place(memory)
-    return list(placed.values())
 
 
 def _may_amend(memory: Memory, other: Memory) -> bool:
