@@ -166,11 +166,9 @@ def recall(
         believed = _choose_believed(found, task_types, text=text or graph is None)
     hits = believed[min(skip, len(believed)) :][:k]
     by_title = can_get and memory_chars > MEMORY_CHARS
-    near = _near(hits, scope, task_types)
-    if not near and not by_title:  # else its title is named, and a model sees whether it fits
-        near = [hit for hit in hits[:1] if _is_of_kind(hit, scope)]
-    injected = _choose([hit.item for hit in near])
-    further = _others_of_graph(believed, scope, injected)[:TITLES] if by_title else []
+    injected = _choose(_near(hits, scope, task_types, of_kind=not by_title))
+    further = [hit for hit in believed if _is_own(hit, scope) and hit.item not in injected]
+    further = further[:TITLES] if by_title else []
     meta, guide, learnt = None, None, Counter[str]()
     if graph is not None:
         meta, guide = graph.meta, graph.guide
@@ -211,9 +209,12 @@ def _kinds_shared(item: MemoryItem, task_types: Sequence[str]) -> set[str]:
     return set(task_types).intersection((*item.scope.task_types, *item.tags))
 
 
-def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[Hit]:
+def _near(
+    hits: Sequence[Hit], scope: Scope, task_types: Sequence[str], *, of_kind: bool
+) -> list[MemoryItem]:
     """Those that are like the question: nothing fits is an answer. What a caller said of the kind
-    of task is no guess, so what is for it needs no likeness."""
+    of task is no guess, so what is for it needs no likeness. `of_kind`: without any, the best
+    lesson of the question's kind; a model is named its title instead, and sees whether it fits."""
     if not hits:
         return []
     floor = likeness_floor(hits[0].why.documents)
@@ -223,24 +224,18 @@ def _near(hits: Sequence[Hit], scope: Scope, task_types: Sequence[str]) -> list[
     if len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:
         floor = own_floor = ALIKE_FLOOR
     least = SECOND_SHARE * max(hit.score for hit in hits)
-    return [
-        hit
+    near = [
+        hit.item
         for hit in hits
         if _kinds_shared(hit.item, task_types)
         or (hit.score >= least and hit.why.similarity >= (own_floor if hit in own else floor))
     ]
+    return near or [hit.item for hit in hits[:1] if of_kind and _is_of_kind(hit, scope)]
 
 
 def _is_own(hit: Hit, scope: Scope) -> bool:
     """Whether a memory is a lesson of this very ontology."""
     return bool(scope.ontology) and hit.item.scope.ontology == scope.ontology
-
-
-def _others_of_graph(
-    hits: Sequence[Hit], scope: Scope, injected: Sequence[MemoryItem]
-) -> list[Hit]:
-    """The lessons of this ontology that are not injected."""
-    return [hit for hit in hits if _is_own(hit, scope) and hit.item not in injected]
 
 
 def _is_of_kind(hit: Hit, scope: Scope) -> bool:
