@@ -19,6 +19,8 @@ from rlm.ontology.engine.cache import CacheEntry, hash_file
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import EngineLimits
 
+pytestmark = pytest.mark.slow  # how a file comes into memory and into the cache, step by step
+
 TEXT = "@prefix e: <http://e/> .\n" + "".join(
     f"e:n{n} e:p e:n{n + 1} ; e:no {n} .\n" for n in range(200)
 )

@@ -166,9 +166,21 @@ def test_there_are_enough_attempts_in_every_family():
     assert len(EXHAUSTING) - len(AGAIN) >= 20
 
 
+EVERY = [*ATTEMPTS, *REVIEWED]
+MORE_EXHAUSTION = [
+    one for one in EVERY if one.family == EXHAUSTION and one.name not in ONE_FOR_EACH_LIMIT
+]
+
+
 @pytest.mark.req("SPEC-02.32")
-@every([*ATTEMPTS, *REVIEWED])
+@every([attempt for attempt in EVERY if attempt not in MORE_EXHAUSTION])
 def test_every_layer_together(attempt: Attempt, yard: Yard):
+    together(attempt, yard)
+
+
+@pytest.mark.slow
+@every(MORE_EXHAUSTION)
+def test_every_layer_together_stops_exhaustion(attempt: Attempt, yard: Yard):
     together(attempt, yard)
 
 
@@ -212,7 +224,7 @@ def test_limits_alone_stop_exhaustion(attempt: Attempt, yard: Yard):
 
 
 @pytest.mark.slow
-@every([*ATTEMPTS, *REVIEWED])
+@every(EVERY)
 def test_every_layer_together_in_a_worker_of_its_own(attempt: Attempt, yard: Yard):
     yard.fresh = True
     together(attempt, yard)

@@ -89,8 +89,8 @@ def check(store):
 @pytest.mark.parametrize(
     "layout, examples",
     [
-        ("collections", 3),
-        ("shared", 3),
+        ("collections", 2),
+        ("shared", 2),
         pytest.param("collections", 60, marks=pytest.mark.slow),
         pytest.param("shared", 60, marks=pytest.mark.slow),
     ],
