@@ -148,7 +148,7 @@ def run(
     for file in folder.glob("out.jsonl*"):
         told += file.read_text("utf-8")
         file.unlink()
-    return code, told.replace(value, ID) if value else told
+    return code, told.replace(value, ID) if len(value) > 1 else told  # a quote stands anywhere
 
 
 @pytest.mark.req("CX-04")
