@@ -19,6 +19,7 @@ NODE_KINDS = {
     "confidence": (float,), "provenance": _OPTIONAL, "metadata": _TEXT, "created_at": _NUMBER,
     "updated_at": _NUMBER, "last_accessed": _NUMBER, "access_count": _NUMBER,
 }  # fmt: skip
+_NODE_DOCUMENT_KINDS = {**NODE_KINDS, "grams": _TEXT}
 NODE_ROW = ", ".join(NODE_KINDS)
 _SUBTYPE, _CONTENT, _CONFIDENCE = map(
     NODE_ROW.split(", ").index, ("subtype", "content", "confidence")
@@ -125,7 +126,7 @@ class SearchIndex(Protocol):
 def _node_document(
     number: int, row: Sequence[Any], extra: Sequence[Any], vector: bytes | None
 ) -> Document:
-    check_types("nodes", f"node {row[0]}", {**NODE_KINDS, "grams": (str,)}, (*row, *extra))
+    check_types("nodes", f"node {row[0]}", _NODE_DOCUMENT_KINDS, (*row, *extra))
     columns = (row[_SUBTYPE] or "", row[_CONTENT], *extra)
     return Document(number, row[0], columns, vector, row[_CONFIDENCE], row=row)
 
