@@ -45,6 +45,16 @@ def test_a_number_that_was_not_seen_is_told_once_and_repaired(store):
     assert "31 was in no result" in told(client, 2)
 
 
+def test_the_judge_sees_the_value_that_a_count_gave(store, prov):
+    """Its output may be left out of a long run; a number that stands elsewhere is no proof."""
+    query = "SELECT (COUNT(DISTINCT ?p) AS ?n) WHERE { ?p a owl:ObjectProperty }"
+    code = f"```repl\nr = sparql_query('{query}')\nprint(26)\n```"
+    replies = (code, "FINAL(There are 26.)", verdict(False))
+    _, client = ask(store, *replies, path=prov, enable_extraction=False)
+    shown = told(client, 2)
+    assert '"value": 59' in shown and shown.index(query) < shown.index('"value": 59')
+
+
 def test_rows_that_were_printed_may_be_counted_by_eye(store):
     code = "```repl\nprint('ships:')\nfor name in ('a', 'b', 'c'):\n    print(name)\n```"
     result, _ = ask(store, code, "FINAL(There are 3.)", verdict(), enable_extraction=False)

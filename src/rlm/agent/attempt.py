@@ -347,16 +347,19 @@ class Attempt:
 
     def _with_rows(self, call: ToolCall) -> ToolCall:
         """A call that returned a handle, with what is behind it: how many rows, the names and the
-        numbers in them."""
+        numbers in them, and the value if there is only one, such as a count."""
         if call.rows is not None or call.key not in self.handles:
             return call
         rows = self.handles.get(call.key)
         if not isinstance(rows, list):
             return call
         text = render_value(rows)[:READ_CHARS]
+        single = [*rows[0].values()] if len(rows) == 1 and isinstance(rows[0], dict) else []
+        is_number = len(single) == 1 and isinstance(single[0], int | float)
         return replace(
             call,
             rows=len(rows),
+            value=single[0] if is_number else call.value,
             iris=call.iris | names_in(text),
             numbers=call.numbers | numbers_in(text),
         )

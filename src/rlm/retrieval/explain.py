@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from rlm.retrieval.rank import likeness_floor, trust
@@ -47,11 +47,10 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Every factor as JSON types."""
-        values = asdict(self)
-        del values["documents"]
-        if self.confidence_share == 1.0:
-            del values["confidence_share"]
-        else:
+        values = {name: getattr(self, name) for name in _FACTORS}
+        values |= {"matched": dict(self.matched), "context": dict(self.context)}
+        if self.confidence_share != 1.0:
+            values["confidence_share"] = self.confidence_share
             values["confidence_factor"] = self.confidence_factor
         return values
 
@@ -71,3 +70,10 @@ class Explanation:
             f"{similarity} × confidence {self.confidence:.2f} × recency"
             f" {self.recency:.2f} × {self.level} {self.level_weight:g}"
         )
+
+
+_FACTORS = [
+    each.name
+    for each in fields(Explanation)
+    if each.name not in ("confidence_share", "matched", "context", "documents")
+]
