@@ -51,6 +51,7 @@ def test_three_arms_over_what_is_held_out(lesson, tmp_path):
         } <= set(learnt)
 
 
+@pytest.mark.slow
 def test_trials_repeat_and_a_kept_training_is_used(lesson, tmp_path):
     first = evaluate(lesson, client=OfflineClient(), arms=("trained",), store_dir=tmp_path)
     again = evaluate(
@@ -132,6 +133,7 @@ class Dying:
         """Nothing is held."""
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_while_a_second_file_is_trained_leaves_what_was_measured(lesson):
     other = lesson.with_name("more_v1.yaml")
     text = lesson.read_text("utf-8").replace("boats-sub", "more-sub")

@@ -40,6 +40,7 @@ def test_without_the_marker_no_live_test_is_chosen(root):
     assert set(re.findall(r"^tests/live/(\w+)\.py::", said, re.MULTILINE)) == {"test_live_gate"}
 
 
+@pytest.mark.slow
 @pytest.mark.req("RB-23")
 def test_without_the_variable_every_live_test_is_skipped_and_says_what_to_do(root):
     said = collect(root, "-m", "live")

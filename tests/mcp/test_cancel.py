@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
-from mcp_running import ERAS, RawClient, ask, new_token, over_http, run_async, wait_until
+from mcp_running import RawClient, ask, new_token, over_http, run_async, wait_until
 
 from rlm import open_store
 from rlm.store.types import Tenant
@@ -123,7 +123,7 @@ linux = pytest.mark.skipif(not Path("/proc/self").exists(), reason="reads /proc"
 
 
 @linux
-@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.slow)])
 def test_a_client_that_goes_away_ends_its_query(folder: Path, capsys: Any, mode: str) -> None:
     given = ("--toolsets", "ontology", "--ontology", "boats.ttl")
     with over_http(folder, *given) as server:

@@ -143,7 +143,10 @@ def wanted(file: SettingsFile) -> set[str]:
     )
 
 
-@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize(
+    "host",
+    ["claude", *(pytest.param(each, marks=pytest.mark.slow) for each in ("codex", "cursor"))],
+)
 def test_what_a_person_edits_meanwhile_stays_and_ours_goes(folder: Path, host: str) -> None:
     """The same edit with us and without us gives the same file in the end."""
     scope = "user"

@@ -40,7 +40,7 @@ def memories(texts, rng):
 
 
 @pytest.mark.parametrize(
-    "count, asked", [(300, 30), pytest.param(5_000, 300, marks=pytest.mark.slow)]
+    "count, asked", [(120, 12), pytest.param(5_000, 300, marks=pytest.mark.slow)]
 )
 def test_the_top_three_are_those_of_sqlite(qdrant, tmp_path, monkeypatch, count, asked):
     rng = random.Random(3)

@@ -127,7 +127,10 @@ def english_like(rng):
     return write
 
 
-@pytest.mark.parametrize("rows, embedder", [(120, "static"), (250, "none"), (250, "static")])
+@pytest.mark.parametrize(
+    "rows, embedder",
+    [(120, "static"), (120, "none"), pytest.param(250, "static", marks=pytest.mark.slow)],
+)
 def test_sqlite_and_json_give_the_same_first_ten(tmp_path, rows, embedder):
     """For every query, with levels, edited and archived memories, and confidence of any kind."""
     rng = random.Random(rows)
