@@ -202,7 +202,9 @@ class Planner:
         words = found.mention.lower().split()
         if len(words) > MOST_NAME_WORDS or _FUNCTION_WORDS.intersection(words):
             return refusal(self.prompt.question)
-        asked = next(each for each in reading.mentions.values() if each.words == found.mention)
+        slots = (each for each in reading.mentions.values() if each.words == found.mention)
+        if (asked := next(slots, None)) is None:  # more than a name: "Boat? (2)"
+            return refusal(self.prompt.question)
         if reading.form.name.startswith("exists_") and _is_a_name(asked, found.candidates):
             return tell_existence(reading, None)
         missing = f"here is no {noun} called “{called}” in this ontology."
