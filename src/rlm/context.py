@@ -4,9 +4,9 @@ L0 is the ontology's sense card (600), L1 what its instances have, what its prop
 must not be mixed (400), L2 what earlier runs learnt (600, or more where the caller says so), L3 the
 recipe of its guide that fits, or the guide's summary (200). L2 shows the best memory whole if it
 fits, a second as one line, and names others by title, each with its id; nothing in it is cut inside
-a sentence or a query, and what does not fit is one `mem_get` away. Its heading and the line that asks for `Uses:` do not
-count. The write gate knows the heading, so that what stands below it is never stored again. No
-layer dumps triples.
+a sentence or a query, and what does not fit is one `mem_get` away. Its heading and the line that
+asks for `Uses:` do not count. The write gate knows the heading, so that what stands below it is
+never stored again. No layer dumps triples.
 
 A guide is what somebody wrote down about one ontology: Markdown beside its file, as
 `NAME.guide.md`. The text before the first `##` heading is the summary; every section below is a
