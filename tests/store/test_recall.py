@@ -522,3 +522,19 @@ def test_words_that_most_memories_have_still_find_the_best(store):
         assert found[0] == whole[0], question
         same += found == whole
     assert same >= 57, same
+
+
+def test_one_that_is_believed_is_found_behind_hundreds_that_look_better(tmp_path):
+    """Where even the last of the first candidates could win by confidence, more are looked at."""
+    with open_store(tmp_path / "m.db", embedder="none") as store:
+        store.add_many(
+            MemoryItem(
+                f"Restart worker {n}", "After a crash.", "- restart the worker", confidence=0.3
+            )
+            for n in range(700)
+        )
+        long = "- restart the worker\n" + "\n".join(f"- then look at part {n}" for n in range(12))
+        believed = MemoryItem("Restart worker with care", "After a crash.", long, confidence=1.0)
+        store.add(believed)
+        found = store.retrieve("restart worker", 1)
+    assert [hit.item.title for hit in found] == ["Restart worker with care"]
