@@ -156,8 +156,7 @@ class Attempt:
             prefixes=prefixes,
             held=self.held,
         )
-        if "graph" not in memory.lacks:
-            box = box | graph_tools(memory, self.meter, recalled=repeats)
+        box = box | graph_tools(memory, self.meter, recalled=repeats)
         if not self.spec.enable_extraction:
             kept = {name: each for name, each in box.functions.items() if name not in WRITING}
             box = Toolbox(kept, box.untimed)

@@ -32,7 +32,7 @@ ANY_KIND = frozenset(("list", "listing", "values", "describe", "definition"))
 """Kinds whose words most questions have: they tell nothing."""
 SECOND_SHARE = 0.75
 """A second memory is not injected if it scores less than this share of the best."""
-TITLES = 6
+MOST_TITLES = 6
 """So many further lessons of this ontology are named to a language model by their titles."""
 PREVIEW_CHARS = 1_000
 TEXT_TOOLS = frozenset(("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats"))
@@ -168,7 +168,7 @@ def recall(
     by_title = can_get and memory_chars > MEMORY_CHARS
     injected = _choose(_near(hits, scope, task_types, of_kind=not by_title))
     further = [hit for hit in believed if _is_own(hit, scope) and hit.item not in injected]
-    further = further[:TITLES] if by_title else []
+    further = further[:MOST_TITLES] if by_title else []
     meta, guide, learnt = None, None, Counter[str]()
     if graph is not None:
         meta, guide = graph.meta, graph.guide

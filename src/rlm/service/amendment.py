@@ -226,8 +226,7 @@ def supersede(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -
         said = {SUPERSEDED_BY: newer_id, "superseded_because": reason}
         store.update(older_id, provenance={**older.provenance, **said})
         store.delete(older_id)
-        if "graph" not in store.lacks:
-            _link(store, newer, older)
+        _link(store, newer, older)
     return True
 
 

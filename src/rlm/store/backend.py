@@ -351,8 +351,6 @@ class MemoryBackend(
     origin: str
     """Where what is written comes from, unless it says so itself."""
     embedder: Embedder | None
-    lacks: frozenset[str]
-    """Parts that it does not have: none, in every store of ours."""
     remote_index: QdrantIndex | None
     """The index on another server that recall goes through, where the settings name one."""
 

@@ -58,7 +58,6 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
     """One tenant's view of one database, for threads and forked processes."""
 
     kind: str
-    lacks: frozenset[str] = frozenset()
 
     def __init__(
         self,
