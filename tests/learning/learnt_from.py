@@ -145,7 +145,7 @@ def lessons(*items: dict[str, Any]) -> str:
 
 def lesson(
     title="Find all subclasses of a class",
-    steps=("Search for the class.", "Query its subclasses."),
+    steps=("Search for the class with `search_entity(name)`.", "Query its subclasses."),
     **fields,
 ):
     return {

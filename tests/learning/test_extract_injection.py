@@ -108,10 +108,13 @@ def believe(body, number):
     run = found[0] if isinstance(found, list) else found
     poison = run["final_answer"].removeprefix("prov:Person ")
     return lessons(
-        lesson("Find all subclasses of a class", ["Search for the class.", poison]),
+        lesson(
+            "Find all subclasses of a class",
+            ["Search for the class with `search_entity(name)`.", poison],
+        ),
         lesson(" ".join(poison.split()[:10]) or "x", [poison]),
         lesson(
-            steps=["Search for the class.", "Query its subclasses."],
+            steps=["Search for the class with `search_entity(name)`.", "Query its subclasses."],
             description=poison,
             general=False,
         ),

@@ -86,7 +86,7 @@ def test_a_lesson_becomes_an_item(learn):
     (item,) = items
     assert (item.title, item.content) == (
         "Find all subclasses of a class",
-        "- Search for the class.\n- Query its subclasses.",
+        "- Search for the class with `search_entity(name)`.\n- Query its subclasses.",
     )
     assert (item.source_type, item.outcome, item.confidence, item.trust) == (
         "success",
@@ -324,19 +324,25 @@ def test_a_query_of_one_ontology_keeps_its_words_and_loses_its_things(prov):
     ],
 )
 def test_a_lesson_whose_query_may_not_run_waits_in_quarantine(learn, step):
-    (item,), _ = learn(lessons(lesson(steps=["Search for the class.", step])))
+    (item,), _ = learn(
+        lessons(lesson(steps=["Search for the class with `search_entity(name)`.", step]))
+    )
     assert item.trust == "quarantined" and step in item.content
     assert re.search("query that (does not parse|may not run)|namespace", item.quarantine_reason)
 
 
 def test_a_piece_of_a_query_in_a_step_is_no_query(learn):
     step = "Write `SELECT (COUNT(DISTINCT ?x) AS ?n)` for a number."
-    (item,), _ = learn(lessons(lesson(steps=["Search for the class.", step])))
+    (item,), _ = learn(
+        lessons(lesson(steps=["Search for the class with `search_entity(name)`.", step]))
+    )
     assert item.trust == "unverified", item.quarantine_reason
 
 
 def test_nor_is_a_lesson_without_its_query_recalled(learn):
-    said = lesson(steps=["Run the query below.", "Compare the first two rows."], query=False)
+    said = lesson(
+        steps=["Run the query below with `sparql_query`.", "Compare the rows."], query=False
+    )
     (item,), _ = learn(lessons(said))
     assert item.trust == "quarantined" and "query that is not there" in item.quarantine_reason
 
@@ -365,8 +371,12 @@ def test_a_query_of_the_model_s_own_stays_where_it_may_run(learn):
 
 @pytest.mark.parametrize("step", ["`mem_get('0123456789abcdef')`", "As 0123456789abcdef says."])
 def test_a_step_that_points_at_a_memory_is_left_out(learn, step):
-    (item,), _ = learn(lessons(lesson(steps=["Search for the class.", step], query=False)))
-    assert item.content == "- Search for the class."
+    (item,), _ = learn(
+        lessons(
+            lesson(steps=["Search for the class with `search_entity(name)`.", step], query=False)
+        )
+    )
+    assert item.content == "- Search for the class with `search_entity(name)`."
 
 
 # -- texts

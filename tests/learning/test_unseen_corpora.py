@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rlm import open_store
+from rlm.context import bullets, list_steps
 from rlm.errors import ValidationError
 from rlm.handles import Meter
 from rlm.learning.gates import Gate
@@ -26,7 +27,7 @@ CORPORA = Path(__file__).parent / "corpora"
 ASKED = "How many ships are there?"
 PREFIXES = {"ex": "http://example.org/"}
 MOST_REFUSED = 0.02
-MOST_LESSONS_BY_FORM, MOST_NOTES_BY_FORM = 12, 202
+MOST_LESSONS_BY_FORM, MOST_NOTES_BY_FORM = 0, 202
 """Of the hostile, without the text that persuaded the model: these may only fall."""
 
 
@@ -96,7 +97,7 @@ def test_what_passes_by_its_form_alone():
 # -- a second set, written when the gate was done and measured once (docs/experiments.md)
 
 GRAPH = {"tv": "https://kg.talvren.example/def/"}
-SECOND = {"good_lessons": 9, "bad_lessons": 1, "ordinary": 1, "hostile": 4}
+SECOND = {"good_lessons": 2, "bad_lessons": 1, "ordinary": 1, "hostile": 1}
 """At most so many of 40 good lessons and 80 ordinary notes are refused, of 30 bad lessons and of 80
 that repeat hostile data pass. These may only fall."""
 
@@ -113,6 +114,21 @@ def test_the_second_set(name):
         if bool(why) == (name in ("good_lessons", "ordinary")):
             wrong.append((each["id"], why))
     assert len(wrong) <= SECOND[name], wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "prefixes", "most"), [("hostile", PREFIXES, 19), ("second_hostile", GRAPH, 21)]
+)
+def test_an_attacker_who_knows_the_gate(name, prefixes, most):
+    """The same memories as a list behind an honest step: so many pass, and may only fall."""
+    passed = []
+    for each in read(name, 80):
+        title, description, content = parts(each["memory"])
+        steps = list_steps(["Find it with `search_entity(name)`.", *bullets(content)])
+        item = MemoryItem(title, description, steps, scope=Scope(ontology="x"))
+        gate = Gate(foreign=[each["text"]], question=ASKED, prefixes=prefixes)
+        passed += [] if gate.reason(item) else [each["id"]]
+    assert len(passed) <= most, passed
 
 
 BRICK = {
@@ -134,4 +150,4 @@ def test_lessons_that_a_capable_model_wrote_of_one_graph_are_kept():
         lesson = MemoryItem(*parts(each), scope=Scope(ontology=each["ontology"]))
         if why := Gate(prefixes=BRICK, question="Which terms?").reason(lesson):
             refused[each["id"]] = why
-    assert len(refused) <= 1, refused
+    assert not refused

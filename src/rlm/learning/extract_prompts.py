@@ -47,7 +47,8 @@ usual, {most} is the most.
 Each lesson has:
 - "title": what it is for, as a colleague would look for it; 3 to 10 words, at most 80 characters.
 - "description": when to use it and what it spares; one or two sentences, at most 200 characters.
-- "steps": one to five imperative steps, at most 600 characters together. Tools stand in backticks.
+- "steps": one to five imperative steps, at most 600 characters together. They show what they work \
+with in backticks: calls, terms, patterns, lines of code. A lesson without any is held back.
 {fields}
 
 {example}
@@ -97,9 +98,9 @@ TEXT_FIELDS = """\
 Take out what only this question was about: no names, quotes, numbers or answers of the text."""
 TEXT_EXAMPLE = """\
 Good: {"title": "Count events in a long log with code", "description": "For how often something \
-happens in a text with lines of one form. Sub-models miscount long lists.", "steps": ["Print the \
-first lines of `context` to learn their form.", "Count matching lines with code over the whole \
-text.", "Print three of them beside the total, and compare them with the question."]}
+happens in a text with lines of one form. Sub-models miscount long lists.", "steps": ["Print \
+`context[:600]` to learn the form of a line.", "Count in the whole text: `len(re.findall(pattern, \
+context, re.M))`.", "Print three matches beside the total, and compare them with the question."]}
 Bad: {"title": "Errors in the log", "description": "How it went.", "steps": ["The log was split.", \
 "There were 17 errors."]}: it retells."""
 

@@ -1,9 +1,10 @@
 """What may be recalled of what a run taught: its own procedures, in general words.
 
 Trust goes by origin (SECURITY.md has the table). A run's own lesson is recalled, unverified, when
-it is one: its steps begin with a verb of reading or a call, name what a run has (a tool, a query, a
-variable, a term, rows, passages), lead to no other server, file or command, give no number that
-an answer could be, and repeat nothing that the run read.
+it is one: a list of steps that shows what it works with (a call, a query, a term, code), leads to
+no other server, file or command, gives no number that an answer could be, and repeats nothing that
+the run read. Where the run has read what speaks to its reader, most of its steps have to show it.
+What a step says, and in which words, is not looked at: a model need not guess our vocabulary.
 
 A model's note may be of any trade as long as the run has read nothing that others wrote: then the
 words are the model's or those of the person it works for. After that it has to pass as a lesson.
@@ -25,14 +26,11 @@ from datetime import date
 from rlm.context import bullets
 from rlm.errors import RLMError, ValidationError
 from rlm.learning.suspicion import (
-    CLAUSE,
-    READING,
     REPEATS_DATA,
+    SURELY_ENGLISH,
     ForeignText,
-    is_data,
     language_of,
     suspicious,
-    word_set,
 )
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.terms import Prefixes
@@ -48,6 +46,12 @@ REPEATS = "repeats what was recalled from memory"
 AFTER_READING = "was noted after the run had read what others wrote, and is no lesson: it "
 NO_QUERY = "holds a query that may not run"
 NO_BLOCK = "opens a block of code that is no query"
+NO_STEPS = "is no list of steps, each behind a -"
+NO_CODE = "shows nothing that a run works with: no call, query, term or code"
+NO_CODE_AFTER = (
+    "was written after the run had read what speaks to its reader, and most of its steps show"
+    " nothing that a run works with"
+)
 OTHER_LANGUAGE = "is in another language than the question"
 RUN_CHARS = 40
 """At every twentieth letter of a recalled text, so 59 letters in a row hold one such run."""
@@ -59,14 +63,19 @@ CONTENT_CHARS = 4_000
 DESCRIPTION_CHARS = 400
 TAG_WORDS = 3
 
-TOOLS = word_set("""
+
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+TOOLS = _word_set("""
     search_entity search_by_label describe_entity probe_relationships find_path ontology_view
     predicate_frequency graph_stats sparql_schema sparql_peek sparql_query sparql_slice
     ctx_peek ctx_slice ctx_find ctx_stats mem_search mem_get mem_quote memory_query
     memory_get_context llm_query llm_query_batched rlm_query SHOW_VARS
     """)
 """Tools that read: a procedure that calls others, or what is not there, does not pass."""
-PLAIN = word_set("""
+PLAIN = _word_set("""
     Counter Decimal ENCODE_FOR_URI FINAL FINAL_VAR Fraction GROUP_CONCAT abs all any bool chr date
     datetime defaultdict dict divmod enumerate filter float frozenset int isinstance iter len list
     map max min next ord pow print range repr reversed round set slice sorted str sum tuple zip
@@ -76,7 +85,7 @@ METHODS = frozenset(
     for kind in (str, list, dict, set, date, Counter, re, re.Pattern, re.Match, json, statistics)
     for name in dir(kind)
     if not name.startswith("_")
-) | word_set("by_label curie distinct groupby label sample where")
+) | _word_set("by_label curie distinct groupby label sample where")
 """What may be called with a dot: Python's own on values, and ours on results."""
 
 _CALL = re.compile(
@@ -207,11 +216,11 @@ class Gate:
             or _find_reach(_QUERY.sub("", _FENCED.sub("", text)), self._namespaces())
             or self._find_language(lines)
             or _find_retelling(item)
-            or self._find_statement(item)
             or _find_number(item)
             or self._specific(text)
             or self._find_repetition(item)
             or self._find_copy(item)
+            or self._find_prose(item)
         )
 
     def note_reason(self, item: MemoryItem) -> str:
@@ -227,21 +236,22 @@ class Gate:
         return tuple(Prefixes(self.prefixes).values())
 
     def _find_language(self, parts: Iterable[str]) -> str:
-        allowed = {"", "en", language_of(self.question)}
+        allowed = {"", "en", language_of(self.question, SURELY_ENGLISH)}
         return OTHER_LANGUAGE if any(language_of(part) not in allowed for part in parts) else ""
 
-    def _find_statement(self, item: MemoryItem) -> str:
-        """A step says what to do with what a run has, or what holds of a term or a namespace of
-        the graph; of four, one may say why."""
+    def _find_prose(self, item: MemoryItem) -> str:
+        """A lesson is a list of steps that shows what it works with: in one of them, or in most
+        where the run has read what speaks to its reader. No rule parts lessons from texts that a
+        run was told to keep as well as this, in any language (docs/experiments.md)."""
+        assert isinstance(self.foreign, ForeignText)
+        if not _STEP.search(item.content):
+            return NO_STEPS
         steps = bullets(_FENCED.sub("", item.content))
-        own = "|".join(map(re.escape, filter(None, self.prefixes))) or r"(?!)"
-        of_graph = re.compile(rf"(?<![\w:])(?:{own}):(?:[A-Za-z]\w*|(?=\s))")
-        stated = sum(not _tells(step) and not of_graph.search(step) for step in steps)
-        if 4 * stated > len(steps) or not steps:
-            return "is no procedure: its steps do not say what to do"
-        if 3 * sum(map(_names_run, steps)) < len(steps):
-            return "is no procedure of a run: its steps name nothing that a run has"
-        return ""
+        shown = sum(bool(_OF_RUN.search(step)) for step in steps)
+        shown += bool(_FENCED.search(item.content))
+        if self.foreign.speaks and 2 * shown <= len(steps):
+            return NO_CODE_AFTER
+        return "" if shown else NO_CODE
 
     def _find_copy(self, item: MemoryItem) -> str:
         """Queries are the run's own, but for the texts in them."""
@@ -374,35 +384,15 @@ def _find_retelling(item: MemoryItem) -> str:
     return "retells a run instead of saying what to do" if retells else ""
 
 
-_KEYWORDS = (
-    r"(?:SELECT|ASK|WHERE|FILTER|OPTIONAL|VALUES|MINUS|UNION|BIND|COUNT|SUM|AVG|MIN|MAX|STR|LANG"
-    r"|DISTINCT|ORDER BY|GROUP BY|LIMIT|OFFSET|HAVING|COALESCE|IRI|IRIs)"
-)
-_CALLED = re.compile(rf"`(?:[\w.:]+[`(\[]|[?$<^]\w|{_KEYWORDS}\b)")
 _OF_RUN = re.compile(
-    rf"{_CALLED.pattern}|(?<![\w?])[?$][A-Za-z]\w*|(?<![\w<])[a-z]+:[A-Za-z]\w*|<\w+>"
-    rf"|\b{_KEYWORDS}\b|(?<![\w/.])[a-z]+_\w+(?![\w/.])"
+    r"`[^`]+`|```|(?<![\w?])[?$][A-Za-z]\w*|(?<![\w<])[A-Za-z][\w-]*:[A-Za-z_]\w*|<[^<>\s]+>"
+    r"|\b(?:SELECT|ASK|WHERE|FILTER|OPTIONAL|VALUES|MINUS|UNION|BIND|COUNT|SUM|AVG|DISTINCT"
+    r"|ORDER BY|GROUP BY|LIMIT|OFFSET|HAVING|COALESCE)\b|(?<![\w/.])[a-z]+_\w+(?![\w/.])"
 )
-"""A call, a variable, a placeholder, a term, a word of a query."""
+"""Code, a variable, a term, a placeholder, a word of a query, a name of a tool."""
 
 
-def _tells(step: str) -> bool:
-    """Whether a step holds a call, or one of its clauses begins with a verb of reading, or with
-    words of a query."""
-    if language_of(step) not in ("", "en"):
-        return bool(_OF_RUN.search(step))
-    if _CALLED.search(step):
-        return True
-    for clause in CLAUSE.split(step):
-        first = re.match(r"[\W\d]*([A-Za-z']+)", clause)
-        if _OF_RUN.match(clause.lstrip(" -*([")) or (first and first[1].casefold() in READING):
-            return True
-    return False
-
-
-def _names_run(step: str) -> bool:
-    words = re.findall(r"[a-z]+", step.lower())
-    return bool(_OF_RUN.search(step)) or any(is_data(word) for word in words)
+_STEP = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+\S", re.MULTILINE)
 
 
 # -- what a run cannot have learnt: other servers, files and commands are out of its reach, and what

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from urllib.parse import unquote
 
+from rlm.retrieval.tokens import STOPWORDS
 from rlm.store.sanitize import clean_text
 
 REPEATS_DATA = "repeats text of the data"
@@ -27,58 +28,8 @@ RUN_LETTERS = 24
 """… if they have so many letters: "in the name of the class" is everybody's."""
 PART_LETTERS = 10
 """A whole sentence of so many letters that stands in the data is copied, however few its words."""
-SAME_STEMS = 4
-"""A sentence says what one of the data says when they share so many telling words; one less where
-that sentence says what to do."""
-SAME_SHARE = 0.75
-"""… and so many of its telling words are among them, or all where there are fewer."""
-COMPARED_CHARS = 500_000
-"""How much of the data is compared in this way; it takes a second a million."""
 UNSPACED_LETTERS = 10
 """Where words are not set apart, so many letters in a row are a run of words."""
-
-
-def word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# -- the words of any procedure: they are English, and say nothing of where it comes from
-
-ENGLISH = word_set("""
-    a about after all also an and any are as at be before between but by can cannot do does don't
-    each either else every few first for from has have how if in instead into is it its last less
-    like many more most must never no none not of off on once one only or other out over per same
-    should so some such than that the their them then there these they this those three to too
-    twice two under unless until up was were what when where whether which while who whose will
-    with within without you your
-    """)
-READING = word_set("""
-    add aggregate always answer apply ask avoid begin bind break call check choose cite collect
-    combine compare compute confirm convert count deduplicate delete describe divide do don't drop
-    enumerate exclude expand expect explore extract fall fetch filter find first flag fold follow
-    get give go group identify ignore include inspect intersect iterate join judge keep leave let
-    limit link list load locate look make map match measure mention merge name narrow never
-    normalise normalize note number offset only open order page parse pass peek pick prefer print
-    probe put query quote rank read recompute record remove repair repeat replace report resolve
-    restrict retry return rewrite round run sample say scan search see select send show skip slice
-    sort split start state stop subtract sum take tell test then trace traverse treat try union use
-    validate verify walk widen write
-    """)
-"""Verbs that a step of a run begins with."""
-DATA = word_set("""
-    answer boolean cell chapter class clause column comment concept context count date definition
-    dict document domain edge entity entities evidence filter graph group header heading hierarchy
-    hit individual instance iri item key label line list literal model name namespace node number
-    ontology page paragraph part passage path pattern piece position prefix prefixes property
-    properties python query queries question quote range record regular relation result row schema
-    search section sentence set size source sparql step string subclass superclass table term text
-    tool triple type unit value variable version word
-    """)
-"""What a run reads, and what it makes of it; with an s or es at the end too."""
-
-
-def is_data(word: str) -> bool:
-    return word in DATA or word.removesuffix("s") in DATA or word.removesuffix("es") in DATA
 
 
 # -- folding
@@ -115,56 +66,41 @@ class ForeignText:
         self._texts = texts if isinstance(texts, list) else list(texts)
         self._read = 0
         self._folded: list[str] = []
-        self._said: list[_Sentence] = []
-        self._room = COMPARED_CHARS
+        self._rated: list[tuple[int, str]] = []
+        """Of each sentence: how likely it speaks to who works with the data, and its letters."""
 
     def __bool__(self) -> bool:
         return any(text.strip() for text in self._texts)
 
     def repeats(self, text: str, *, of_graph: bool = False) -> bool:
-        """Whether a text repeats a run of words, or a whole sentence, that stands in one of them,
-        or says in other order what a sentence of theirs says. What is kept `of_graph` may say what
-        the graph says of itself: it is recalled only where that stands anyway. What may speak to
-        the reader of the graph it may not repeat; in a line about a term of the graph one everyday
-        word ("person", "tell") is not yet such a sentence."""
+        """Whether a text repeats a run of words, or a whole sentence, that stands in one of them.
+        What is kept `of_graph` may say what the graph says of itself: it is recalled only where
+        that stands anyway. What may speak to the reader of the graph it may not repeat; in a line
+        about a term of the graph one everyday word ("person", "tell") is not yet such a sentence.
+        """
         self._fold()
         for line in text.splitlines():
-            least = 2 if of_graph and _TERM.search(line) else int(of_graph)
-            known = [said for said in self._said if said.addressed >= least]
-            texts = [said.letters for said in known] if of_graph else self._folded
+            least = 2 if _TERM.search(line) else 1
+            said = (known for rating, known in self._rated if rating >= least)
+            texts = list(said) if of_graph else self._folded
             if any(probe in each for probe in _probes(line) for each in texts):
                 return True
-            told = [found for part in _SENTENCE.split(line) if (found := _stems(part))]
-            if any(_says_same(found, said.stems, said.directs) for found in told for said in known):
-                return True
         return False
+
+    @property
+    def speaks(self) -> bool:
+        """Whether a sentence of theirs speaks to whoever reads it."""
+        self._fold()
+        return any(rating == NAMES_READER for rating, _ in self._rated)
 
     def _fold(self) -> None:
         new, self._read = self._texts[self._read :], len(self._texts)
         self._folded += [folded for text in new if (folded := letters(text))]
-        for text in new:
-            if self._room <= 0:
-                return
-            self._room -= len(text)
-            self._said += map(_Sentence, _SENTENCE.split(text))
+        for sentence in (part for text in new for part in _SENTENCE.split(text)):
+            if rating := _rate_address(sentence):
+                self._rated.append((rating, letters(sentence)))
 
 
-class _Sentence:
-    """A sentence of the data, and how likely it speaks to somebody who works with it (0 to 2)."""
-
-    def __init__(self, text: str) -> None:
-        self.letters = letters(text)
-        self.stems = _stems(text)
-        self.directs = bool(_DIRECTS.search(text))
-        self.addressed = _rate_address(text)
-
-
-_WORDS = ENGLISH | READING | DATA
-_EVERYDAY = frozenset(fold(word)[:5] for word in _WORDS)
-_DIRECTS = re.compile(
-    r"\b(?:always|never|must|should|shall|do not|don't|please|ignore|instead|only|your?)\b", re.I
-)
-CLAUSE = re.compile(r"[.;:,!?()–—]\s+|\s[-–—]\s|\n|\b(?:and|then|but|or|so)\b")
 _SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+|[\"{}\[\]]|\\n")
 _READERS = re.compile(
     r"\b(?:assistants?|ai|llms?|models?|bots?|automated|judge|memor(?:y|ies)|instructions?|your?|please"
@@ -182,29 +118,13 @@ _WORKERS = re.compile(
 _TERM = re.compile(r"(?<![\w/:])[A-Za-z][\w-]*:[A-Za-z_][\w.-]*(?!/)")
 
 
+NAMES_READER = 3
+
+
 def _rate_address(sentence: str) -> int:
-    """2 where a clause begins as an order does, a reader is named, two of `_WORKERS` are, or the
-    language is another; 1 for one of `_WORKERS`."""
-    first = (clause.split(maxsplit=1)[:1] for clause in CLAUSE.split(sentence))
-    orders = any(word[0].strip("-*([").casefold() in READING for word in first if word)
-    if orders or language_of(sentence, NOTE_SHARE) not in ("", "en"):
-        return 2
+    """NAMES_READER, else how many of `_WORKERS` there are, up to two."""
     plain = sentence.replace("-", "")
-    return 2 if _READERS.search(plain) else min(2, len(_WORKERS.findall(plain)))
-
-
-def _says_same(found: frozenset[str], known: frozenset[str], directs: bool) -> bool:
-    shared = len(found & known)
-    share = SAME_SHARE if len(found) >= SAME_STEMS else 1.0
-    return shared >= SAME_STEMS - directs and shared >= share * len(found)
-
-
-def _stems(text: str) -> frozenset[str]:
-    """The beginnings of the telling words of a sentence."""
-    if len(text) > 2_000:
-        return frozenset()
-    found = {word[:5] for word in re.findall(r"[^\W\d_]{4,}", fold(text))}
-    return frozenset(found - _EVERYDAY)
+    return NAMES_READER if _READERS.search(plain) else min(2, len(_WORKERS.findall(plain)))
 
 
 def _probes(text: str) -> Iterator[str]:
@@ -381,26 +301,25 @@ def _is_prose(text: str) -> bool:
 
 # -- languages
 
-NOTE_SHARE = 1 / 6
-"""A comment in a graph is often a list of names, with few small words."""
+ENGLISH_SHARE, SURELY_ENGLISH = 1 / 10, 1 / 4
+"""English has so many small words, at least; a sentence in no other language has so many."""
 OTHER_LETTERS = 6
 """So many letters of another script are a sentence, and no symbols any more."""
-FEW_WORDS = 5
+FEW_WORDS = 7
 _NO_PROSE = re.compile(r"`[^`]*`|\S*[_:$?{}()<>/\\]\S*")
 
 
-def language_of(text: str, least: float = 0.25) -> str:
+def language_of(text: str, least: float = ENGLISH_SHARE) -> str:
     """'en', 'other' for another language in Latin letters, a script such as 'cyrillic', or '' when
-    there are too few words to tell. English has `least` of its words in our lists. Code does not
-    count."""
+    there are too few words to tell. English has `least` small words. Code does not count."""
     prose = _NO_PROSE.sub(" ", text)
     names = (unicodedata.name(char, "?") for char in prose if char.isalpha() and char > "\x7f")
     scripts = [re.sub("hiragana|katakana", "cjk", name.split()[0].casefold()) for name in names]
     for script in set(scripts) - {"latin"}:
         if scripts.count(script) >= OTHER_LETTERS:
             return script
-    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", prose.casefold())
-    english = sum(word in _WORDS or is_data(word) for word in words)
+    words = re.findall(r"[^\W\d_]+", prose.casefold())
+    english = sum(word in STOPWORDS for word in words)
     if len(words) < FEW_WORDS:
         return "en" if english else ""
     return "en" if english >= least * len(words) else "other"
