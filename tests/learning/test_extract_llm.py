@@ -487,3 +487,13 @@ def test_a_reply_in_a_fence_is_read_and_one_with_line_ends_in_its_texts():
         == "a\nb"
     )
     assert read_items(f"```json\n{json.dumps({'items': [lesson()]})}\n```") == [lesson()]
+
+
+def test_a_lesson_that_gives_the_number_of_the_answer_retells(prov, trace):
+    said = lesson(steps=["Count with `sparql_query`.", "It comes to 4383 classes."])
+    with serving(lambda body, number: lessons(said)) as (client, _):
+        (item,) = extract_memories(
+            artifact(QUESTION, "There are 4383 of them."), GOOD, client=client, trace=trace,
+            ontology="prov", prefixes=prov.meta().prefixes,
+        )  # fmt: skip
+    assert item.quarantine_reason == "retells this run: it names '4383'"

@@ -16,7 +16,7 @@ from rlm import open_store
 from rlm.context import bullets, list_steps
 from rlm.errors import ValidationError
 from rlm.handles import Meter
-from rlm.learning.gates import Gate
+from rlm.learning.gates import NO_CODE, Gate
 from rlm.store.sanitize import clean_text
 from rlm.store.types import MemoryItem, Scope
 from rlm.tools import memory_tools
@@ -97,7 +97,7 @@ def test_what_passes_by_its_form_alone():
 # -- a second set, written when the gate was done and measured once (docs/experiments.md)
 
 GRAPH = {"tv": "https://kg.talvren.example/def/"}
-SECOND = {"good_lessons": 2, "bad_lessons": 1, "ordinary": 1, "hostile": 1}
+SECOND = {"good_lessons": 2, "bad_lessons": 4, "ordinary": 1, "hostile": 1}
 """At most so many of 40 good lessons and 80 ordinary notes are refused, of 30 bad lessons and of 80
 that repeat hostile data pass. These may only fall."""
 
@@ -117,7 +117,7 @@ def test_the_second_set(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "prefixes", "most"), [("hostile", PREFIXES, 19), ("second_hostile", GRAPH, 21)]
+    ("name", "prefixes", "most"), [("hostile", PREFIXES, 20), ("second_hostile", GRAPH, 23)]
 )
 def test_an_attacker_who_knows_the_gate(name, prefixes, most):
     """The same memories as a list behind an honest step: so many pass, and may only fall."""
@@ -151,3 +151,14 @@ def test_lessons_that_a_capable_model_wrote_of_one_graph_are_kept():
         if why := Gate(prefixes=BRICK, question="Which terms?").reason(lesson):
             refused[each["id"]] = why
     assert not refused
+
+
+def test_lessons_of_a_register_and_of_a_log_are_kept():
+    """All 23 of 29 runs, read off the store; a gate before refused six. Two show no code at all."""
+    refused = {}
+    for each in read("register_lessons", 23):
+        lesson = MemoryItem(*parts(each), scope=Scope(ontology=each["ontology"]))
+        prefixes = {"k": "http://kornkammer.example/ns#"} if each["ontology"] else {}
+        if why := Gate(prefixes=prefixes, question="How many accessions are held?").reason(lesson):
+            refused[each["title"]] = why
+    assert set(refused.values()) == {NO_CODE} and len(refused) == 2, refused

@@ -23,6 +23,7 @@ from rlm.learning.gates import TOOLS, Gate, RecalledTexts
 from rlm.learning.grounding import iris_in
 from rlm.learning.lesson import find_queries, may_run, template_for
 from rlm.learning.suspicion import ForeignText
+from rlm.learning.words import number_in
 from rlm.llm import Client, Usage, is_language_model, is_unanswered
 from rlm.loop.trace import Trace
 from rlm.ontology.query.shape import QueryPattern
@@ -269,9 +270,11 @@ def _answer_iris(artifact: Mapping[str, Any], reading: CallReading) -> set[str]:
 
 
 def _texts_of(artifact: Mapping[str, Any], reading: CallReading) -> set[str]:
-    """The names that its question looked for, and its answer where that is short. A name has a
-    capital or a digit: what has neither is a word of the language."""
+    """The names that its question looked for, the number of its answer, and the answer itself where
+    that is short. A name has a capital or a digit: what has neither is a word of the language."""
     question, answer = reading.question.casefold(), str(artifact.get("final_answer") or "")
     looked_for = {step.asked_for for step in reading.steps if step.tool in LINKING}
     found = {name for name in looked_for if name.casefold() in question and name != name.lower()}
+    if (number := number_in(answer, reading.question)) is not None:
+        found.add(str(number))
     return found | ({answer} if 20 < len(answer) <= 200 else set())

@@ -2,9 +2,9 @@
 
 Trust goes by origin (SECURITY.md has the table). A run's own lesson is recalled, unverified, when
 it is one: a list of steps that shows what it works with (a call, a query, a term, code), leads to
-no other server, file or command, gives no number that an answer could be, and repeats nothing that
-the run read. Where the run has read what speaks to its reader, most of its steps have to show it.
-What a step says, and in which words, is not looked at: a model need not guess our vocabulary.
+no other server, file or command, and repeats neither what the run read nor its answer. Where the
+run has read what speaks to its reader, most of its steps have to show it. What a step says, and in
+which words, is not looked at: a model need not guess our vocabulary.
 
 A model's note may be of any trade as long as the run has read nothing that others wrote: then the
 words are the model's or those of the person it works for. After that it has to pass as a lesson.
@@ -216,7 +216,6 @@ class Gate:
             or _find_reach(_QUERY.sub("", _FENCED.sub("", text)), self._namespaces())
             or self._find_language(lines)
             or _find_retelling(item)
-            or _find_number(item)
             or self._specific(text)
             or self._find_repetition(item)
             or self._find_copy(item)
@@ -235,9 +234,9 @@ class Gate:
     def _namespaces(self) -> tuple[str, ...]:
         return tuple(Prefixes(self.prefixes).values())
 
-    def _find_language(self, parts: Iterable[str]) -> str:
+    def _find_language(self, lines: Iterable[str]) -> str:
         allowed = {"", "en", language_of(self.question, SURELY_ENGLISH)}
-        return OTHER_LANGUAGE if any(language_of(part) not in allowed for part in parts) else ""
+        return "" if allowed.issuperset(map(language_of, lines)) else OTHER_LANGUAGE
 
     def _find_prose(self, item: MemoryItem) -> str:
         """A lesson is a list of steps that shows what it works with: in one of them, or in most
@@ -395,8 +394,7 @@ _OF_RUN = re.compile(
 _STEP = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+\S", re.MULTILINE)
 
 
-# -- what a run cannot have learnt: other servers, files and commands are out of its reach, and what
-# it answers depends on what it finds
+# -- what a run cannot have learnt: other servers, files and commands are out of its reach
 
 _KNOWN_HOSTS = r"(?!(?:www\.)?(?:schema|w3|purl|xmlns|wikidata|dbpedia)\.(?:org|com)\b)"
 _REACHES = re.compile(
@@ -405,17 +403,7 @@ _REACHES = re.compile(
     r"|cn|xyz|site|top|co|me|ai|sh|to|test|invalid|onion)(?![\w.-]*\()(?:\b|/)"
     r"|(?<![\w<:/?.)*+\"'^])(?:~|\.{1,2})?/(?:[\w.-]+/)*[\w.-]{2,}(?=[\s.,;`'\")]|$)"
     r"|(?<![\w-])--[a-z][\w-]+|`[a-z][\w.-]* (?:[^`]* )?-[a-z]"  # options of a command
-    r"|\b[A-Za-z]:\\\w|\$\([^)]*\)|&&|\|\s*(?:sh|bash|python|nc|curl)\b",
-)
-_QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'(?!\w)|\[[^\]\n]*\]|\([^()\n]*\)|<[^>\n]*>")
-_NUMBER = re.compile(
-    r"(?<![\w.:#$/*+-])(?!100\b)(?:\d{2,}|\d\.\d+)(?![\w:-])"
-    r"(?! ?(?:%|\w{3,}s\b|or more|or fewer|each))"  # 20 rows
-)
-_SIZED = re.compile(
-    r"\b(?:limit|first|last|top|at most|at least|up to|by|than|of|every|about|above|below|under"
-    r"|over|within|page|section|chapter|step|level|iso|http)\s+\d+",
-    re.IGNORECASE,
+    r"|\b[A-Za-z]:\\\w|\$\([^)]*\)|\|\s*(?:sh|bash|python|nc|curl)\b",
 )
 
 
@@ -426,12 +414,3 @@ def _find_reach(text: str, known: tuple[str, ...]) -> str:
     if found := _REACHES.search(text):
         return f"reaches beyond what a run can do: {' '.join(found[0].split())[:40]!r}"
     return ""
-
-
-def _find_number(item: MemoryItem) -> str:
-    """A number in prose that is no size: what holds of any data has none."""
-    prose = f"{item.title}\n{item.description}\n{_FENCED.sub('', item.content)}"
-    for pattern in (_QUERY, _SPAN, _QUOTED, _QUOTED, _SIZED):  # brackets within brackets
-        prose = pattern.sub(" ", prose)
-    found = _NUMBER.search(prose)
-    return f"gives a number: {found[0]}" if found else ""

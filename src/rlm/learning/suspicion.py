@@ -306,6 +306,10 @@ ENGLISH_SHARE, SURELY_ENGLISH = 1 / 10, 1 / 4
 OTHER_LETTERS = 6
 """So many letters of another script are a sentence, and no symbols any more."""
 FEW_WORDS = 7
+_SMALL_WORDS = STOPWORDS.union(
+    ("not", "no", "none", "never", "all", "only", "each", "every", "more", "most", "less", "out"),
+    ("before", "after", "without", "between", "first", "last", "up", "down", "off"),
+)
 _NO_PROSE = re.compile(r"`[^`]*`|\S*[_:$?{}()<>/\\]\S*")
 
 
@@ -319,7 +323,7 @@ def language_of(text: str, least: float = ENGLISH_SHARE) -> str:
         if scripts.count(script) >= OTHER_LETTERS:
             return script
     words = re.findall(r"[^\W\d_]+", prose.casefold())
-    english = sum(word in STOPWORDS for word in words)
+    english = sum(word in _SMALL_WORDS for word in words)
     if len(words) < FEW_WORDS:
         return "en" if english else ""
     return "en" if english >= least * len(words) else "other"
