@@ -55,7 +55,7 @@ def test_what_found_nothing_is_not_needed_also_behind_a_handle(store):
 
 LESSON = (
     '{"items": [{"title": "Rank ships by a value", "description": "For ships of a kind.",'
-    ' "query": true, "general": false, "steps": ["Run the query below with `sparql_query`."]}]}'
+    ' "query": 1, "general": false, "steps": ["Run the query below with `sparql_query`."]}]}'
 )
 
 

@@ -152,7 +152,7 @@ def lesson(
         "title": title,
         "description": "For any class.",
         "steps": list(steps),
-        "query": False,
+        "query": 0,
         "general": True,
         **fields,
     }

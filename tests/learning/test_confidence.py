@@ -120,13 +120,13 @@ def test_what_is_announced_is_read(numbers, before):
     [
         (Uses((1,), (), True), GOOD, {"a": 0.1}),
         (Uses((2,), (1,), True), GOOD, {"b": 0.1}),
-        (Uses((2,), (1,), True), BAD, {"a": -0.2, "b": -0.2}),
+        (Uses((2,), (1,), True), BAD, {"a": -0.1, "b": -0.1}),
         (Uses((), (1,), True), GOOD, {}),
         (Uses((), (), True), GOOD, {}),
         (Uses(), GOOD, {}),
-        (Uses((1,), (), True), BAD, {"a": -0.2}),
+        (Uses((1,), (), True), BAD, {"a": -0.1}),
         (Uses((), (), True), BAD, {}),
-        (Uses((), (1,), True), BAD, {"a": -0.2}),
+        (Uses((), (1,), True), BAD, {"a": -0.1}),
         (Uses((7,), (9,), True), GOOD, {}),
     ],
 )
@@ -143,7 +143,7 @@ def test_an_unjudged_run_says_nothing():
 
 def test_a_program_that_took_up_a_memory_and_left_it_means_it():
     signals = signals_for(["a"], Uses((), (1,), True), GOOD, reads=False)
-    assert [signal.delta for signal in signals] == [-0.2]
+    assert [signal.delta for signal in signals] == [-0.1]
 
 
 @pytest.mark.parametrize("nothing", [Uses((), (), True)])

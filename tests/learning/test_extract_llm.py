@@ -270,35 +270,74 @@ def test_a_title_is_whole_words_and_steps_are_whole(learn):
 
 
 def test_the_query_that_found_the_answer_is_shown_and_joined_whole(learn):
-    said = lesson(steps=["Find the class.", "Run the query below."], query=True)
+    said = lesson(steps=["Find the class.", "Run the query below."], query=1)
     (item,), (body,) = learn(lessons(said))
     template = "SELECT DISTINCT ?x WHERE { ?x rdfs:subClassOf+ $ENTITY_1 FILTER(ISIRI(?x)) }"
-    assert data_in(body)["query_below"] == template
+    (call,) = (
+        call for step in data_in(body)["steps"] for call in step["calls"] if "query_no" in call
+    )
+    assert (call["query_no"], call["query"]) == (1, ALL_SUBS)
     assert item.content.endswith(f"- Run the query below.\n\n```sparql\n{template}\n```")
     assert (item.trust, item.scope.ontology) == ("unverified", None)
     assert "sparql_query" in item.scope.tools
 
 
 def test_only_the_lesson_that_wants_the_query_has_it_and_only_one(learn):
-    wants = [lesson(f"{word} subclasses of a class", query=word != "Count") for word in
+    wants = [lesson(f"{word} subclasses of a class", query=int(word != "Count")) for word in
              ("Count", "Find", "List")]  # fmt: skip
     items, _ = learn(lessons(*wants))
     assert ["```sparql" in item.content for item in items] == [False, True, False]
 
 
 def test_a_failure_has_no_query_joined(learn):
-    (item,), (body,) = learn(lessons(lesson("guessing IRIs", query=True)), judgment=BAD)
-    assert "```" not in item.content and data_in(body)["query_below"] is None
+    (item,), (body,) = learn(lessons(lesson("guessing IRIs", query=1)), judgment=BAD)
+    assert "```" not in item.content and "query_no" not in body["messages"][1]["content"]
+
+
+@pytest.mark.parametrize("number", [0, -1, 2, True, None, "1"])
+def test_a_number_of_no_query_joins_none(learn, number):
+    (item,), _ = learn(lessons(lesson(query=number)))
+    assert "```" not in item.content
+
+
+def test_of_several_queries_the_model_says_which(prov):
+    comments = "SELECT ?t ?c WHERE { ?t rdfs:comment ?c }"
+    trace = traced(prov, query(ALL_SUBS), query(comments))
+    with serving(lambda body, number: lessons(lesson(query=1))) as (client, _):
+        (item,) = extract_memories(
+            artifact(QUESTION, ANSWER), GOOD, client=client, trace=trace, ontology="prov",
+            prefixes=prov.meta().prefixes, query=comments,
+        )  # fmt: skip
+    assert "subClassOf+" in item.content and "rdfs:comment" not in item.content
+
+
+def test_a_query_keeps_what_the_question_does_not_name(prov):
+    """A factor, a code and a status are how to ask; a year of the question is a gap."""
+    question = "How many activities of Someone ended in 2023?"
+    asked = (
+        "SELECT (COUNT(?a) AS ?n) WHERE { ?a prov:wasAssociatedWith prov:Someone ; a prov:Kind7 ; prov:value ?v ;"
+        ' prov:status "A" ; prov:endedAtTime ?t FILTER(YEAR(?t) = 2023 && ?v * 0.3048 > 10'
+        ' && ?t != "none") }'
+    )
+    meta = prov.meta()
+    trace = Trace([ToolCall("sparql_query", {"query": asked}, key="r")])
+    with serving(lambda body, number: lessons(lesson(query=1, general=False))) as (client, _):
+        (item,) = extract_memories(
+            artifact(question, "There are 7."), GOOD, client=client, trace=trace, ontology="prov",
+            prefixes=meta.prefixes, terms={*meta.classes, *meta.properties}, all_terms=False,
+        )  # fmt: skip
+    kept = ("0.3048", '"A"', '"none"', "> 10", "prov:Kind7", "$ENTITY_1", "= $NUMBER_1")
+    assert [part for part in kept if part not in item.content] == [], item.content
 
 
 def test_a_query_of_one_ontology_keeps_its_words_and_loses_its_things(prov):
-    question = "Which class is the domain of prov:wasAssociatedWith?"
+    question = "Which activities of prov:Someone are there?"
     asked = "SELECT ?a WHERE { ?a prov:wasAssociatedWith prov:Someone ; a prov:Activity } LIMIT 20"
     meta = prov.meta()
     trace = Trace(
         [ToolCall("sparql_query", {"query": asked}, key="r", iris=frozenset(("prov:A",)))]
     )
-    with serving(lambda body, number: lessons(lesson(query=True, general=False))) as (client, _):
+    with serving(lambda body, number: lessons(lesson(query=1, general=False))) as (client, _):
         (item,) = extract_memories(
             artifact(question, "prov:A"), GOOD, client=client, trace=trace, ontology="prov",
             prefixes=meta.prefixes, query=asked, terms={*meta.classes, *meta.properties},
@@ -340,9 +379,7 @@ def test_a_piece_of_a_query_in_a_step_is_no_query(learn):
 
 
 def test_nor_is_a_lesson_without_its_query_recalled(learn):
-    said = lesson(
-        steps=["Run the query below with `sparql_query`.", "Compare the rows."], query=False
-    )
+    said = lesson(steps=["Run the query below with `sparql_query`.", "Compare the rows."], query=0)
     (item,), _ = learn(lessons(said))
     assert item.trust == "quarantined" and "query that is not there" in item.quarantine_reason
 
@@ -358,7 +395,7 @@ def test_nor_is_a_lesson_without_its_query_recalled(learn):
 def test_a_copied_query_is_not_said_twice(learn, written, said):
     copied = ALL_SUBS.replace("?x", "?class").replace("prov:Agent", "$ENTITY_1")
     steps = ["Find the class.", written.replace("{}", copied)]
-    (item,), _ = learn(lessons(lesson(steps=steps, query=True)))
+    (item,), _ = learn(lessons(lesson(steps=steps, query=1)))
     assert f"- {said}" in item.content
     assert item.content.count("subClassOf+") == 1 and item.trust == "unverified"
 
@@ -372,9 +409,7 @@ def test_a_query_of_the_model_s_own_stays_where_it_may_run(learn):
 @pytest.mark.parametrize("step", ["`mem_get('0123456789abcdef')`", "As 0123456789abcdef says."])
 def test_a_step_that_points_at_a_memory_is_left_out(learn, step):
     (item,), _ = learn(
-        lessons(
-            lesson(steps=["Search for the class with `search_entity(name)`.", step], query=False)
-        )
+        lessons(lesson(steps=["Search for the class with `search_entity(name)`.", step], query=0))
     )
     assert item.content == "- Search for the class with `search_entity(name)`."
 
@@ -412,7 +447,7 @@ def test_a_run_over_a_text_is_asked_about_texts_and_shows_its_code_and_sub_calls
     (body,) = bodies
     system, (shown,) = body["messages"][0]["content"], data_in(body)["steps"]
     assert "too long to read at once" in system and "ontolog" not in system
-    assert "SPARQL" not in system and "query_below" not in body["messages"][1]["content"]
+    assert "SPARQL" not in system and "query_no" not in body["messages"][1]["content"]
     assert body["response_format"]["json_schema"]["schema"] == TEXT_LESSON_SCHEMA
     assert "llm_query_batched" in shown["code"] and shown["output"] == "17 parts"
     assert shown["asked_of_a_sub_model"][0]["said"] == "Yes: the tenant."

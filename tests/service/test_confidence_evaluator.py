@@ -28,8 +28,8 @@ def test_the_numbers_are_the_seeds(shared):
     assert evaluator.on_feedback(one, helpful=True) == pytest.approx(0.8)
     assert evaluator.on_feedback(one, helpful=False, comment="too slow") == pytest.approx(0.6)
     assert evaluator.on_usage(one, task_succeeded=True) == pytest.approx(0.7)
-    assert evaluator.on_usage(one, task_succeeded=False) == pytest.approx(0.5)
-    assert evaluator.on_code_stability(one, reverted=False) == pytest.approx(0.7)
+    assert evaluator.on_usage(one, task_succeeded=False) == pytest.approx(0.6)
+    assert evaluator.on_code_stability(one, reverted=False) == pytest.approx(0.8)
     rows = shared.signals(one)
     assert [row["kind"] for row in rows] == [
         "helpful", "not_helpful", "task_succeeded", "not_helpful", "unreverted",

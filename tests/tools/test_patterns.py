@@ -269,7 +269,7 @@ def test_the_query_is_joined_to_the_lesson_of_a_model(engine, root, db):
         "title": "List the vessels at a berth",
         "description": "For what is moored where.",
         "steps": ["Find the berth with `search_entity(name)`.", "Run the query below."],
-        "query": True,
+        "query": 2,
         "general": False,
     }
     replies = [LOOK, ASK_ROWS, f"FINAL({answer_of(engine)})", json.dumps({"items": [said]})]
@@ -292,7 +292,7 @@ def test_a_lesson_whose_query_only_the_engine_refuses_waits_in_quarantine(engine
             "Find the berth.",
             'Run `sparql_query("SELECT ?v WHERE { ?v harbour:mooredAt }")`.',
         ],
-        "query": False,
+        "query": 0,
         "general": False,
     }
     replies = [ASK_ROWS, f"FINAL({answer_of(engine)})", json.dumps({"items": [said]})]

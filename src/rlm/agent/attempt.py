@@ -18,9 +18,9 @@ from rlm.errors import RLMError
 from rlm.handles import Meter
 from rlm.handles import Store as Handles
 from rlm.learning.artifact import extract_trajectory_artifact
-from rlm.learning.calls import SHOWN_CALLS, CallRecorder, terms_of
+from rlm.learning.calls import SHOWN_CALLS, CallRecorder, steps_of, terms_of
 from rlm.learning.claims import find_unseen_numbers, find_unseen_quotes
-from rlm.learning.confidence import Uses, uses_in
+from rlm.learning.confidence import Uses, followed_of, uses_in
 from rlm.learning.evidence import Evidence
 from rlm.learning.extract_calls import CallReading
 from rlm.learning.grounding import describe_doubt, find_ungrounded
@@ -51,6 +51,8 @@ from rlm.tools.views import MODEL_VIEW_CHARS, VIEW_CHARS
 LOG = logging.getLogger("rlm.agent")
 RECALLING = frozenset(("mem_get", "mem_quote", "memory_query", "memory_get_context"))
 """Tools whose texts a run must not store again as something new."""
+MOST_COMMENTS = 8
+"""Of terms that were queried, for judge and extractor."""
 
 OnStep = Callable[[RLMIteration], None]
 WRITING = (
@@ -275,8 +277,25 @@ class Attempt:
                 self.result.iterations,
                 self.trace.calls,
                 not_found=self._find_unseen(self.result),
+                more=self._rules(),
             )
         return self._evidence
+
+    def _rules(self) -> dict[str, list[str]]:
+        """What an answer may rest on beside its steps: what the graph says of the terms that were
+        queried, and the lessons that the model says it used."""
+        found: dict[str, list[str]] = {}
+        used = followed_of(self.recalled.ids, self.uses)
+        if lessons := [item for item in self.recalled.injected if item.memory_id in used]:
+            found["recalled"] = [f"{each.description}\n{each.content}" for each in lessons[:3]]
+        if self.graph is not None:
+            meta = self.graph.meta
+            asked = steps_of(self.trace.calls, meta.prefixes)
+            named = dict.fromkeys(iri for step in asked if step.query for iri in step.names)
+            known = [iri for iri in named if iri in meta.comments]
+            said = [f"{meta.prefixes.shrink(iri)}: {meta.comments[iri]}" for iri in known]
+            found |= {"comments": said[:MOST_COMMENTS]} if said else {}
+        return found
 
     def _doubt(self, result: RLMResult) -> str:
         """What the model is told before its answer is taken; '' when all of it was seen."""

@@ -19,7 +19,8 @@ from rlm.store.types import Judgment, MemoryItem, Signal
 START = {"human": 0.8, "distilled": 0.6, "failure": 0.5}
 HELPFUL = 0.3
 NOT_HELPFUL = -0.2
-TASK_SUCCEEDED = 0.1
+TASK_SUCCEEDED, TASK_FAILED = 0.1, -0.1
+"""Half of what somebody says: a run also fails by half an answer, and lessons are not to blame."""
 UNREVERTED = 0.2
 DECAY = -0.05
 """A month in which it was not used."""
@@ -138,7 +139,7 @@ def signals_for(
 
 _FOLLOWED = {
     True: (TASK_SUCCEEDED, "task_succeeded", "followed by a run that succeeded"),
-    False: (NOT_HELPFUL, "not_helpful", "followed by a run that failed"),
+    False: (TASK_FAILED, "not_helpful", "followed by a run that failed"),
 }
 
 
@@ -146,7 +147,7 @@ def _move(number: int, uses: Uses, *, success: bool, reads: bool) -> tuple[float
     if number in uses.followed:
         return _FOLLOWED[success]
     if number in uses.abandoned and not (success and reads):
-        return NOT_HELPFUL, "not_helpful", "taken up and left again"
+        return TASK_FAILED, "not_helpful", "taken up and left again"
     return None
 
 

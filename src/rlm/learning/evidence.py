@@ -64,9 +64,11 @@ class RunStep:
     sub_calls: Sequence[SubCall] = ()
     further_sub_calls: int = 0
 
-    def show(self, clip: Clip, focus: Clip, left: int) -> dict[str, Any]:
+    def show(
+        self, clip: Clip, focus: Clip, left: int, numbers: Mapping[int, int]
+    ) -> dict[str, Any]:
         """As JSON types, without the first `left` calls. A query stands with its call, not in the
-        code as well."""
+        code as well, and with its number, if it has one by the call's identity."""
         code, left = self.code, max(left, len(self.calls) - MOST_CALLS)
         for place, call in enumerate(self.calls, 1):
             query = call.args.get("query")
@@ -76,7 +78,7 @@ class RunStep:
         if left > 0:
             found["calls_left_out"] = left
         first = max(0, left)
-        if calls := [_show_call(call, clip) for call in self.calls[first:]]:
+        if calls := [_show_call(call, clip, numbers.get(id(call))) for call in self.calls[first:]]:
             for place, further in self.alike.items():
                 if place >= first:
                     calls[place - first]["further_calls_alike"] = further
@@ -113,7 +115,7 @@ class Evidence:
     steps: Sequence[RunStep] = ()
     not_found: Sequence[str] | None = None
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """What else is shown."""
+    """What else is shown: the comments of terms that were queried, lessons that were followed."""
 
     @classmethod
     def of_run(
@@ -124,6 +126,7 @@ class Evidence:
         calls: Iterable[ToolCall] = (),
         *,
         not_found: Sequence[str] | None = None,
+        more: Mapping[str, Sequence[str]] | None = None,
     ) -> Evidence:
         """The evidence of a run that has ended; `calls` are those of its trace."""
         by_block: dict[int, list[ToolCall]] = {}
@@ -134,7 +137,7 @@ class Evidence:
             _step(turn, block, by_block.get(number, ()))
             for number, (turn, block) in enumerate(blocks, 1)
         ]
-        return cls(task, answer, steps, not_found)
+        return cls(task, answer, steps, not_found, more or {})
 
     @classmethod
     def of_artifact(
@@ -169,8 +172,16 @@ class Evidence:
         """Whether nothing was done that could be learnt from."""
         return not self.steps
 
-    def show(self, chars: int = CHARS) -> dict[str, Any]:
-        """As JSON types that take at most so many characters in a prompt."""
+    @property
+    def queries(self) -> list[ToolCall]:
+        """The queries that ran: number n, where they are numbered, is the nth."""
+        calls = (call for step in self.steps for call in step.calls)
+        return [call for call in calls if call.tool == "sparql_query" and call.ok]
+
+    def show(self, chars: int = CHARS, *, numbered: bool = False) -> dict[str, Any]:
+        """As JSON types that take at most so many characters in a prompt, the queries with their
+        numbers if wanted."""
+        numbers = {id(call): at for at, call in enumerate(self.queries if numbered else (), 1)}
         places = choose_steps([bool(step.error) for step in self.steps])
         steps = [
             self.steps[at].choose_sub_calls(
@@ -183,7 +194,7 @@ class Evidence:
         calls = [-1 - at for at in reversed(best) for _ in steps[-1 - at].calls]
 
         def show(share: float, left: int) -> dict[str, Any]:
-            return self._show(share, steps, Counter(calls[:left]))
+            return self._show(share, steps, Counter(calls[:left]), numbers)
 
         def fits(share: float, left: int) -> bool:
             return len(render_data(show(share, left))) <= max(LEAST_CHARS, chars)
@@ -193,12 +204,16 @@ class Evidence:
         return show(SHARES[at], left)
 
     def _show(
-        self, kept: float, steps: Sequence[RunStep], left: Mapping[int, int]
+        self,
+        kept: float,
+        steps: Sequence[RunStep],
+        left: Mapping[int, int],
+        numbers: Mapping[int, int],
     ) -> dict[str, Any]:
         found: dict[str, Any] = {
             "task": clip_ends(self.task, max(40, int(TASK * kept))),
             "steps": [
-                step.show(*self._clips(kept if at >= -LATEST else kept / 2), left[at])
+                step.show(*self._clips(kept if at >= -LATEST else kept / 2), left[at], numbers)
                 for at, step in enumerate(steps, -len(steps))
             ],
         }
@@ -301,8 +316,10 @@ def _group_calls(calls: Sequence[ToolCall]) -> tuple[list[ToolCall], dict[int, i
     return kept, dict(alike)
 
 
-def _show_call(call: ToolCall, clip: Clip) -> dict[str, Any]:
+def _show_call(call: ToolCall, clip: Clip, number: int | None) -> dict[str, Any]:
     found: dict[str, Any] = {"tool": call.tool[:60]}
+    if number is not None:
+        found["query_no"] = number
     given = dict(call.args)
     query = given.pop("query", None)
     if isinstance(query, str):

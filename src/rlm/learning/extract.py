@@ -10,7 +10,7 @@ quarantine, with the reason.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,26 +94,24 @@ class Extraction:
             )
             for artifact, trace in zip(artifacts, traces, strict=True)
         ]
-        template = self._template(readings[0]) if judgments[0].is_success else None
         if client is None:
-            found = self._lessons_of_calls(readings, judgments, template)
+            found = self._lessons_of_calls(readings, judgments)
         elif any(map(_is_worth_asking, evidence, readings)):
             runs = [JudgedRun(*each) for each in zip(evidence, judgments, strict=True)]
             said = ask_for_items(
                 runs,
-                template.text if template else "",
                 over_text=self.ontology is None,
                 shown_anyway=self.shown_anyway,
                 client=client,
                 usage=self.usage,
             )
             if said is None:
-                found = self._lessons_of_calls(readings, judgments, template)
+                found = self._lessons_of_calls(readings, judgments)
                 for item in found:
                     item.trust = "quarantined"
                     item.provenance = {QUARANTINE_REASON: UNREAD, **item.provenance}
             else:
-                found = self._lessons_of_model(said, artifacts, judgments, readings, template)
+                found = self._lessons_of_model(said, artifacts, runs, readings)
         else:
             found = []
         for item in found:
@@ -121,19 +119,19 @@ class Extraction:
             item.session_id = self.session
         return found[:MOST_ITEMS]
 
-    def _template(self, reading: CallReading) -> QueryPattern | None:
-        query = reading.decisive_query if self.query is None else self.query
-        if not query:
-            return None
+    def _template(
+        self, query: str, reading: CallReading, question: str = ""
+    ) -> QueryPattern | None:
         made = template_for(
             query,
             self.prefixes,
             asked=reading.form.asked,
             terms=self.terms,
             by_place=not self.all_terms,
+            question=question,
         )
         if made is None or not self.parses(made.text):
-            log.info("the query behind the answer is no template for a lesson: %s", query)
+            log.info("no template for a lesson: %s", query)
             return None
         return made
 
@@ -141,19 +139,25 @@ class Extraction:
         self,
         said: Sequence[Mapping[str, Any]],
         artifacts: Sequence[Mapping[str, Any]],
-        judgments: Sequence[Judgment],
+        runs: Sequence[JudgedRun],
         readings: Sequence[CallReading],
-        template: QueryPattern | None,
     ) -> list[MemoryItem]:
-        best = next((at for at, judgment in enumerate(judgments) if judgment.is_success), None)
+        best = next((at for at, run in enumerate(runs) if run.judgment.is_success), None)
+        reading, queries = readings[best or 0], runs[best or 0].evidence.queries
+        named: set[str] = set()
+
+        def template(number: int) -> str:
+            if not 0 < number <= len(queries):
+                return ""
+            query = str(queries[number - 1].args.get("query", ""))
+            made = self._template(query, reading, reading.question)
+            named.update(made.terms if made else ())
+            return made.text if made else ""
+
         items = build_items(
-            said,
-            readings[best or 0],
-            template.text if template else "",
-            success=best is not None,
-            parses=self.parses,
+            said, reading, success=best is not None, parses=self.parses, templates=template
         )
-        general, of_ontology = self._specifics(artifacts, readings, template)
+        general, of_ontology = self._specifics(artifacts, readings, named)
         # An answer is the model's own words, unless nothing else tells what the run was shown.
         quoted = (text for each in artifacts for text in _quotations_in(each))
         foreign = ForeignText(self.foreign or quoted)
@@ -171,13 +175,13 @@ class Extraction:
         self,
         artifacts: Sequence[Mapping[str, Any]],
         readings: Sequence[CallReading],
-        template: QueryPattern | None,
+        terms: Iterable[str],
     ) -> tuple[frozenset[str], frozenset[str]]:
         """The names and texts that only these runs were about: for a lesson of any ontology, and
         for one of this. Within one ontology its classes and properties are vocabulary, whatever was
         asked, and so are codes and the like that an answer names to explain itself."""
         bound = Prefixes(self.prefixes)
-        vocabulary = {bound.expand(name) for name in (template.terms if template else ())}
+        vocabulary = {bound.expand(name) for name in terms}
         texts = set[str]().union(*map(_texts_of, artifacts, readings))
         asked = set[str]().union(*map(_asked_iris, artifacts, readings))
         named = asked.union(*map(_answer_iris, artifacts, readings))
@@ -197,11 +201,13 @@ class Extraction:
         self,
         readings: Sequence[CallReading],
         judgments: Sequence[Judgment],
-        template: QueryPattern | None,
     ) -> list[MemoryItem]:
         """Our own words hold nothing of the run, and may say what is known already. A query that
         certainly found the answer stands by itself where no procedure holds one; one of RDF's own
         words has a kind that is known, or is of no use."""
+        query = readings[0].decisive_query if self.query is None else self.query
+        usable = query and judgments[0].is_success
+        template = self._template(query, readings[0]) if usable else None
         found: list[MemoryItem] = []
         for at in sorted(range(len(readings)), key=lambda at: not judgments[at].is_success):
             for item in readings[at].lessons(judgments[at]):

@@ -51,7 +51,6 @@ Parses = Callable[[str], bool]
 
 def ask_for_items(
     runs: Sequence[JudgedRun],
-    template: str = "",
     *,
     over_text: bool,
     client: Client,
@@ -76,7 +75,7 @@ def ask_for_items(
         return ask_json(
             client,
             lambda share: extract_messages(
-                runs, template, over_text=over_text, shown_anyway=shown_anyway, share=share
+                runs, over_text=over_text, shown_anyway=shown_anyway, share=share
             ),
             read,
             schema=TEXT_LESSON_SCHEMA if over_text else LESSON_SCHEMA,
@@ -125,30 +124,30 @@ def _check(item: Any) -> None:
 def build_items(
     found: Sequence[Mapping[str, Any]],
     reading: CallReading,
-    template: str = "",
     *,
     success: bool,
     parses: Parses,
+    templates: Callable[[int], str] = lambda number: "",
 ) -> list[MemoryItem]:
     """The items of a reply as they would be stored. What is hidden in them stays in them: the gates
     are to see it. What kind of task they are for is read off the calls that worked, or is what a
-    caller said: calls that failed may be right for another kind. `template` goes to the first that
-    wants it."""
+    caller said: calls that failed may be right for another kind. `templates` gives the query of a
+    number, as a lesson has it, or ''; each goes to the first that wants it."""
     kind = reading.kind if success else TaskKind()
     types = tuple(filter(None, (kind.task_type or reading.said,)))
     tags = kind.tags or list(types)
-    items = []
+    items: list[MemoryItem] = []
+    given: set[str] = set()
     for one in found:
-        asked = one.get("query")
-        if not isinstance(asked, bool):
-            asked = _BELOW.search(" ".join(one["steps"])) is not None
-        query = template if success and asked else ""
+        number = one.get("query")
+        query = templates(number) if success and type(number) is int else ""
+        query = "" if query in given else query
         steps, lost = _usable_steps(one, query, parses)
         if not steps:
             continue
         items.append(_item(one, steps, query, reading, types, tags, success=success))
         items[-1].provenance = {QUARANTINE_REASON: lost} if lost else {}
-        template = "" if query else template
+        given.add(query)
     return items
 
 

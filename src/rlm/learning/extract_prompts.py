@@ -1,8 +1,8 @@
 """The extractor's words: one prompt for runs over an ontology, one for runs over texts.
 
 What a run did is shown as evidence between marks that nothing in it can close
-(`prompts.mark_data`). The query that found the answer is shown as the program has generalised it,
-and the program joins it to the lesson: a model need not copy it.
+(`prompts.mark_data`). A model says by its number which query belongs to a lesson; a program takes
+out what the question named and joins the rest to it: a model need not copy it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TITLE_CHARS, TITLE_WORDS = 80, 10
 DESCRIPTION_CHARS = 240
 STEPS_CHARS, MOST_STEPS = 600, 6
 REASON_CHARS = 300
-QUERY_BELOW, SHOWN_ANYWAY = "query_below", "shown_anyway"
+SHOWN_ANYWAY = "shown_anyway"
 CARD_CHARS = 1_200
 
 _RULES = """\
@@ -64,13 +64,13 @@ GRAPH_GOOD = (
     " is worth keeping if such an agent would get the answer wrong without it, or need another"
     " look: a rule that stands in some comment (say whose), a value that is coded, dated or in"
     " another unit, a property that is declared and not used, a path that the names do not"
-    " suggest. A query that these names suggest at once is none. State as a fact only what a"
-    " result shows."
+    ' suggest. A query that these names suggest at once is none, and what "recalled" holds is known'
+    " already. State as a fact only what a result or a comment shows."
 )
 GRAPH_FIELDS = """\
-- "query": true when the query in "query_below" belongs to it. A program puts that query below the \
-steps, whole, with $ENTITY_1, $TEXT_1 or $NUMBER_1 where something was asked for: do not copy it, \
-write "run the query below". False when it does not belong to it, or "query_below" is null.
+- "query": the "query_no" of the query that belongs to it, mostly the one that gave the answer; 0 \
+for none. A program puts that query below the steps, whole, with $ENTITY_1, $TEXT_1 or $NUMBER_1 \
+for what the question names: do not copy it, write "run the query below".
 - "general": true when it works with any ontology; false when it needs terms of this one.
 Take out what only this question was about: no things, texts, numbers or answers of it. Classes \
 and properties may stay where "general" is false. Name only tools that the data shows."""
@@ -79,9 +79,9 @@ Good: {"title": "Count or sum orders without the cancelled ones", "description":
 over orders. Cancelled ones stay in the data; by the comment of shop:Order they do not count.", \
 "steps": ["Run the query below with `sparql_query`.", "Leave out the status shop:S9: its label is \
 Cancelled, and no property says so.", "Prices are in cents: divide the sum by 100."], \
-"query": true, "general": false}
+"query": 2, "general": false}
 Bad: {"title": "Cheapest oscillator", "description": "The agent found it.", "steps": ["Searched \
-for oscillators.", "Found OX-12 for 3.20."], "query": false, "general": true}: it retells. "List \
+for oscillators.", "Found OX-12 for 3.20."], "query": 0, "general": true}: it retells. "List \
 the ships of a class with a query" is bad, too: everybody would.\
 """
 
@@ -138,8 +138,7 @@ _WORDS: dict[str, Any] = {
     "description": _text(DESCRIPTION_CHARS),
     "steps": {"type": "array", "items": _text(300), "minItems": 1, "maxItems": MOST_STEPS},
 }
-_TRUTH = {"type": "boolean"}
-_GRAPH_ITEM = object_schema(**_WORDS, query=_TRUTH, general=_TRUTH)
+_GRAPH_ITEM = object_schema(**_WORDS, query={"type": "integer"}, general={"type": "boolean"})
 
 
 def _items(item: dict[str, Any]) -> dict[str, Any]:
@@ -157,10 +156,10 @@ class JudgedRun:
     evidence: Evidence
     judgment: Judgment
 
-    def show(self, chars: int) -> dict[str, Any]:
+    def show(self, chars: int, *, numbered: bool) -> dict[str, Any]:
         """The evidence with the verdict beside it."""
         return {
-            **self.evidence.show(chars),
+            **self.evidence.show(chars, numbered=numbered),
             "judged_a_success": self.judgment.is_success,
             "judged_because": clip_ends(self.judgment.reason, REASON_CHARS),
         }
@@ -168,23 +167,20 @@ class JudgedRun:
 
 def extract_messages(
     runs: Sequence[JudgedRun],
-    template: str = "",
     *,
     over_text: bool,
     shown_anyway: str = "",
     share: float = 1.0,
 ) -> list[Message]:
-    """The prompt for one run, or for several of one task, successes first. `template` is the query
-    that found the answer, `shown_anyway` what every run over this graph is told beforehand; a
-    smaller `share` shows less of the runs."""
+    """The prompt for one run, or for several of one task, successes first; the queries of the first
+    are numbered, if it succeeded. `shown_anyway` is what every run over this graph is told
+    beforehand; a smaller `share` shows less of the runs."""
     shown = sorted(runs, key=lambda run: not run.judgment.is_success)[:MOST_RUNS]
     room = max(LEAST_DATA_CHARS, int(DATA_CHARS * share)) // len(shown)
-    data = [run.show(room) for run in shown]
+    best = shown[0] if shown[0].judgment.is_success else None
+    data = [run.show(room, numbered=run is best) for run in shown]
     if not over_text:
-        data[0] |= {
-            QUERY_BELOW: template or None,
-            SHOWN_ANYWAY: clip_ends(shown_anyway, CARD_CHARS),
-        }
+        data[0][SHOWN_ANYWAY] = clip_ends(shown_anyway, CARD_CHARS)
     alone = len(runs) == 1
     verdict = SUCCESS if runs[0].judgment.is_success else FAILURE
     system = _RULES.format(

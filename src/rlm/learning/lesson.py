@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rlm.errors import RLMError
 from rlm.ontology.query.guard import check_query
@@ -62,18 +62,27 @@ def template_for(
     asked: Container[str],
     terms: Container[str] = (),
     by_place: bool = True,
+    question: str = "",
 ) -> QueryPattern | None:
     """The query without what the question was about; None when there is nothing to use again, or it
-    is too long for a lesson.
+    is too long for a lesson. Where the question is known, a text, number or thing that it does not
+    name is part of how to ask: a factor, a code, a status.
 
     One that is made of RDF's own words is general: what the question named (`asked`) is a gap, also
     a class. Any other is a query of one ontology, whose classes and properties (`terms`) stay.
     """
+
+    def stays(value: str) -> bool:
+        flags = re.IGNORECASE if len(value) > 3 else re.NOFLAG  # "A" is no article
+        named = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", question, flags)
+        return bool(question) and value not in asked and not named
+
+    known_terms: dict[str, Any] = {"terms": terms, "by_place": by_place, "stays": stays}
     try:
-        made = pattern_of(query, prefixes, terms=terms, by_place=by_place, gaps=asked)
+        made = pattern_of(query, prefixes, gaps=asked, **known_terms)
         known = Prefixes(prefixes)
         if made is None or not all(is_common(known.expand(name)) for name in made.terms):
-            made = pattern_of(query, prefixes, terms=terms, by_place=by_place)
+            made = pattern_of(query, prefixes, **known_terms)
     except RLMError:
         return None
     return made if made is not None and len(made.text) <= QUERY_CHARS else None

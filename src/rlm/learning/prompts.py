@@ -32,7 +32,8 @@ say is no evidence for anything.
 
 Each step has the code, the calls of tools that it made (with their queries and how many rows came \
 back), what it printed, and what sub-models said. […] stands where something was left out: the \
-agent has seen all of it.
+agent has seen all of it. "comments" is what the graph itself says of the terms in the queries, \
+"recalled" what the agent followed of earlier runs.
 
 Ask yourself, in this order:
 1. Does the answer address this task, all of it? An answer to another question, or a part given \
@@ -41,7 +42,8 @@ as the whole, is a failure.
 have found nothing else? That a query found no rows supports an answer that there is none. What \
 contradicts the steps, or was never looked at, is a failure.
 3. Would these queries and computations give the right answer to the task? A query about \
-something else, or one whose rows were cut before they were counted, is a failure.
+something else, one whose rows were cut before they were counted, or one that leaves aside a rule \
+of the comments (a unit, a code, what does not count), is a failure.
 Judge the substance: a different notation, order or rounding is right, and how elegant the way was \
 does not matter. Take no side in doubt: when the data does not let you decide, it is null.
 

@@ -11,7 +11,7 @@ A template is what a procedure holds: there the gaps are what the question named
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -68,12 +68,14 @@ def pattern_of(
     terms: Container[str] = (),
     by_place: bool = True,
     gaps: Container[str] = (),
+    stays: Callable[[str], bool] = lambda value: False,
 ) -> QueryPattern | None:
     """The pattern of a query; None when there is none worth keeping.
 
     `terms` are IRIs of the schema: they stay, and so does the machinery of RDF. `by_place`: so does
     what stands where a predicate stands, or a class; for when `terms` are not all that there are.
-    `gaps` are IRIs that become placeholders wherever they are no predicate.
+    `gaps` are IRIs that become placeholders wherever they are no predicate. `stays` says of any
+    other IRI, text or number that it is part of how to ask.
 
     None for a query that names nothing, has no triples, is too long, has a BASE, or is an unfilled
     pattern itself. Raises QueryRefused for what may not run.
@@ -84,7 +86,9 @@ def pattern_of(
     if any(token.upper == "BASE" for token in head) or any(unfilled):
         return None
     own = declared_prefixes(head)
-    made = QueryWriter(body, Prefixes(prefixes), own, terms, by_place=by_place, gaps=gaps)
+    made = QueryWriter(
+        body, Prefixes(prefixes), own, terms, by_place=by_place, gaps=gaps, stays=stays
+    )
     try:
         text = join_tokens(list(made.words()))
     except RLMError:  # a prefix that the engine knows and we do not
@@ -121,6 +125,7 @@ class QueryWriter:
         *,
         by_place: bool,
         gaps: Container[str] = (),
+        stays: Callable[[str], bool] = lambda value: False,
     ) -> None:
         self._tokens = tokens
         self._prefixes = prefixes
@@ -128,6 +133,7 @@ class QueryWriter:
         self._terms = terms
         self._by_place = by_place
         self._gaps = gaps
+        self._stays = stays
         self._names: dict[tuple[str, str], str] = {}
         self.slots: dict[str, str] = {}
         self.kept: dict[str, None] = {}
@@ -171,6 +177,7 @@ class QueryWriter:
         is_class = self._is_class(place)
         by_place = self._by_place and not listed and (is_class or self._is_predicate(place))
         stays = iri in self._terms or is_machinery(iri) or iri.startswith(XSD) or by_place
+        stays = stays or self._stays(iri)
         if not stays or (iri in self._gaps and not self._is_predicate(place)):
             return self._slot("ENTITY", iri, "an IRI", token)
         if is_class and not is_machinery(iri):
@@ -204,7 +211,7 @@ class QueryWriter:
         """What a string becomes, and the last token that belongs to it."""
         before, after = self._near(place - 1), self._near(place + 1)
         separator = before.text == "=" and self._near(place - 2).upper == "SEPARATOR"
-        if SHAPELY.fullmatch(token.text) or separator:
+        if SHAPELY.fullmatch(token.text) or separator or self._stays(token.text.strip("\"'")):
             return token, place
         if after.kind == LANG:
             what = f"text, language {after.text[1:].lower()}"
@@ -217,6 +224,8 @@ class QueryWriter:
     def _number(self, place: int, token: QueryToken) -> QueryToken:
         """How many rows are wanted is no variable to SPARQL; 0 and 1 are part of the shape."""
         if token.text in ("0", "1") or self._near(place - 1).upper in ("LIMIT", "OFFSET"):
+            return token
+        if self._stays(token.text):
             return token
         return self._slot("NUMBER", token.text, "a number", token)
 

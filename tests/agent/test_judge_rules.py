@@ -1,0 +1,36 @@
+"""What a judge can check a rule by: what the graph says of the queried terms, and the lesson that
+the model followed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rlm import MemoryItem, Scope, agent
+from rlm.llm import ScriptedClient
+
+HARBOUR = Path(__file__).parent.parent.parent / "ontology" / "harbour.ttl"
+CODE = '```repl\nprint(sparql_query("SELECT ?v WHERE { ?v a harbour:Vessel ; harbour:mooredAt ?b }"))\n```'
+GOOD = '{"reason": "r", "missing": [], "confidence": "high", "is_success": true}'
+ASKED = "Which vessels are moored at a berth?"
+
+
+def judge_prompt(store, answer):
+    client = ScriptedClient([CODE, answer, GOOD, '{"items": []}'], is_language_model=True)
+    agent.run(ASKED, HARBOUR, store=store, client=client)
+    return client.calls[2][1]["content"]
+
+
+def test_the_judge_sees_what_the_graph_says_of_the_queried_terms(store):
+    shown = judge_prompt(store, "FINAL(None is.)")
+    assert "harbour:Vessel: A watercraft that moves by its own engine or sails." in shown
+    assert '"recalled"' not in shown, "nothing was followed"
+
+
+def test_the_judge_sees_the_lesson_that_was_followed_and_no_other(store):
+    steps = "- Query harbour:mooredAt with `sparql_query`.\n- Leave out what is out of commission."
+    for title, rule in (("List moored vessels", steps), ("Cranes of a quay", "- Use `?crane`.")):
+        item = MemoryItem(title, f"For: {ASKED}", rule, scope=Scope(ontology="harbour"))
+        item.trust = "trusted"
+        store.add(item)
+    shown = judge_prompt(store, "Uses: 1\nFINAL(None is.)")
+    assert "Leave out what is out of commission." in shown and "Use `?crane`" not in shown
