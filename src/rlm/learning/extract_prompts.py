@@ -70,7 +70,8 @@ GRAPH_GOOD = (
 GRAPH_FIELDS = """\
 - "query": the "query_no" of the query that belongs to it, mostly the one that gave the answer; 0 \
 for none. A program puts that query below the steps, whole, with $ENTITY_1, $TEXT_1 or $NUMBER_1 \
-for what the question names: do not copy it, write "run the query below".
+for the things, texts and numbers that the question names: do not copy it, write "run the query \
+below".
 - "general": true when it works with any ontology; false when it needs terms of this one.
 Take out what only this question was about: no things, texts, numbers or answers of it. Classes \
 and properties may stay where "general" is false. Name only tools that the data shows."""
