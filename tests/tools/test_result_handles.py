@@ -90,6 +90,16 @@ def test_rows_are_chosen_grouped_and_sampled(printed):
     ]
 
 
+def test_numbers_of_every_kind_are_added_and_compared(printed):
+    kinds = '"4383.409836065573770491"^^xsd:decimal 12345678901234567890 1e0 "INF"^^xsd:double'
+    query = f"SELECT ?v {{ VALUES ?v {{ {kinds} }} }}"
+    assert printed(
+        "found = sorted(row['v'] for row in r)",
+        "print(found[:2], found[2] - 1, sum(found) > 0, max(found))",
+        query=query,
+    ) == ["[1, 4383.4098360655735] 12345678901234567889 True inf"]
+
+
 def test_a_result_says_what_it_is(printed):
     shown = printed(
         "print(r)", "print([r], r.key, r.more)", "print(r.query, r.source)", "print(r.time[-1])"

@@ -4,6 +4,7 @@ content."""
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -245,8 +246,13 @@ def test_numbers_and_truth_values_are_such_and_all_else_is_turtle(handles, tmp_p
         '"19.90"^^xsd:decimal': 19.9,
         '"1.25E1"^^xsd:double': 12.5,
         '"true"^^xsd:boolean': True,
-        '"12345678901234567890"^^xsd:integer': "12345678901234567890",
-        '"INF"^^xsd:double': '"INF"^^xsd:double',
+        '"12345678901234567890"^^xsd:integer': 12345678901234567890,
+        '"4383.409836065573770491"^^xsd:decimal': 4383.4098360655735,
+        '"INF"^^xsd:double': math.inf,
+        '"-INF"^^xsd:float': -math.inf,
+        '"1e999"^^xsd:double': math.inf,
+        f'"-{"9" * 5000}"^^xsd:integer': -math.inf,
+        '"many"^^xsd:integer': '"many"^^xsd:integer',
         '"12"': '"12"',
         '"ship"@en': '"ship"@en',
         '"2026-01-02"^^xsd:date': '"2026-01-02"^^xsd:date',
@@ -260,6 +266,8 @@ def test_numbers_and_truth_values_are_such_and_all_else_is_turtle(handles, tmp_p
         for n, wanted in enumerate(values.values()):
             [row] = call("slice", call("query", f"SELECT ?v {{ e:a e:p{n} ?v }}"))["rows"]
             assert row["v"] == wanted and type(row["v"]) is type(wanted)
+        [row] = call("slice", call("query", 'SELECT ("NaN"^^xsd:double AS ?v) {}'))["rows"]
+        assert math.isnan(row["v"])
 
 
 def test_a_result_knows_its_rows_its_query_its_source_and_its_time(call, handles):
