@@ -126,6 +126,20 @@ def test_a_result_without_rows_says_which_names_are_wrong(printed):
     assert shown[2] == "0 [] []"
 
 
+def test_a_result_without_rows_says_which_texts_have_a_language_or_a_datatype(printed):
+    def hints(where):
+        return printed("print(r)", query=f"SELECT ?x {{ {where} }}")[1:]
+
+    assert hints("?x rdfs:label 'kind 1' ; e:crew \"7\"") == [
+        "the graph has no plain 'kind 1' but \"kind 1\"@en: write this, or compare STR(?x)",
+        'the graph has no plain "7" but 7: write this, or compare STR(?x)',
+    ]
+    assert len(hints("?x rdfs:label ?l FILTER(?l IN ('kind 1', 'kind 2', 'kind 0', '5'))")) == 3
+    assert hints("?x rdfs:label 'kind 9', 'kind 1'@de, 'kind 1'^^xsd:date") == []
+    other = "FILTER(STR(?l) = 'kind 1' && STRSTARTS(?l, 'kind 2'))"
+    assert hints(f"?x rdfs:label ?l {other}") == []
+
+
 def test_what_cannot_be_says_why(printed):
     assert printed("r['s']") == ["TypeError: rows have numbers: r[0]['s'], or r.distinct('s')"]
     assert printed("r.distinct('x')") == ["ValueError: there is no column 'x': there are s, l, n"]

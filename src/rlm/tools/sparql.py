@@ -4,8 +4,8 @@
 ASK is the exception: its answer is smaller than a handle, so it comes at once, as `{"boolean":
 True}`. Values stand in Turtle's notation (`prov:Entity`, `"text"@en`), so that they can be put into
 the next query as they are, but every number is an int or a float (INF and NaN too) and booleans are
-booleans, so that code can add and compare them; a variable that is not bound in a row is not in it. The triples of a CONSTRUCT or
-DESCRIBE are rows of s, p and o.
+booleans, so that code can add and compare them; a variable that is not bound in a row is not in it.
+The triples of a CONSTRUCT or DESCRIBE are rows of s, p and o.
 
 A query that found something is noted (`Patterns`). Nothing is stored before the run is judged.
 """
@@ -28,13 +28,13 @@ from rlm.loop.trace import render_value
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query, enforce_limit
-from rlm.ontology.query.shape import declared_prefixes, names_of
+from rlm.ontology.query.shape import declared_prefixes, names_of, plain_texts
 from rlm.ontology.remote.sample import sample_meta
 from rlm.ontology.terms import Prefixes, Term, local_name, term_text
 from rlm.ontology.vocabulary import XSD
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Scope
-from rlm.tools.sparql_peek import find_misnamed, peek
+from rlm.tools.sparql_peek import find_misnamed, find_mistyped, peek
 from rlm.tools.sparql_schema import LABEL_CHARS, SCHEMA_MODES, check_mode, describe_schema
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, result_handle
 from rlm.tools.views import note_rest
@@ -219,10 +219,13 @@ class _SPARQL:
         return self._handles.put(rows, DTYPE, columns=_columns(answer), about=about)
 
     def _hints(self, checked: Checked) -> list[str]:
-        """Names of the query that the graph does not have."""
+        """Names of the query that the graph does not have, and texts that it has otherwise."""
         meta = self._meta
-        named = names_of(checked.text, meta.prefixes)[:CHECKED_NAMES]
-        return find_misnamed(self._engine, meta, list(map(meta.curie, named)))
+        named = [n for n in names_of(checked.text, meta.prefixes) if not n.startswith(XSD)]
+        return [
+            *find_misnamed(self._engine, meta, list(map(meta.curie, named[:CHECKED_NAMES]))),
+            *find_mistyped(self._engine, meta, plain_texts(checked.text)),
+        ]
 
     # -- its rows ----------------------------------------------------------------------------------
 
