@@ -21,6 +21,10 @@ from rlm.tools.sparql_schema import OVERVIEW_CHARS, SCHEMA_CHARS, SCHEMA_LIMIT
 
 pytestmark = pytest.mark.req("UT-03")
 
+UNGROUPED = (
+    r"^query refused: \?{0} is selected beside groups and is not grouped itself: add it to GROUP BY, or"
+    r" put it into an aggregate, as SAMPLE\(\?{0}\)$"
+)
 ALL = "SELECT ?s ?p ?o WHERE { ?s ?p ?o }"
 
 
@@ -153,6 +157,27 @@ def test_prefixes_that_a_query_declares_shorten_its_rows(handles, tmp_path, cach
             "'harbor:' .* did you mean harbour:",
         ),
         ("SELECT ?x WHERE { ?x a ", QueryRefused, "is never closed"),
+        ("SELECT ?a (COUNT(?b) AS ?n) { ?a ?p ?b }", QueryRefused, UNGROUPED.format("a")),
+        (
+            "SELECT ?a ?c (COUNT(?b) AS ?n) { ?a ?p ?b ; ?q ?c } GROUP BY ?a",
+            QueryRefused,
+            UNGROUPED.format("c"),
+        ),
+        (
+            "SELECT (MAX(?n) AS ?m) { { SELECT ?b (COUNT(*) AS ?n) { ?b ?p ?a } GROUP BY ?a } }",
+            QueryRefused,
+            UNGROUPED.format("b"),
+        ),
+        (
+            "SELECT (STR(?b) AS ?c) { ?a ?p ?b } GROUP BY (STR(?a) AS ?k) ORDER BY ?k",
+            QueryRefused,
+            UNGROUPED.format("b"),
+        ),
+        (
+            "SELECT * { ?a ?p ?b } GROUP BY ?a",
+            QueryRefused,
+            r"^query refused: SELECT \* is not authorized with GROUP BY$",
+        ),
         ("DELETE WHERE { ?s ?p ?o }", QueryRefused, "would change the data"),
         (
             "SELECT * { SERVICE <http://x/> { ?s ?p ?o } }",
