@@ -569,6 +569,13 @@ def test_a_part_says_of_how_many_it_is(parts, handles, meter):
     assert few[-1]["…"] == "2 of 3: narrow the search"
 
 
+def test_predicates_that_were_counted_of_some_instances_say_so(parts, handles, call):
+    seen = tools(parts, handles)("peek", "pv:Part", output_mode="schema")
+    assert {"predicate": "pv:in", "count": 200} in seen["used_by_instances"]
+    assert seen["note"] == "used_by_instances counts 200 of 3,200 instances"
+    assert "note" not in call("peek", "harbour:Berth", output_mode="schema")
+
+
 def test_a_peek_that_cannot_be_says_why(call):
     with pytest.raises(
         OntologyError, match="no term harbour:Vesel in this graph; did you mean harbour:Vessel"

@@ -157,6 +157,9 @@ def _schema(one: _Resource, limit: int) -> dict[str, Any]:
             "range_of": _names(meta, meta.range_of.get(iri, NONE)),
             "used_by_instances": _used_predicates(one, limit),
         }
+        if (every := meta.instances(iri)) > INSTANCES or meta.sampled:
+            part = f"at most {INSTANCES}" if meta.sampled else f"{INSTANCES} of {every:,}"
+            made["note"] = f"used_by_instances counts {part} instances"
     elif one.is_property:
         made |= {
             "domain": _names(meta, meta.doms.get(iri, NONE)),
