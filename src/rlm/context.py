@@ -237,7 +237,7 @@ def _titles(
 ) -> tuple[list[str], tuple[str, ...]]:
     """Lessons that a model may want, numbered titles in one entry, and their ids: it knows better
     than their likeness which apply."""
-    lines, named = [TITLES], list[str]()
+    lines, named = [TITLES if first > 1 else TITLES.replace("Also l", "L")], list[str]()
     for item in memories:
         line = f"{first + len(named)}. {' '.join(item.title.split())} [{item.memory_id}]"
         if len("\n".join((*lines, line))) <= budget:

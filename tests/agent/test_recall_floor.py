@@ -136,11 +136,11 @@ def test_a_language_model_is_named_the_other_lessons_of_the_graph(store):
     store.add_many([RANK, *OTHERS, FAR, ELSEWHERE])
     question = "Which ship is the heaviest of all that lie in a berth now?"
     prompt, injected = prompt_of(question, store)
-    titles = prompt.partition("Also learnt over this graph")[2].partition("\n\n")[0]
+    titles = prompt.partition("earnt over this graph")[2].partition("\n\n")[0]
     assert FAR.title not in injected and f". {FAR.title} [{FAR.memory_id}]" in titles
     assert not any(title in titles for title in injected)
     assert ELSEWHERE.title not in titles and "Bake bread" not in titles
-    assert "Also learnt" not in prompt_of(question, store, memory_chars=MEMORY_CHARS)[0]
+    assert "earnt over this graph" not in prompt_of(question, store, memory_chars=MEMORY_CHARS)[0]
 
 
 def test_titles_alone_take_no_more_than_the_room_for_memories(store):
@@ -150,6 +150,7 @@ def test_titles_alone_take_no_more_than_the_room_for_memories(store):
     ]
     built = build_context("ship", memory_chars=300, further=lessons)
     assert built.text.count("Ship number") == 4 and built.memory_ids == ()
+    assert "\nLearnt over this graph; " in built.text, "nothing was shown before"
     assert len(built.named_ids) == 4
     assert len(built.text) <= 300 + len(RECALLED_HEADING) + len(ASSESS_SHORT) + 3
     assert build_context("ship", memory_chars=60, further=lessons).text == ""

@@ -109,6 +109,25 @@ def test_a_query_that_finds_something_else_than_a_view_is_not_shown(harbour):
     assert "rdfs:subClassOf harbour:Vessel" in shown[0] and shown[1] == ""
 
 
+def test_a_query_that_was_asked_in_batches_is_printed_once(rlm, db, harbour, tmp_path):
+    code = (
+        "berths = [f'harbour:Berth{n}' for n in range(1, 5)]\n"
+        "found = []\n"
+        "for some in (berths[:2], berths[2:]):\n"
+        "    values = ' '.join(some)\n"
+        "    r = sparql_query(f'SELECT ?b ?l {{ VALUES ?b {{ {values} }} ?b harbour:berthOf ?l }}')\n"
+        "    found += [row['b'] for row in r]\n"
+        "text = f'These: {found}'\nprint(text)"
+    )
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([f"```repl\n{code}\n```", "FINAL_VAR(text)"]))
+    line = ("run", "Which berths are there?", "--ontology", harbour, "--db", db)
+    result = rlm(*line, "--model", f"scripted:{script}", "--no-memory")
+    (query,) = printed(result.err)
+    assert "VALUES ?b { harbour:Berth1 harbour:Berth2 }" in query
+    assert "\nQuery (2 rows): the same with other VALUES; --json has it whole\n" in result.err
+
+
 def test_the_store_keeps_it_without_a_log(rlm, db, harbour):
     line = ("run", QUESTIONS[0], "--ontology", harbour, "--db", db, "--model", "offline")
     document = rlm(*line, "--json").json

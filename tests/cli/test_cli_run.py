@@ -4,12 +4,14 @@ something."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rlm.agent import run
 from rlm.cli import AGENT, main
-from rlm.cli.run import verdict_words
+from rlm.cli.run import learning_lines, verdict_words
 
 TEXT = "one line\n" * 500 + "the needle is here\n" + "one line\n" * 500
 
@@ -354,6 +356,28 @@ def test_a_log_that_is_none_is_told(rlm, text, tmp_path):
 )
 def test_a_success_that_nobody_checked_says_so(success, reason, said):
     assert verdict_words({"is_success": success, "reason": reason, "confidence": "medium"}) == said
+
+
+def test_the_reason_of_a_judge_is_whole(script, tmp_path):
+    model = script(LOOK, "FINAL(in the middle)")
+    result = run("Where?", None, str(tmp_path / "m.db"), context=TEXT, model=model)
+    reason = f"the answer adds up {'824 + ' * 40}825, which nothing shows"
+    said = {"is_success": False, "reason": reason, "confidence": "high", "missing": []}
+    lines = [*learning_lines(replace(result, judgment=said))]
+    assert f"judged a failure (high confidence): {reason}" in lines
+
+
+def test_a_memory_that_was_read_whole_is_no_text_that_leaked(rlm, db, script, text):
+    content = "- Look in the middle first, then at both ends.\n" * 40
+    kept = rlm(
+        *("memory", "add", "--title", "Look twice", "--content", content, "--db", db, "--json")
+    ).json["memory_id"]
+    read = f"```repl\nprint(mem_get('{kept}'))\n```"
+    line = ("run", "Where?", "-c", text, "--db", db, "--model")
+    told = rlm(*line, script(read, "FINAL(in the middle)"))
+    assert "answered in 2 steps" in told.err and "much text" not in told.err
+    document = rlm(*line, script(read, "FINAL(in the middle)"), "--json").json
+    assert "(mem_get)" in document["leakage"]["flags"][0], "it is kept with the run"
 
 
 # -- over an ontology, with memory

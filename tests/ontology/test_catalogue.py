@@ -134,6 +134,11 @@ def test_instances_values_and_labels(view: Any) -> None:
         "ex:age": "7", "ex:eats": "ex:steak", "rdf:type": "ex:Lion", "rdfs:label": '"Leo"'
     }  # fmt: skip
     assert names(view("values", "leo", property="age"), "value") == ["7"]
+    assert "note" not in view("values", "leo") | view("values", "eatsMuch")
+    assert view("values", "eats")["note"] == (
+        "what is stated of it; its own values: SELECT ?v (COUNT(*) AS ?n) { ?x ex:eats ?v } GROUP BY ?v"
+        " ORDER BY DESC(?n)"
+    )
     texts = view("labels", "Animal")
     assert texts["languages"] == {"en": 3, "": 1, "de": 1}
     assert {(row["kind"], row["text"]) for row in texts["rows"]} == {

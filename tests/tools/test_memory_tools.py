@@ -84,6 +84,18 @@ def test_a_search_as_it_is_asked_by_default_raises_no_flag(call, remember, meter
     assert meter.report()["max_single_return"] > 800
 
 
+def test_the_best_hits_have_their_descriptions_whole(call, remember, meter):
+    says = "Use it when the question names a zebra by one of its labels and asks for the class, {}."
+    says += " Not for counts, which need a query."
+    for n in range(6):
+        remember(f"Find zebra {n} by its label", f"stripes {n}", description=says.format(n))
+    hits = call("mem_search", "zebra")
+    assert len(hits[0]["desc"]) > 120 and hits[0]["desc"].endswith("need a query.")
+    assert hits[1]["desc"] and all(hit["title"].endswith("its label") for hit in hits)
+    assert meter.report()["flags"] == []
+    assert all(hit["desc"].endswith("need a query.") for hit in call("mem_search", "zebra", 3))
+
+
 def test_get_returns_whole_items(call, remember):
     kept = remember("Find a zebra", STEPS, tags=["label"], domain="prov")
     [item] = call("mem_get", [kept])

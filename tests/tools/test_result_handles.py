@@ -90,6 +90,16 @@ def test_rows_are_chosen_grouped_and_sampled(printed):
     ]
 
 
+def test_numbers_of_every_kind_are_added_and_compared(printed):
+    kinds = '"4383.409836065573770491"^^xsd:decimal 12345678901234567890 1e0 "INF"^^xsd:double'
+    query = f"SELECT ?v {{ VALUES ?v {{ {kinds} }} }}"
+    assert printed(
+        "found = sorted(row['v'] for row in r)",
+        "print(found[:2], found[2] - 1, sum(found) > 0, max(found))",
+        query=query,
+    ) == ["[1, 4383.4098360655735] 12345678901234567889 True inf"]
+
+
 def test_a_result_says_what_it_is(printed):
     shown = printed(
         "print(r)", "print([r], r.key, r.more)", "print(r.query, r.source)", "print(r.time[-1])"
@@ -114,6 +124,20 @@ def test_a_result_without_rows_says_which_names_are_wrong(printed):
     assert shown[0] == "results_0: 0 rows × 1 column (?x)"
     assert shown[1].startswith("there is no term e:creww in this graph; did you mean e:crew")
     assert shown[2] == "0 [] []"
+
+
+def test_a_result_without_rows_says_which_texts_have_a_language_or_a_datatype(printed):
+    def hints(where):
+        return printed("print(r)", query=f"SELECT ?x {{ {where} }}")[1:]
+
+    assert hints("?x rdfs:label 'kind 1' ; e:crew \"7\"") == [
+        "the graph has no plain 'kind 1' but \"kind 1\"@en: write this, or compare STR(?x)",
+        'the graph has no plain "7" but 7: write this, or compare STR(?x)',
+    ]
+    assert len(hints("?x rdfs:label ?l FILTER(?l IN ('kind 1', 'kind 2', 'kind 0', '5'))")) == 3
+    assert hints("?x rdfs:label 'kind 9', 'kind 1'@de, 'kind 1'^^xsd:date") == []
+    other = "FILTER(STR(?l) = 'kind 1' && STRSTARTS(?l, 'kind 2'))"
+    assert hints(f"?x rdfs:label ?l {other}") == []
 
 
 def test_what_cannot_be_says_why(printed):

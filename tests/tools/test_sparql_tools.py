@@ -4,6 +4,7 @@ content."""
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -20,6 +21,10 @@ from rlm.tools.sparql_schema import OVERVIEW_CHARS, SCHEMA_CHARS, SCHEMA_LIMIT
 
 pytestmark = pytest.mark.req("UT-03")
 
+UNGROUPED = (
+    r"^query refused: \?{0} is selected beside groups and is not grouped itself: add it to GROUP BY, or"
+    r" put it into an aggregate, as SAMPLE\(\?{0}\)$"
+)
 ALL = "SELECT ?s ?p ?o WHERE { ?s ?p ?o }"
 
 
@@ -152,6 +157,27 @@ def test_prefixes_that_a_query_declares_shorten_its_rows(handles, tmp_path, cach
             "'harbor:' .* did you mean harbour:",
         ),
         ("SELECT ?x WHERE { ?x a ", QueryRefused, "is never closed"),
+        ("SELECT ?a (COUNT(?b) AS ?n) { ?a ?p ?b }", QueryRefused, UNGROUPED.format("a")),
+        (
+            "SELECT ?a ?c (COUNT(?b) AS ?n) { ?a ?p ?b ; ?q ?c } GROUP BY ?a",
+            QueryRefused,
+            UNGROUPED.format("c"),
+        ),
+        (
+            "SELECT (MAX(?n) AS ?m) { { SELECT ?b (COUNT(*) AS ?n) { ?b ?p ?a } GROUP BY ?a } }",
+            QueryRefused,
+            UNGROUPED.format("b"),
+        ),
+        (
+            "SELECT (STR(?b) AS ?c) { ?a ?p ?b } GROUP BY (STR(?a) AS ?k) ORDER BY ?k",
+            QueryRefused,
+            UNGROUPED.format("b"),
+        ),
+        (
+            "SELECT * { ?a ?p ?b } GROUP BY ?a",
+            QueryRefused,
+            r"^query refused: SELECT \* is not authorized with GROUP BY$",
+        ),
         ("DELETE WHERE { ?s ?p ?o }", QueryRefused, "would change the data"),
         (
             "SELECT * { SERVICE <http://x/> { ?s ?p ?o } }",
@@ -245,8 +271,13 @@ def test_numbers_and_truth_values_are_such_and_all_else_is_turtle(handles, tmp_p
         '"19.90"^^xsd:decimal': 19.9,
         '"1.25E1"^^xsd:double': 12.5,
         '"true"^^xsd:boolean': True,
-        '"12345678901234567890"^^xsd:integer': "12345678901234567890",
-        '"INF"^^xsd:double': '"INF"^^xsd:double',
+        '"12345678901234567890"^^xsd:integer': 12345678901234567890,
+        '"4383.409836065573770491"^^xsd:decimal': 4383.4098360655735,
+        '"INF"^^xsd:double': math.inf,
+        '"-INF"^^xsd:float': -math.inf,
+        '"1e999"^^xsd:double': math.inf,
+        f'"-{"9" * 5000}"^^xsd:integer': -math.inf,
+        '"many"^^xsd:integer': '"many"^^xsd:integer',
         '"12"': '"12"',
         '"ship"@en': '"ship"@en',
         '"2026-01-02"^^xsd:date': '"2026-01-02"^^xsd:date',
@@ -260,6 +291,8 @@ def test_numbers_and_truth_values_are_such_and_all_else_is_turtle(handles, tmp_p
         for n, wanted in enumerate(values.values()):
             [row] = call("slice", call("query", f"SELECT ?v {{ e:a e:p{n} ?v }}"))["rows"]
             assert row["v"] == wanted and type(row["v"]) is type(wanted)
+        [row] = call("slice", call("query", 'SELECT ("NaN"^^xsd:double AS ?v) {}'))["rows"]
+        assert math.isnan(row["v"])
 
 
 def test_a_result_knows_its_rows_its_query_its_source_and_its_time(call, handles):
@@ -534,6 +567,13 @@ def test_a_part_says_of_how_many_it_is(parts, handles, meter):
     assert found["left_out"] == {"incoming": 3_200 - shown}
     few = call["sparql_peek"]("pv:p7", 2)["rows"]
     assert few[-1]["…"] == "2 of 3: narrow the search"
+
+
+def test_predicates_that_were_counted_of_some_instances_say_so(parts, handles, call):
+    seen = tools(parts, handles)("peek", "pv:Part", output_mode="schema")
+    assert {"predicate": "pv:in", "count": 200} in seen["used_by_instances"]
+    assert seen["note"] == "used_by_instances counts 200 of 3,200 instances"
+    assert "note" not in call("peek", "harbour:Berth", output_mode="schema")
 
 
 def test_a_peek_that_cannot_be_says_why(call):

@@ -157,6 +157,18 @@ def test_as_many_rows_as_asked_for_come_where_names_are_of_a_common_length(tmp_p
         assert few("Chiller", 25)[-1]["…"] == f"{len(few('Chiller', 25))} of 25: narrow the search"
 
 
+def test_up_to_25_links_each_way_come_without_asking_for_so_many(tmp_path, cache, meter):
+    links = [f"<http://e/hub> <http://e/to> <http://e/t{n}> ." for n in range(25)]
+    links += [f"<http://e/f{n}> <http://e/to> <http://e/hub> ." for n in range(26)]
+    (tmp_path / "hub.nt").write_text("\n".join(links))
+    with LocalEngine(tmp_path / "hub.nt", cache_dir=cache) as engine:
+        box = view_tools(Views(engine), meter, MODEL_VIEW_CHARS)
+        found = box.functions["probe_relationships"]("<http://e/hub>")
+    assert "up to 25 each" in box.describe()
+    assert len(found["outgoing"]) == 25 and "…" not in found["outgoing"][-1]
+    assert len(found["incoming"]) == 25 and found["left_out"] == {"incoming": 1}
+
+
 # -- into so many characters
 # -----------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ _LIMITS = {
     "max_tokens": "max_tokens",
     "max_cost_usd": "max_cost",
 }
+_VALUES = re.compile(r"\bVALUES\b[^{]*\{[^}]*\}", re.IGNORECASE)
 _LEARNT = {"merge": "added to what was known", "replace": "learnt in place of a failure"}
 
 
@@ -327,12 +329,16 @@ def _print_result(session: Session, result: AgentResult, spent_s: float) -> None
         session.notify(line)
     log = f"; log: {result.log_path}" if result.log_path else ""
     session.notify(f"kept as {result.trajectory_id} (`rlm logs show {result.trajectory_id}`){log}")
-    if result.leakage.get("flags"):
-        session.notify(f"much text reached the prompts: {', '.join(result.leakage['flags'])}")
+    # A whole memory is no text of the data: the prompt itself tells a model to print one.
+    flags = [each for each in result.leakage.get("flags", ()) if not each.endswith("(mem_get)")]
+    if flags:
+        session.notify(f"much text reached the prompts: {', '.join(flags)}")
 
 
 def query_lines(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The calls that an answer rests on, each with its query whole, to be copied."""
+    """The calls that an answer rests on, each with its query whole, to be copied; one that was
+    asked in batches of values once."""
+    seen = set[str]()
     for call in calls:
         if not call["decisive"]:
             continue
@@ -342,7 +348,10 @@ def query_lines(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             given = ", ".join(f"{name}={value!r}" for name, value in call["arguments"].items())
             yield f"Call: {call['tool']}({output.one_line(given)}){found}"
             found = ", which finds the same" if call["query"] else ""
-        if call["query"]:
+        if (shape := _VALUES.sub("", call["query"])) in seen:
+            yield f"Query{found}: the same with other VALUES; --json has it whole"
+        elif call["query"]:
+            seen.add(shape)
             yield f"Query{found}:"
             yield _indent(call["query"], "  ")
 
@@ -367,7 +376,7 @@ def learning_lines(result: AgentResult) -> Iterator[str]:
         how = "followed" if used["followed"] else "recalled"
         yield f"{how}: {output.one_line(used['title'])} ({used['memory_id']})"
     if result.judgment is not None:
-        said = output.one_line(result.judgment["reason"])[:160]
+        said = output.one_line(result.judgment["reason"])
         is_judged = result.judgment["is_success"] is not None
         yield f"{'judged a ' if is_judged else ''}{verdict_words(result.judgment)}: {said}"
     for made in result.new_memories:

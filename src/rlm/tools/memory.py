@@ -18,6 +18,7 @@ from rlm.errors import LimitExceeded, NotFound, ValidationError
 from rlm.handles import Meter
 from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.gates import Gate, RecalledTexts
+from rlm.loop.trace import render_value
 from rlm.store.backend import MemoryBackend
 from rlm.store.gate import admit_item
 from rlm.store.types import DEFAULT_SCOPE, QUARANTINE_REASON, MemoryItem, Scope
@@ -30,7 +31,8 @@ HIT_CHARS = 160
 HIT_FRAME_CHARS = 80
 """What is around a hit's words: `{"id": "…", "title": "", "desc": "", "src": "…"}, `."""
 TITLE_CHARS = 100
-DESC_CHARS = 200
+DESC_CHARS = 160
+LEAST_DESC_CHARS = 20
 GET_ITEMS = 3
 ITEM_CHARS = 4000
 """The most of one memory's content that `mem_get` returns; the rest can be quoted."""
@@ -106,8 +108,7 @@ class _Memory:
         )
         found = self._backend.retrieve(q, min(2 * k, SEARCH_HITS), scope=scope, outcome=polarity)
         hits = [hit for hit in found if (hit.item.confidence or 0.0) >= RECALL_FLOOR][:k]
-        room = max(HIT_CHARS, SEARCH_CHARS // max(1, len(hits))) - HIT_FRAME_CHARS
-        return [_summary(hit.item, room) for hit in hits]
+        return _summaries([hit.item for hit in hits])
 
     def mem_get(self, ids: list[str] | str, max_n: int = 3) -> list[dict[str, Any]]:
         """Whole procedures by their ids from mem_search, at most 3 a call."""
@@ -197,10 +198,20 @@ class _Memory:
         return item
 
 
-def _summary(item: MemoryItem, room: int) -> dict[str, Any]:
-    title = clip(one_line(item.title), min(TITLE_CHARS, room * 2 // 3))
-    desc = clip(one_line(item.description), min(DESC_CHARS, max(1, room - len(title))))
-    return {"id": item.memory_id, "title": title, "desc": desc, "src": item.source_type}
+def _summaries(items: list[MemoryItem]) -> list[dict[str, Any]]:
+    """Every title, and with what is left of the room the descriptions, the best hit's first: one
+    whole sentence says more than the beginnings of six."""
+    most = max(SEARCH_CHARS, HIT_CHARS * len(items))
+    room = min(TITLE_CHARS, (most // max(1, len(items)) - HIT_FRAME_CHARS) * 2 // 3)
+    found = [
+        {"id": item.memory_id, "title": clip(one_line(item.title), room), "desc": "",
+         "src": item.source_type}
+        for item in items
+    ]  # fmt: skip
+    for hit, item in zip(found, items, strict=True):
+        if (left := most - len(render_value(found))) > LEAST_DESC_CHARS:
+            hit["desc"] = clip(one_line(item.description), min(DESC_CHARS, left))
+    return found
 
 
 def _whole(item: MemoryItem) -> dict[str, Any]:

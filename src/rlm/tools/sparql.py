@@ -3,16 +3,15 @@
 `sparql_query` returns a handle, never rows; code loops over it, and `sparql_slice` gives a page. An
 ASK is the exception: its answer is smaller than a handle, so it comes at once, as `{"boolean":
 True}`. Values stand in Turtle's notation (`prov:Entity`, `"text"@en`), so that they can be put into
-the next query as they are, but numbers are numbers and booleans are booleans, so that code can add
-and compare them; a variable that is not bound in a row is not in it. The triples of a CONSTRUCT or
-DESCRIBE are rows of s, p and o.
+the next query as they are, but every number is an int or a float (INF and NaN too) and booleans are
+booleans, so that code can add and compare them; a variable that is not bound in a row is not in it.
+The triples of a CONSTRUCT or DESCRIBE are rows of s, p and o.
 
 A query that found something is noted (`Patterns`). Nothing is stored before the run is judged.
 """
 
 from __future__ import annotations
 
-import math
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -29,13 +28,13 @@ from rlm.loop.trace import render_value
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query, enforce_limit
-from rlm.ontology.query.shape import declared_prefixes, names_of
+from rlm.ontology.query.shape import declared_prefixes, names_of, plain_texts
 from rlm.ontology.remote.sample import sample_meta
 from rlm.ontology.terms import Prefixes, Term, local_name, term_text
 from rlm.ontology.vocabulary import XSD
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Scope
-from rlm.tools.sparql_peek import find_misnamed, peek
+from rlm.tools.sparql_peek import find_misnamed, find_mistyped, peek
 from rlm.tools.sparql_schema import LABEL_CHARS, SCHEMA_MODES, check_mode, describe_schema
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, result_handle
 from rlm.tools.views import note_rest
@@ -48,8 +47,8 @@ ROW_CHARS = 8000
 hundred must not miss any."""
 VALUE_CHARS = 500
 """The most of one value in a page, as of any part of a payload (DESIGN §4)."""
-NUMBER_CHARS = 15
-"""A longer number stays text: a float could not hold it."""
+WHOLE_CHARS = 300
+"""A longer whole number is a float, and infinite where no float holds it."""
 LEAST_VALUE_CHARS = 20
 COLUMNS = 30
 COLUMN_CHARS = 60
@@ -66,7 +65,7 @@ NUMBERS = frozenset(
     | {f"{XSD}unsigned{name.title()}" for name in _SIZES[3:]}
     | {f"{XSD}{sign}{'Integer' if sign else 'integer'}" for sign in _SIGNS}
 )
-_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?INF|NaN")
 
 Handle = Ref | View | str | Mapping[str, Any]
 MOST_CANDIDATES = 50
@@ -220,10 +219,13 @@ class _SPARQL:
         return self._handles.put(rows, DTYPE, columns=_columns(answer), about=about)
 
     def _hints(self, checked: Checked) -> list[str]:
-        """Names of the query that the graph does not have."""
+        """Names of the query that the graph does not have, and texts that it has otherwise."""
         meta = self._meta
-        named = names_of(checked.text, meta.prefixes)[:CHECKED_NAMES]
-        return find_misnamed(self._engine, meta, list(map(meta.curie, named)))
+        named = [n for n in names_of(checked.text, meta.prefixes) if not n.startswith(XSD)]
+        return [
+            *find_misnamed(self._engine, meta, list(map(meta.curie, named[:CHECKED_NAMES]))),
+            *find_mistyped(self._engine, meta, plain_texts(checked.text)),
+        ]
 
     # -- its rows ----------------------------------------------------------------------------------
 
@@ -258,9 +260,9 @@ class _SPARQL:
 def _cell(term: Term, prefixes: Prefixes) -> Any:
     """A value as a row has it: numbers and booleans as such, all else in Turtle's notation."""
     value, datatype = term["v"], term.get("dt", "")
-    if datatype in NUMBERS and len(value) <= NUMBER_CHARS and _NUMBER.fullmatch(value):
-        number = float(value) if set(value) & set(".eE") else int(value)
-        return number if math.isfinite(number) else term_text(term, prefixes)
+    if datatype in NUMBERS and _NUMBER.fullmatch(value):
+        is_whole = len(value) <= WHOLE_CHARS and not set(value) & set(".eEN")
+        return int(value) if is_whole else float(value)
     if datatype == XSD + "boolean" and value in ("true", "false"):
         return value == "true"
     return term_text(term, prefixes)

@@ -7,14 +7,14 @@ from typing import Any
 
 from rlm.errors import OntologyError
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.labels import pick
+from rlm.ontology.labels import is_language_tag, pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.terms import Term, term_text
 from rlm.ontology.views.links import counts, labels_of, shown_name, source
 from rlm.ontology.views.listing import Page
 from rlm.ontology.views.resolve import resolve
-from rlm.ontology.vocabulary import META_TYPES, TYPE
-from rlm.tools.sparql_schema import LABEL_CHARS, NAME_CHARS, check_mode
+from rlm.ontology.vocabulary import META_TYPES, TYPE, XSD
+from rlm.tools.sparql_schema import COMMON, LABEL_CHARS, NAME_CHARS, check_mode
 from rlm.tools.toolbox import check_count, check_text, clip
 from rlm.tools.views import fit
 
@@ -32,6 +32,10 @@ INSTANCES = 200
 """Instances whose predicates are counted for the schema of a class."""
 KINDS = 1000
 WRONG_NAMES = 3
+TAGS = 40
+DATATYPES = ("integer", "decimal", "double", "int", "date", "dateTime", "gYear", "anyURI")
+"""What a plain string of a query may be in the graph."""
+HINT_S = 2.0
 
 PEEK_MODES = ("sample", "schema", "count")
 SIZES = ("count_with_subclasses", "outgoing", "count")
@@ -153,6 +157,9 @@ def _schema(one: _Resource, limit: int) -> dict[str, Any]:
             "range_of": _names(meta, meta.range_of.get(iri, NONE)),
             "used_by_instances": _used_predicates(one, limit),
         }
+        if (every := meta.instances(iri)) > INSTANCES or meta.sampled:
+            part = f"at most {INSTANCES}" if meta.sampled else f"{INSTANCES} of {every:,}"
+            made["note"] = f"used_by_instances counts {part} instances"
     elif one.is_property:
         made |= {
             "domain": _names(meta, meta.doms.get(iri, NONE)),
@@ -223,4 +230,21 @@ def find_misnamed(engine: Engine, meta: GraphMeta, names: list[str]) -> list[str
             wrong.append(clip(str(exc), CELL_CHARS * 2))
         if len(wrong) == WRONG_NAMES:
             break
+    return wrong
+
+
+def find_mistyped(engine: Engine, meta: GraphMeta, texts: list[str]) -> list[str]:
+    """Which plain strings of a query the graph has only with a language or a datatype."""
+    tags = [tag for tag in ("en", *meta.languages) if is_language_tag(tag)][:TAGS]
+    kinds = [*(f"@{tag}" for tag in tags), *(f"^^<{XSD}{name}>" for name in DATATYPES)]
+    wrong: list[str] = []
+    for text in texts[:WRONG_NAMES]:
+        forms = " ".join(text + kind for kind in ("", *kinds))
+        query = f"SELECT DISTINCT ?o {{ VALUES ?o {{ {forms} }} FILTER EXISTS {{ ?s ?p ?o }} }}"
+        with suppress(OntologyError):  # only a hint
+            found = [row["o"] for row in engine.query(query, timeout_s=HINT_S).rows]
+            if found and all("lang" in term or "dt" in term for term in found):
+                shown = " and ".join(term_text(term, meta.prefixes) for term in found[:COMMON])
+                told = f"no plain {clip(text, LABEL_CHARS)} but {clip(shown, CELL_CHARS)}"
+                wrong.append(f"the graph has {told}: write this, or compare STR(?x)")
     return wrong

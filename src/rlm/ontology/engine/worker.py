@@ -3,6 +3,7 @@ answers, and what it means when it fails."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator
 from typing import Any
@@ -10,13 +11,14 @@ from typing import Any
 from rlm.errors import OntologyError, QueryRefused, QueryTimeout
 from rlm.frames import BrokenFrame
 from rlm.ontology.engine.protocol import EngineLimits
-from rlm.ontology.query.guard import Checked, unbound
+from rlm.ontology.query.guard import Checked, find_ungrouped, unbound
 from rlm.ontology.terms import Prefixes
 from rlm.worker import Gone, WorkerProcess, check_cancelled, package_folder
 
 __all__ = ["Damaged", "Gone", "Killed", "Worker", "ask", "explain_refusal"]
 
 SEND_BYTES = 16 << 20
+_SENTENCE = re.compile(r"(?: of|,) (\w+(?: [\w*]+){2,})(?=,|$)")
 _START = """
 sys.path.append({theirs!r})
 from rlm.ontology.engine.child import main
@@ -100,7 +102,8 @@ def _explain_end(gone: Gone, wait_s: float, limits: EngineLimits) -> Exception:
 
 
 def explain_refusal(message: dict[str, Any], checked: Checked, prefixes: Prefixes) -> Exception:
-    """The error for what a worker says instead of an answer; names an unbound prefix."""
+    """The error for what a worker says instead of an answer; names an unbound prefix and a variable
+    that is not grouped. Where the parser has a sentence among what it expected, that alone."""
     said = str(message.get("message", message["op"]))
     if message["op"] == "damaged":
         return Damaged(said)
@@ -108,4 +111,10 @@ def explain_refusal(message: dict[str, Any], checked: Checked, prefixes: Prefixe
         return OntologyError(f"the query failed: {said}")
     if missing := unbound(checked, prefixes):
         return QueryRefused(f"query refused: {missing}")
-    return QueryRefused(f"query refused: {said}")
+    if name := find_ungrouped(checked):
+        return QueryRefused(
+            f"query refused: {name} is selected beside groups and is not grouped itself: add it to"
+            f" GROUP BY, or put it into an aggregate, as SAMPLE({name})"
+        )
+    sentence = _SENTENCE.search(said)
+    return QueryRefused(f"query refused: {sentence[1] if sentence else said}")

@@ -67,6 +67,8 @@ _BEGIN = "SELECT, ASK, CONSTRUCT or DESCRIBE"
 _SPACE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\\x7f-\x9f\ud800-\udfff]*")
 
 
+_AGGREGATES = frozenset(["COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT"])
+_CLAUSES = frozenset(("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"))
 _SETS = ("DISTINCT", "REDUCED")
 
 
@@ -283,6 +285,42 @@ def order_columns(checked: Checked, names: list[str]) -> list[str]:
         if token.kind == VAR:
             places.setdefault(token.text[1:], token.start)
     return sorted(names, key=lambda name: places.get(name, len(checked.text)))
+
+
+def find_ungrouped(checked: Checked) -> str:
+    """The first variable that a SELECT shows beside groups without grouping by it or aggregating
+    it; '' where there is none."""
+    tokens = checked.tokens
+    places = (place for place, token in enumerate(tokens) if token.upper == "SELECT")
+    return next(filter(None, (_find_ungrouped(tokens[place:]) for place in places)), "")
+
+
+def _find_ungrouped(tokens: tuple[QueryToken, ...]) -> str:
+    """The same of the SELECT that begins here."""
+    part, depth, aggregate, grouped = "SELECT", 0, 0, False
+    shown: dict[str, None] = {}
+    known: set[str] = set()
+    for before, token in pairwise(tokens):
+        sign = token.text if token.kind == PUNCT else ""
+        if sign in ("{", "("):
+            part = "WHERE" if sign == "{" and not depth else part
+            depth += 1
+            if part == "SELECT" and before.upper in _AGGREGATES:
+                grouped, aggregate = True, aggregate or depth
+        elif sign in ("}", ")"):
+            aggregate = 0 if aggregate == depth else aggregate
+            depth -= 1
+            if depth < 0:
+                break
+        elif not depth and token.upper in _CLAUSES:
+            part = token.upper
+            grouped = grouped or part == "GROUP"
+        elif token.kind == VAR and part in ("SELECT", "GROUP") and not aggregate:
+            if before.upper == "AS" or (part == "GROUP" and not depth):
+                known.add(token.text)
+            elif part == "SELECT":
+                shown[token.text] = None
+    return next((name for name in shown if grouped and name not in known), "")
 
 
 # -- prefixes

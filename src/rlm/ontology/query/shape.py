@@ -44,6 +44,7 @@ SHAPELY = re.compile(r"""(["'])[a-z]{0,2}\1""")
 _TIGHT_AFTER = frozenset(("(", "^", "!", "/", "|", "^^", "["))
 _TIGHT_BEFORE = frozenset((")", ",", "/", "|", "^^", "]"))
 _SPACED = frozenset(("SELECT", "DISTINCT", "REDUCED", "BY", "HAVING", "VALUES", "IN", "A"))
+_NO_FUNCTIONS = frozenset(("FILTER", "HAVING", "BIND", "IN", "BY"))
 _WORDLESS = re.compile(r"[^A-Za-z\u0080-\U0010ffff'\"\\`]{0,12}")
 """Signs and digits: part of the shape too, unless they would end the text that they stand in."""
 
@@ -301,6 +302,26 @@ def names_of(query: str, prefixes: Mapping[str, str]) -> list[str]:
         if token.kind in (IRI, PNAME):
             with suppress(RLMError):
                 found[known.expand(token.text)] = None
+    return list(found)
+
+
+def plain_texts(query: str) -> list[str]:
+    """The strings without language and datatype that a query compares with terms, as it writes
+    them, each once: no arguments of functions, and not what the value of a function is beside."""
+    found: dict[str, None] = {}
+    calls: list[bool] = []
+    _, body = split_prologue(check_query(query))
+    for place, token in enumerate(body):
+        before, after = body[max(0, place - 2) : place], body[place + 1 : place + 2]
+        if token.text == "(":
+            last = before[-1]
+            calls.append(last.kind in (WORD, IRI, PNAME) and last.upper not in _NO_FUNCTIONS)
+        elif token.text == ")":
+            calls.pop()
+        elif token.kind == STRING and not any(calls):
+            typed = any(sign.kind == LANG or sign.text == "^^" for sign in after)
+            if not typed and before[0].text != ")":
+                found[token.text] = None
     return list(found)
 
 

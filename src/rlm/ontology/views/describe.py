@@ -83,7 +83,7 @@ def describe_entity(
 class LinkOptions(NamedTuple):
     predicate: str | None = None
     direction: str = "both"
-    limit: int = 20
+    limit: int = MOST_LINKS
     lang: str | None = None
 
 

@@ -59,7 +59,11 @@ def values(
             **show_end(meta, "value", link[1], names, lang),
         }
     )
-    return {"name": meta.curie(iri), "kind": meta.kind(iri), **shown}
+    head = {"name": (name := meta.curie(iri)), "kind": meta.kind(iri)}
+    if predicate is None and iri in meta.pred_freq:
+        own = f"SELECT ?v (COUNT(*) AS ?n) {{ ?x {name} ?v }} GROUP BY ?v ORDER BY DESC(?n)"
+        head["note"] = f"what is stated of it; its own values: {own}"
+    return head | shown
 
 
 def links_of(engine: Engine, meta: GraphMeta, iri: str, predicate: str | None = None) -> list[Link]:

@@ -79,7 +79,7 @@ class Views:
         return describe.describe_entity(self.engine, self.meta, uri, limit=limit, lang=self.lang)
 
     def probe_relationships(
-        self, uri: str, predicate: str | None = None, direction: str = "both", limit: int = 20
+        self, uri: str, predicate: str | None = None, direction: str = "both", limit: int = 25
     ) -> dict[str, Any]:
         """What it points to and what points to it, up to 25 each, with counts by predicate.
         direction is 'both', 'out' or 'in'."""
