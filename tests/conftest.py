@@ -84,9 +84,10 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-WARM = ("agent", "llm", "seeds")
+WARM = ("agent", "cli", "llm", "seeds", "train")
 """Tests in these folders ask the same ontologies again and again: they share a cache, so that each
-is parsed once. How an ontology is opened without one is proven in `ontology`, `tools` and `cli`."""
+is parsed once. How an ontology is opened without one is proven in `ontology` and `tools`, and by
+whoever comes first."""
 
 
 @pytest.fixture(scope="session")
