@@ -20,13 +20,19 @@ def all_cases(
     ids: Callable[[Any], object] | Sequence[object] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """As `pytest.mark.parametrize`, for cases that leave no trace: they share their fixtures."""
-    given = [case.values if isinstance(case, type(pytest.param())) else case for case in cases]
+    named = {}
+    given = list(cases)
+    for place, case in enumerate(given):
+        if isinstance(case, type(pytest.param())):
+            given[place], named[place] = case.values, case.id
     several = not isinstance(names, str)
     taken: tuple[str, ...] = names if isinstance(names, tuple) else (names,)
     assert given, "no cases"
 
     def name_of(place: int) -> str:
         case = given[place]
+        if place in named:
+            return str(named[place])
         if ids is None:
             return f"{case!r:.300}"
         return str(ids(case) if callable(ids) else ids[place])
