@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,13 +26,13 @@ settings.register_profile("ci", deadline=None, max_examples=30, derandomize=True
 settings.register_profile("thorough", deadline=None, max_examples=500)  # --hypothesis-profile
 settings.load_profile("ci" if os.environ.get("CI") else "rlm")
 
-# Without bytecode every worker rewrites every test file, and every process of rlm that a test
-# starts compiles what it imports: half a minute of two cores. It goes into build/, which git ignores.
-if sys.dont_write_bytecode:
-    sys.dont_write_bytecode = False
-    sys.pycache_prefix = str(ROOT / "build" / "bytecode")
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+# Without bytecode every run rewrites every test file, and every process of rlm that a test starts
+# compiles what it imports. It lies where it always lies: git ignores it, and what pip and make have
+# compiled is used.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+gc.disable()  # while tests are collected: all that is made then stays
 
 if (
     signal.getsignal(signal.SIGINT) == signal.SIG_IGN
@@ -55,9 +56,38 @@ def pytest_configure(config: pytest.Config) -> None:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
-WARM = ("agent", "llm", "seeds")
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """In a fresh checkout rewriting the tests takes 10 s, and each worker needs them all: each
+    starts with another part of a folder, and finds the rest done by the others."""
+    report = yield
+    if WORKERS > 1 and isinstance(collector, pytest.Directory) and report.result:
+        first = len(report.result) * WORKER // WORKERS
+        report.result = report.result[first:] + report.result[:first]
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All workers name the tests in the same order."""
+    if WORKERS > 1:
+        items.sort(key=lambda item: item.path)
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+
+
+WARM = ("agent", "cli", "llm", "seeds", "train")
 """Tests in these folders ask the same ontologies again and again: they share a cache, so that each
-is parsed once. How an ontology is opened without one is proven in `ontology`, `tools` and `cli`."""
+is parsed once. How an ontology is opened without one is proven in `ontology` and `tools`, and by
+whoever comes first."""
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,8 +17,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty HOME and working folder, no settings, no git repository, words only."""
     folder = tmp_path / "home"
     folder.mkdir()
-    for name in [name for name in os.environ if name.startswith("RLM_")]:
-        monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("USER", "ada")
     monkeypatch.setenv("RLM_EMBEDDER", "none")

@@ -14,6 +14,7 @@ import click
 import pytest
 from cli_running import Run
 
+from all_cases import all_cases
 from rlm import MemoryItem, clock, open_store
 from rlm.cli import main
 from rlm.cli.app import app
@@ -283,7 +284,7 @@ def test_without_json_the_same_line_also_works(
     assert "Traceback" not in done.err and not (home / ".claude").exists()
 
 
-@pytest.mark.parametrize("name", [" ".join(name) for name in ALL])
+@all_cases("name", [" ".join(name) for name in ALL])
 def test_every_command_has_help_a_docstring_and_the_common_options(rlm: Run, name: str) -> None:
     command = ALL[tuple(name.split())]
     assert command.help and command.callback is not None and command.callback.__doc__

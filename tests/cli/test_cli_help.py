@@ -13,6 +13,7 @@ import click
 import pytest
 from cli_running import Run
 
+from all_cases import all_cases
 from rlm.cli.app import app
 from rlm.cli.examples import EXAMPLES
 
@@ -55,7 +56,7 @@ def test_help_groups_the_commands_and_begins_with_what_most_people_want(rlm: Run
     assert "\nCommands:\n  add " in rlm("queue").out
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@all_cases("name", EXAMPLES)
 def test_every_example_is_one_of_its_command_and_parses(rlm: Run, name: str) -> None:
     shown = rlm(*name.split(), "--help").out
     for line in EXAMPLES[name]:

@@ -116,7 +116,7 @@ sys.exit(main(args))
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
 def test_a_store_that_may_only_be_read_can_be_searched_and_not_written(open_folder: Path) -> None:
     db = open_folder / "store.db"
-    shutil.copytree(SOURCE, open_folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(SOURCE, open_folder / "src")
     home = {
         "HOME": str(open_folder / "home"),
         "RLM_PROJECT": "p",

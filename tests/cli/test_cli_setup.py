@@ -14,6 +14,12 @@ from cli_running import Run
 from rlm import open_store
 
 
+@pytest.fixture(autouse=True)
+def cache_of_its_own(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks keep their state in the cache: it lies below HOME here."""
+    monkeypatch.delenv("RLM_CACHE_DIR")
+
+
 @pytest.fixture
 def claude(home: Path) -> tuple[Path, Path]:
     """The two files of Claude Code, the first of them in use."""

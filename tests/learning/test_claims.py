@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from all_cases import all_cases
 from rlm.learning.claims import find_unseen_numbers, find_unseen_quotes
 from rlm.loop.trace import numbers_in
 
@@ -86,7 +87,7 @@ def test_a_sum_or_difference_is_seen_where_the_answer_gives_its_parts():
     assert find_unseen_numbers("85 in all: 54 in use, 32 deprecated.", seen) == ["32"]
 
 
-@pytest.mark.parametrize("answer", RIGHT)
+@all_cases("answer", RIGHT)
 def test_a_right_answer_raises_no_alarm(answer):
     assert find_unseen_numbers(answer, set(numbers_in(SEEN)), QUESTION) == []
     assert find_unseen_quotes(answer, [SEEN]) == []

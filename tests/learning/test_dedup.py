@@ -10,6 +10,7 @@ from corpus_same_lessons import DIFFERENT, MISSED, SAME
 from hypothesis import given
 from hypothesis import strategies as st
 
+from all_cases import all_cases
 from rlm.learning import dedup, same_lessons
 from rlm.learning.dedup import (
     decide,
@@ -61,7 +62,7 @@ def store(request, tmp_path):
         yield opened
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("new", "old", "action"),
     [
         (NEW, [], "add"),

@@ -8,6 +8,7 @@ from corpus_injected import INJECTED
 from corpus_poisoned import POISONED
 from corpus_procedures import GOOD, RETELLINGS
 
+from all_cases import all_cases
 from rlm.context import list_steps
 from rlm.handles import Meter, Store
 from rlm.learning.gates import REPEATS, TOOLS, Gate, suspicious
@@ -33,9 +34,7 @@ def item(
 
 
 @pytest.mark.req("PM-05")
-@pytest.mark.parametrize(
-    ("title", "description", "steps"), GOOD, ids=[title for title, _, _ in GOOD]
-)
+@all_cases(("title", "description", "steps"), GOOD, ids=[title for title, _, _ in GOOD])
 def test_good_procedures_pass(title, description, steps):
     (admitted,) = Gate().admit([item(title, description, steps, tags=["hierarchy"])])
     assert (admitted.trust, admitted.provenance) == ("unverified", {})

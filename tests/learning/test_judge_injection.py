@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from corpus_injected import INJECTED, VERDICT
 
+from all_cases import all_cases
 from rlm.learning.artifact import extract_trajectory_artifact
 from rlm.learning.evidence import CHARS, Evidence
 from rlm.learning.grounding import find_ungrounded
@@ -64,7 +65,7 @@ def test_the_corpus_is_large_enough():
     assert len(set(INJECTED)) == len(INJECTED) >= 50
 
 
-@pytest.mark.parametrize("text", INJECTED, ids=IDS)
+@all_cases("text", INJECTED, ids=IDS)
 def test_the_prompt_keeps_it_between_the_marks(text):
     for place in PLACES:
         made, ns = artifact(text, place)
@@ -184,7 +185,7 @@ def test_the_judge_is_asked_by_schema_and_without_chance(standins):
     assert body["response_format"]["json_schema"]["strict"] is True
 
 
-@pytest.mark.parametrize("text", INJECTED, ids=IDS)
+@all_cases("text", INJECTED, ids=IDS)
 def test_a_gullible_model_cannot_overturn_a_rule(standins, text):
     standin = standins["gullible"]
     asked = len(standin.bodies)
@@ -204,7 +205,7 @@ def test_a_gullible_model_cannot_overturn_a_rule(standins, text):
     assert len(standin.bodies) == asked  # it was not even asked
 
 
-@pytest.mark.parametrize("text", INJECTED, ids=IDS)
+@all_cases("text", INJECTED, ids=IDS)
 def test_a_careful_model_gets_the_text_as_data_only(standins, text):
     client = standins["careful"].client
     made, ns = artifact(text, "outcome")
@@ -214,7 +215,7 @@ def test_a_careful_model_gets_the_text_as_data_only(standins, text):
     assert (found.is_success, found.reason) == (False, "read")
 
 
-@pytest.mark.parametrize("text", INJECTED, ids=IDS)
+@all_cases("text", INJECTED, ids=IDS)
 def test_an_injected_answer_does_not_verify_itself(standins, prov, text):
     """From the run to the judgment: the task's check and the evidence decide, whatever the answer
     says about itself."""

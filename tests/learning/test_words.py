@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from all_cases import all_cases
 from rlm.learning.grounding import iris_in
 from rlm.learning.words import number_in, says_absent, says_none, truth_of
 
 pytestmark = pytest.mark.req("RB-22")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("answer", "number"),
     [
         ("3", 3),
@@ -99,7 +100,7 @@ def test_a_number_of_the_question_is_repeated_and_not_meant():
     assert number_in("2", question) == 2
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("answer", "truth"),
     [
         ("Yes", True),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from all_cases import all_cases
 from rlm.llm.offline.forms import FORMS, form_words, read_question, unplaced_words
 from rlm.llm.offline.names import (
     MISSING,
@@ -28,7 +29,7 @@ def test_there_are_a_few_dozen_forms_and_no_two_have_one_name():
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("form", EXAMPLES, ids=lambda form: form.name)
+@all_cases("form", EXAMPLES, ids=lambda form: form.name)
 def test_the_example_of_a_form_is_read_as_that_form(form):
     assert read_question(form.example, CARD)[0].form.name == form.name
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from offline_runs import ROOT, Asked
 
+from all_cases import all_cases
 from rlm.llm.types import is_unanswered
 
 TUG_TO_VESSEL = "- harbour:Tug -rdfs:subClassOf-> harbour:ServiceVessel -rdfs:subClassOf->"
@@ -20,7 +21,7 @@ def harbour():
     asked.engine.close()
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("question", "answer"),
     [
         # how deep: said before the noun, at the end, in brackets, or not at all

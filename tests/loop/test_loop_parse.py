@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from all_cases import all_cases
 from rlm.loop.parse import Final, clean, parse_reply
 
 
@@ -209,7 +210,7 @@ def lines_run(reply: str) -> int:
     return count
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "unit",
     [
         "```repl\n",
@@ -227,7 +228,7 @@ def lines_run(reply: str) -> int:
         "text ```repl\n",
     ],
 )
-@pytest.mark.parametrize("prefix", ["", "```\n", '```repl\n"""\n', "FINAL(\n"])
+@all_cases("prefix", ["", "```\n", '```repl\n"""\n', "FINAL(\n"])
 def test_reading_takes_linear_time(unit, prefix):
     few, many = lines_run(prefix + unit * 50), lines_run(prefix + unit * 200)
     assert many <= 4.2 * few + 200

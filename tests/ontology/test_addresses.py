@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from all_cases import all_cases
 from rlm.errors import ConfigError, EndpointError
 from rlm.ontology.remote.addresses import check_addresses, resolve, why_refused
 from rlm.urls import Address, parse_url
@@ -73,7 +74,7 @@ OUTSIDE = [
 ]
 
 
-@pytest.mark.parametrize("ip", INSIDE)
+@all_cases("ip", INSIDE)
 def test_private_addresses_need_leave(ip):
     assert why_refused(ip) is not None
     assert why_refused(ip, allow_private=True) is None
@@ -125,7 +126,7 @@ def test_a_url_is_taken_apart(url, parts):
     assert parse_url(parse_url(url).url) == Address(*parts)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "url",
     [
         "",

@@ -18,6 +18,7 @@ from corpus_queries import NAMED as DATA_NAMED
 from rdflib import Dataset, Graph, Literal, URIRef
 from rdflib.plugins.sparql import prepareQuery
 
+from all_cases import all_cases
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.parser import BASE_IRI
 
@@ -194,7 +195,7 @@ def _cases(samples: tuple[Sample, ...]) -> list[Any]:
 
 
 @pytest.mark.req("UT-03")
-@pytest.mark.parametrize(("sample", "ask"), _cases(SAMPLES))
+@all_cases(("sample", "ask"), _cases(SAMPLES))
 def test_both_engines_give_the_same_answer(
     both: Callable[[Sample], Both], sample: Sample, ask: Ask
 ) -> None:

@@ -13,6 +13,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import RdfFormat, Store
 
+from all_cases import all_cases
 from rlm.errors import QueryRefused
 from rlm.ontology.query.guard import check_query
 from rlm.ontology.query.lexer import (
@@ -36,7 +37,7 @@ def test_the_corpora_are_large_enough() -> None:
     assert len(QUERIES) >= 60
 
 
-@pytest.mark.parametrize("hostile", HOSTILE, ids=lambda hostile: hostile.name)
+@all_cases("hostile", HOSTILE, ids=lambda hostile: hostile.name)
 def test_hostile_queries_are_refused_at_once(hostile: Hostile) -> None:
     started = time.monotonic()
     with pytest.raises(QueryRefused) as caught:
@@ -48,7 +49,7 @@ def test_hostile_queries_are_refused_at_once(hostile: Hostile) -> None:
     assert "; " in message  # what is wrong; what to do
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.name)
+@all_cases("query", QUERIES, ids=lambda query: query.name)
 def test_good_queries_pass(query: Query) -> None:
     checked = check_query(query.text)
     assert checked.text == query.text
@@ -195,8 +196,8 @@ _UNITS = [
 ]
 
 
-@pytest.mark.parametrize("unit", _UNITS)
-@pytest.mark.parametrize("head", ["SELECT * { ", "SELECT * { <"])
+@all_cases("unit", _UNITS)
+@all_cases("head", ["SELECT * { ", "SELECT * { <"])
 def test_no_repetition_takes_long(head: str, unit: str) -> None:
     """What is quadratic takes several times as long."""
     started = time.process_time()

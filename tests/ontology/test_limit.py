@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pyoxigraph import DefaultGraph, NamedNode, QueryBoolean, QuerySolutions, RdfFormat, Store
 from rdflib.plugins.sparql.parser import parseQuery
 
+from all_cases import all_cases
 from rlm.errors import QueryRefused
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.worker import Worker
@@ -52,7 +53,7 @@ def test_the_corpus_is_large_enough() -> None:
 
 
 @pytest.mark.req("UT-04")
-@pytest.mark.parametrize("query", SELECTS + WORDS, ids=_id)
+@all_cases("query", SELECTS + WORDS, ids=_id)
 def test_rows_are_the_first_of_the_unlimited_query(query: Query, data: Store) -> None:
     whole = _rows(data, query.text)
     for limit in (*LIMITS, len(whole), max(len(whole) - 1, 0)):
@@ -75,7 +76,7 @@ def test_ask_is_left_alone(query: Query, data: Store) -> None:
     assert isinstance(data.query(query.text), QueryBoolean)
 
 
-@pytest.mark.parametrize("query", [query for query in QUERIES if not query.lenient], ids=_id)
+@all_cases("query", [query for query in QUERIES if not query.lenient], ids=_id)
 def test_the_limited_query_is_sparql_to_another_parser(query: Query) -> None:
     before = parseQuery(query.text)
     for limit in (0, 10):
@@ -83,7 +84,7 @@ def test_the_limited_query_is_sparql_to_another_parser(query: Query) -> None:
         assert after[1].name == before[1].name
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=_id)
+@all_cases("query", QUERIES, ids=_id)
 def test_everything_else_stays_in_the_text(query: Query) -> None:
     limited = enforce_limit(query.text, 4242)
     if query.own is None and query not in ASKS:

@@ -323,3 +323,11 @@ def test_an_undeclared_import_is_found():
         "yaml",
         "requests",
     }
+
+
+def test_the_table_has_every_room_and_the_whole(root):
+    told = house.table(house.read_modules(root))
+    assert {"agent", "cli", "loop", "store"} <= {
+        line.split()[2] for line in told if line[:7].strip().replace(",", "").isdigit()
+    }
+    assert any(line.endswith("in all") for line in told)

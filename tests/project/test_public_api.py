@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import rlm
+from all_cases import all_cases
 
 NAMES = [
     "LOCAL",
@@ -83,7 +84,7 @@ def test_the_names_are_pinned():
     assert rlm.__all__ == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
+@all_cases("name", NAMES)
 def test_every_name_can_be_imported(name):
     assert getattr(rlm, name) is not None
     assert name in dir(rlm)

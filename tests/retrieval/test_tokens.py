@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from all_cases import all_cases
 from rlm.retrieval.tokens import (
     STOPWORDS,
     Query,
@@ -235,8 +236,8 @@ def test_any_string_can_be_matched_and_finds_itself(db: apsw.Connection, text: s
     assert found == 1
 
 
-@pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:16]))
-@pytest.mark.parametrize("columns", [(), ("content",), ("title", "content")], ids=len)
+@all_cases("text", NASTY, ids=lambda text: ascii(text[:16]))
+@all_cases("columns", [(), ("content",), ("title", "content")], ids=len)
 def test_nasty_strings_match_without_an_error(
     db: apsw.Connection, text: str, columns: tuple[str, ...]
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ from corpus_escape import (
 )
 from corpus_reviewed import REVIEWED
 
+from all_cases import all_cases
 from rlm.sandbox import SandboxLimits, Surroundings
 from rlm.sandbox.process import ProcessRepl
 
@@ -142,8 +143,8 @@ AGAIN = [one for one in EXHAUSTING if one.raw == one.code and one.name not in ON
 is enough."""
 
 
-def every(attempts: list[Attempt]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("attempt", attempts, ids=[attempt.name for attempt in attempts])
+def every(attempts: list[Attempt]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return all_cases("attempt", attempts, ids=lambda attempt: attempt.name)
 
 
 def together(attempt: Attempt, yard: Yard) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from corpus_usable import CASES, Case
 
+from all_cases import all_cases
+
 ENOUGH = 0.95
 
 
@@ -30,7 +32,7 @@ def test_there_are_enough_cases():
     assert len(CASES) >= 50
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@all_cases("case", CASES, ids=lambda case: case.name)
 def test_a_construct_works(case: Case, outcomes: dict[str, str]):
     assert outcomes[case.name] == case.expect
 

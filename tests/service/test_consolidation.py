@@ -480,7 +480,7 @@ def test_a_run_that_fails_in_the_middle_leaves_whole_changes_and_the_next_goes_o
 
 
 def test_a_plan_holds_ids_and_not_the_memories(tmp_path):
-    bulk, count = "x" * 8_000, 2_000
+    bulk, count = "x" * 8_000, 500
     known = {"kind": "decision", "note": bulk}
     with open_store(tmp_path / "m.db", embedder="none") as store:
         store.add_many(weak(f"w{n}", content=f"- c{n}", provenance=known) for n in range(count))

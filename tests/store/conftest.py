@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from store_opening import open_store
 
-from rlm.store.open import open_store
 from rlm.store.types import LOCAL, MemoryItem, Tenant
 
 

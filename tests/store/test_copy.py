@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from store_opening import open_store
 
 from rlm.cli import main
 from rlm.errors import NotFound, StoreError, ValidationError
 from rlm.packs.export import export_pack
 from rlm.store import gate
 from rlm.store.copy import compare_stores, copy_store
-from rlm.store.open import open_store
 from rlm.store.sql.tables import TABLES
 from rlm.store.types import Judgment, MemoryItem, NewPack, Run, Scope, Tenant, Trajectory
 

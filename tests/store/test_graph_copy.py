@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from store_opening import open_store
 
 from rlm.errors import StoreError, ValidationError
 from rlm.store.graph import ConfidenceChange, Evolution, GraphDump, Node, copy_graph
-from rlm.store.open import open_store
 from rlm.store.types import Tenant
 
 

@@ -12,10 +12,10 @@ import time
 import apsw
 import numpy as np
 import pytest
+from store_opening import open_store
 
 from rlm.errors import ModelError, StoreError, StoreLocked, ValidationError
 from rlm.packs import import_pack
-from rlm.store.open import open_store
 from rlm.store.types import Judgment, MemoryItem, Run, Scope, Tenant, Trajectory
 
 

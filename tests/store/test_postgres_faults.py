@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 
 import psycopg
 import pytest
 
 from postgres_server import DEBIAN, PostgresServer
+from rlm.cli import main
 from rlm.errors import (
     ConfigError,
     EngineUnfit,
@@ -202,23 +201,22 @@ def test_a_password_may_hold_any_character_and_is_never_shown(guarded, make_item
         refused(guarded.url("postgres", "rlm_app", wrong), StoreUnavailable, "password")
 
 
-def test_the_command_line_takes_a_url_everywhere(guarded, tmp_path):
+def test_the_command_line_takes_a_url_everywhere(guarded, tmp_path, monkeypatch, capsys):
     with psycopg.connect(guarded.url("postgres"), autocommit=True) as raw:
         raw.execute("DROP DATABASE IF EXISTS cli")
         raw.execute("CREATE DATABASE cli")
-    environment = {**os.environ, "HOME": str(tmp_path)}
 
     def rlm(*args, code=0):
-        command = [sys.executable, "-m", "rlm", *args]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
-        assert done.returncode == code, done.stderr
-        return done.stdout + done.stderr
+        found = main(args)
+        said = "".join(capsys.readouterr())
+        assert found == code, said
+        return said
 
     admin = guarded.url("cli")
     made = rlm("store", "init", admin, "--role", "cli_app")
     url = made.splitlines()[0]
     password = url.split(":")[2].split("@")[0]
-    environment["RLM_MEMORY_DB"] = url
+    monkeypatch.setenv("RLM_MEMORY_DB", url)
     rlm("memory", "add", "--title", "Restart the worker", "--description", "When it hangs",
         "--content", "1. stop it")  # fmt: skip
     assert "Restart the worker" in rlm("memory", "search", "worker hangs")

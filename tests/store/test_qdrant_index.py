@@ -10,11 +10,11 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from store_opening import open_store
 
 from rlm import clock
 from rlm.errors import ConfigError, IndexUnavailable
 from rlm.store.copy import copy_store
-from rlm.store.open import open_store
 from rlm.store.qdrant import index as index_module
 from rlm.store.types import Tenant
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from store_opening import open_store
 
-from rlm.store.open import open_store
 from rlm.store.sqlite import wordindex
 from rlm.store.sqlite.backend import SQLiteMemoryBackend
 from rlm.store.sqlite.candidates import SQLiteCandidates

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from all_cases import all_cases
 from rlm.store.sanitize import clean_text, clean_value
 
 pytestmark = pytest.mark.req("SPEC-02.34")
@@ -63,7 +64,7 @@ UNTOUCHED = (
 )
 
 
-@pytest.mark.parametrize(("dirty", "clean"), CLEANED)
+@all_cases(("dirty", "clean"), CLEANED)
 def test_what_cannot_be_seen_goes(dirty: str, clean: str) -> None:
     assert clean_text(dirty) == clean
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from all_cases import all_cases
 from rlm.store import secrets
 from rlm.store.secrets import scrub, scrub_value
 
@@ -416,7 +417,7 @@ def test_the_corpus_is_large_enough() -> None:
     assert len(set(CLEAN)) == len(CLEAN)
 
 
-@pytest.mark.parametrize("name", TOKENS)
+@all_cases("name", TOKENS)
 def test_a_token_is_known_by_its_shape_wherever_it_stands(name: str) -> None:
     kind, secret = TOKENS[name]
     for setting in SETTINGS:
@@ -425,7 +426,7 @@ def test_a_token_is_known_by_its_shape_wherever_it_stands(name: str) -> None:
         assert kinds == (kind,)
 
 
-@pytest.mark.parametrize(("kind", "text", "secret"), PLACED)
+@all_cases(("kind", "text", "secret"), PLACED)
 def test_a_secret_is_known_by_its_place(kind: str, text: str, secret: str) -> None:
     for frame in ("{}", "Notes.\n\n```\n{}\n```\nThe end."):
         result, kinds = scrub(frame.format(text.format(secret)))
@@ -455,7 +456,7 @@ def test_a_putty_key_loses_its_private_lines() -> None:
     assert kinds == ("private-key",)
 
 
-@pytest.mark.parametrize("text", CLEAN)
+@all_cases("text", CLEAN)
 def test_what_is_no_secret_stays(text: str) -> None:
     assert scrub(text) == (text, ())
 
@@ -652,7 +653,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("unit", HOSTILE)
+@all_cases("unit", HOSTILE)
 def test_much_of_what_is_almost_a_secret_is_read_in_linear_time(unit: str) -> None:
     # A quadratic pattern would need several times as long.
     text = unit * (80_000 // len(unit))
