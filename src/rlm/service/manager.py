@@ -227,7 +227,8 @@ class MemoryManager:
         from rlm.service.confidence import ConfidenceEvaluator
 
         item = self._item(memory_id)
-        ConfidenceEvaluator(self.store).on_feedback(item.memory_id, helpful, comment)
+        evaluator = ConfidenceEvaluator(self.store, person=self.person)
+        evaluator.on_feedback(item.memory_id, helpful, comment)
         return self.get(item.memory_id)
 
     def outcome(
@@ -240,10 +241,11 @@ class MemoryManager:
         if len(ids) > MOST_OUTCOMES:
             why = f"{len(ids)} memories; at most {MOST_OUTCOMES}: name those that were followed"
             raise ValidationError(why, field="memory_ids")
+        evaluator = ConfidenceEvaluator(self.store, person=self.person)
         with self.store.together():
             found = dict.fromkeys(self._item(each).memory_id for each in ids)
             for each in found:
-                ConfidenceEvaluator(self.store).on_usage(each, succeeded, session)
+                evaluator.on_usage(each, succeeded, session)
             return [self.get(each) for each in found]
 
     def why(self, id_or_query: str, limit: int = 5) -> dict[str, Any]:
