@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,10 @@ def raw(folder: Path) -> Iterator[RawClient]:
 
 def say(answer: dict[str, Any]) -> str:
     return str(answer["content"][0]["text"])
+
+
+def search(raw: RawClient, query: str) -> list[dict[str, Any]]:
+    return list(raw.call("memory_search", query=query)["structuredContent"]["hits"])
 
 
 def decide(rlm: Rlm) -> str:
@@ -78,3 +83,63 @@ def test_what_an_agent_noted_itself_sinks_as_before(raw: RawClient) -> None:
     for _ in range(3):
         said = say(raw.call("memory_outcome", ids=[one], succeeded=False))
     assert "confidence 0.00" in said
+
+
+LONG = "I will round it. " + " ".join(f"Line {number} is first." for number in range(300))
+TOLD = (
+    ("user", "The invoice total is off by a cent, see order 17."),
+    ("assistant", f"{LONG}Shall I round in the template instead?"),
+    ("user", "Hm, the template is shared with the refunds. No, round once, after the sum, in"
+     " Invoice.total. Refunds are billed by another team."),
+    ("assistant", "Done, Invoice.total rounds."),
+)  # fmt: skip
+
+
+def tell(rlm: Rlm, folder: Path, turns: Any = TOLD, name: str = "s-1") -> None:
+    """A session of Claude Code, distilled."""
+    rows = []
+    for number, (role, text) in enumerate(turns):
+        content = text if role == "user" else [{"type": "text", "text": text}]
+        message = {"id": f"m{number}", "role": role, "content": content}
+        at = f"2026-11-09T10:{number:02d}:00.000Z"
+        rows.append({"type": role, "timestamp": at, "sessionId": name, "message": message})
+    path = folder / f"{name}.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    rlm("queue", "add", str(path))
+    rlm("worker", "--once", "--model", "offline")
+
+
+def test_memory_get_shows_what_was_said_around_a_decision(
+    rlm: Rlm, folder: Path, raw: RawClient
+) -> None:
+    tell(rlm, folder)
+    hit = next(each for each in search(raw, "round Invoice.total") if each["kind"] == "decision")
+    answer = raw.call("memory_get", id=hit["id"][:6])
+    for read in (say(answer), answer["structuredContent"]["turns"]):
+        assert "[2] assistant: I will round" in read and "in the template instead?" in read
+        assert "Hm, the template is shared with the refunds." in read
+        assert "billed by another team" in read and "off by a cent" not in read
+        assert len(read) < 8_000
+    turn = next(each for each in search(raw, "off by a cent order 17") if each["kind"] == "turn")
+    assert "order 17" in say(raw.call("memory_get", id=turn["id"][:8]))
+
+
+def test_an_agent_is_told_what_it_can_do_about_an_id_that_is_none(raw: RawClient) -> None:
+    said = say(raw.call("memory_get", id="0000"))
+    assert "a search shows it" in said and "rlm memory list" not in said
+    assert "ids is a list of 0" in say(raw.call("memory_outcome", ids=[], succeeded=True))
+
+
+def test_no_text_stands_twice_in_a_hit(rlm: Rlm, folder: Path, raw: RawClient) -> None:
+    tell(rlm, folder)
+    for title in ("Round in one place", "Where rounding is tested"):
+        raw.call("memory_record", title=title, content=f"{title}: the total of an invoice.")
+    answer = raw.call("memory_search", query="round the invoice total in the template")
+    hits = answer["structuredContent"]["hits"]
+    assert len(hits) >= 4
+    for hit in hits:
+        read = json.dumps(hit)
+        words = hit["text"].split()
+        assert words[:4] and read.count(" ".join(words[:4])) == 1 and read.count(hit["id"]) == 1
+        assert len(read) <= 400
+    assert len(json.dumps(hits)) < 250 * len(hits)

@@ -14,6 +14,8 @@ from itertools import zip_longest
 
 from rlm.retrieval.explain import Explanation
 from rlm.service.memory import Memory
+from rlm.store.graph import NodeHit
+from rlm.store.types import Hit
 
 POOL = 16
 """So many memories and so many turns compete, or as many as are wanted. Recall reads 64 rows for 16
@@ -33,8 +35,14 @@ class Found:
     """A hit. `turn` is its place in its session, if it was said in one."""
 
     memory: Memory
-    why: Explanation | None = None
+    hit: Hit | NodeHit | None = None
     turn: int | None = None
+
+    @property
+    def why(self) -> Explanation:
+        """The factors of its score; only where the search was asked to explain."""
+        assert self.hit is not None and self.hit.why is not None
+        return self.hit.why
 
 
 def rank_found(found: Iterable[Found]) -> list[Found]:

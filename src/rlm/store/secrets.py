@@ -108,6 +108,7 @@ _NAMES = {  # how a name ends once "_" and "-" are out of it: the kind; the firs
     **dict.fromkeys(("encryptionkey", "masterkey"), "secret"),
     "sig": "azure-sas",
 }
+_REDACTED = re.compile(r"\[redacted:([\w-]+)\]")
 _NAME_ENDS = tuple(_NAMES)
 _NAME_LAST_3 = frozenset(end[-3:] for end in _NAMES) | {"ass", "_id", "-id"}
 # One of these is in every secret-like name: most texts have none, and are done with.
@@ -138,6 +139,11 @@ def scrub(text: str) -> tuple[str, tuple[str, ...]]:
     while (again := _scrub_once(result, kinds)) != result:
         result = again
     return result, tuple(sorted(kinds))
+
+
+def redactions(*texts: str) -> set[str]:
+    """The kinds of secrets that were taken out of some texts."""
+    return set(_REDACTED.findall("\n".join(texts)))
 
 
 def scrub_value(value: Any) -> tuple[Any, tuple[str, ...]]:
