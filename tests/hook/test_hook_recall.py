@@ -40,6 +40,18 @@ def test_what_the_start_told_is_not_told_again(filled: Place) -> None:
     assert "Retries stop" in filled.hook("session-start", source="compact").text
 
 
+def test_a_session_that_is_continued_is_not_told_the_next_older_ones(place: Place) -> None:
+    """`claude -p --continue` starts it anew for every prompt."""
+    for number in range(9):
+        at = f"2026-01-0{number + 1}T10:00:00Z"
+        place.add(decision(f"Rule {number}", f"Part {number} stays as it is.", created_at=at))
+    first = place.hook("session-start", source="startup").text
+    assert "Part 8" in first and "Part 0" not in first
+    assert [place.hook("session-start", source="resume").text for _ in range(2)] == ["", ""]
+    assert place.hook("session-start", source="clear").text == first
+    assert place.hook("session-start", source="resume", session_id="s2").text == first
+
+
 def test_words_that_a_title_and_a_quote_repeat_are_said_once(place: Place) -> None:
     said = "No, from now on run `make check` before every commit, never npm test."
     content = f"“{said}”\nIn answer to: “I will run npm test.”"
