@@ -143,3 +143,15 @@ def test_no_text_stands_twice_in_a_hit(rlm: Rlm, folder: Path, raw: RawClient) -
         assert words[:4] and read.count(" ".join(words[:4])) == 1 and read.count(hit["id"]) == 1
         assert len(read) <= 400
     assert len(json.dumps(hits)) < 250 * len(hits)
+
+
+def test_a_password_told_in_prose_is_not_kept_and_the_agent_is_told(raw: RawClient) -> None:
+    told = "The admin password is hunter2-Gr33n.\nStaging has pw: Blumen#2024"
+    answer = raw.call("memory_record", title="How to log in to staging", content=told)
+    assert "without its secrets (password)" in say(answer)
+    assert answer["structuredContent"]["redacted"] == ["password"]
+    kept = say(raw.call("memory_get", id=answer["structuredContent"]["memories"][0]["id"]))
+    assert "hunter2" not in kept and "Blumen" not in kept and "admin password is" in kept
+    clean = "The password is hashed with SHA256-HMAC and has at least 12 characters."
+    answer = raw.call("memory_record", title="How passwords are kept", content=clean)
+    assert "recorded: " in say(answer) and "redacted" not in answer["structuredContent"]
