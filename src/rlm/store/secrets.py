@@ -73,12 +73,13 @@ _FLAG = re.compile(r"--[A-Za-z][A-Za-z0-9_-]{1,40}([ \t]{1,4})" + _ASSIGN_END)
 _ELEMENT = re.compile(r"<[A-Za-z][A-Za-z0-9_.:-]{1,40}(>)" + _ASSIGN_END)
 _CURL_USER = re.compile(r" (?:-u|--user)[ =]{0,2}[\"']?[^\s:\"']{0,64}(:)(?=[^\s\"'`,;&<>\\]{5})()")
 _TOLD = re.compile(  # "the admin password is …", "pw for staging: …"
-    r"(?i:(?<![A-Za-z0-9])(?:pass(?:word|wort|wd|phrase|code)|kennwort|pwd?|contraseña|mot de passe)"
+    r"(?i:(?<![A-Za-z0-9])"
+    r"(?:pass(?:word|wort|wd|phrase|code)|kennwort|pwd?|contraseña|mot de passe)"
     r"(?: (?:for|of|on|at|von|für|pour|de) [\w.@ -]{1,40}?)?"
     r"([ \t](?:is|was|to|ist|lautet|auf|est|es)(?:[ \t]now)?[ \t]{1,4}|[ \t]?[:=][ \t]{0,4}))"
     r"(?![/~.]|(?i:sha|md\d|pbkdf|bcrypt|argon|scrypt|base\d|aes|[hre]s\d|utf|oauth))" + _ASSIGN_END
 )
-_TOLD_PARTS = (b"pass", b"pw", b"kennwort", b"contrase")
+_TOLD_PARTS = (b"passw", b"passphrase", b"passcode", b" passe", b"pw", b"kennwort", b"contrase")
 _VALUE = r"[\"']?([^\s;|&\"'\[$<{%-][^\s;|&\"']{4,127})"
 _SHORT_FLAGS = tuple(  # each begins with plain letters, which is what makes a search fast
     (command.encode(), re.compile(command + r"[\w-]{0,10}\b[^\n,;|&]{0,120}? " + flag + _VALUE))
