@@ -8,6 +8,9 @@ import pytest
 from hook_running import Place, decision
 
 from rlm import MemoryItem
+from rlm.service import CodingSession, SessionTurn, find_fixes
+from rlm.service.fixes import fix_item
+from rlm.service.transcripts.session import ShellCommand
 from rlm.store.types import Tenant
 
 ASK = "The uploader gives up after three retries, is that on purpose?"
@@ -233,3 +236,18 @@ def test_a_state_file_that_is_damaged_is_none(filled: Place) -> None:
         state.write_bytes(junk)
         assert filled.hook("prompt", prompt=ASK).text == first
     assert json.loads(state.read_bytes())["shown"]
+
+
+def test_a_procedure_is_not_cut_before_what_helped(place: Place) -> None:
+    failed = (
+        "python3 tools/import_orders.py --from exports/2026/orders-of-november.csv --currency EUR"
+    )
+    session = CodingSession("claude", "s0", turns=[SessionTurn(1, "assistant", "")])
+    helped = ("docker compose up -d db", "./manage.py migrate")
+    commands = [ShellCommand(failed, False, 1, "OperationalError: no such table")]
+    commands += [ShellCommand(each, True) for each in (*helped, failed)]
+    session.turns[0].commands = commands
+    [fix] = find_fixes(session)
+    place.add(fix_item(fix, session))
+    told = place.hook("session-start").text
+    assert all(f"`{each}`" in told for each in helped), told
