@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
 from rlm.mcp_server.arguments import Schema, flag, object_of, one_of, text, texts, whole
 from rlm.service import Memory, MemoryManager
-from rlm.store.backend import MemoryBackend
 from rlm.store.secrets import redactions
 from rlm.store.types import LEVELS, OUTCOMES
 from rlm.worker import check_cancelled
+
+if TYPE_CHECKING:
+    from rlm.store.backend import MemoryBackend
 
 GET_CHARS = 20_000
 """The most of one memory that is shown, and of what a branch gets."""
