@@ -97,14 +97,14 @@ class NodeHit(tuple[Node, float]):
     """A found node, its score, the snippet that answers, and `why` when asked to explain."""
 
     snippet: Snippet
-    _explain: Callable[[], Explanation | None]
+    _explain: Callable[[], Explanation] | None
 
     def __new__(
         cls,
         node: Node,
         score: float,
         snippet: Snippet,
-        explain: Callable[[], Explanation | None] = lambda: None,
+        explain: Callable[[], Explanation] | None = None,
     ) -> NodeHit:
         self = super().__new__(cls, (node, score))
         self.snippet, self._explain = snippet, explain
@@ -113,7 +113,7 @@ class NodeHit(tuple[Node, float]):
     @cached_property
     def why(self) -> Explanation | None:
         """The factors of its score, put together for who looks at them."""
-        return self._explain()
+        return None if self._explain is None else self._explain()
 
     @property
     def node(self) -> Node:

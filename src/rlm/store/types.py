@@ -274,10 +274,10 @@ def alias_of(provenance: Any) -> str | None:
 class Hit(tuple[MemoryItem, float]):
     """A recalled memory and its score, as a pair; `why` is there when asked to explain."""
 
-    _explain: Callable[[], Any]
+    _explain: Callable[[], Any] | None
 
     def __new__(
-        cls, item: MemoryItem, score: float, explain: Callable[[], Any] = lambda: None
+        cls, item: MemoryItem, score: float, explain: Callable[[], Any] | None = None
     ) -> Hit:
         self = super().__new__(cls, (item, score))
         self._explain = explain
@@ -286,7 +286,7 @@ class Hit(tuple[MemoryItem, float]):
     @cached_property
     def why(self) -> Any:
         """The factors of its score, put together for who looks at them."""
-        return self._explain()
+        return None if self._explain is None else self._explain()
 
     @property
     def item(self) -> MemoryItem:

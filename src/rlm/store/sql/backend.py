@@ -174,8 +174,8 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
                 source = self.remote_index.candidates(connection, source, levels)
             found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
             for each in found.hits:
-                item, why = rows.from_row(each.document.row), partial(found.explain, each)
-                hits.append(Hit(item, each.score, *[why] * explain))
+                why = partial(found.explain, each) if explain else None
+                hits.append(Hit(rows.from_row(each.document.row), each.score, why))
         if count_access:
             for hit in hits:
                 hit.item.access_count += 1

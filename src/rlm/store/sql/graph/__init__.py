@@ -75,6 +75,6 @@ class GraphStore(GraphEvolution):
         hits = []
         for hit in found.hits:
             node = self._touch(self._node(hit.document.row))
-            said, why = excerpt(node.content, text, phrases), partial(found.explain, hit)
-            hits.append(NodeHit(node, hit.score, said, *[why] * explain))
+            why = partial(found.explain, hit) if explain else None
+            hits.append(NodeHit(node, hit.score, excerpt(node.content, text, phrases), why))
         return hits
