@@ -110,6 +110,15 @@ def test_a_decision_that_was_brought_back_is_no_longer_called_superseded(
     assert "superseded by, and brought back since" in rlm("memory", "why", old, "--db", db).out
 
 
+def test_a_file_that_never_was_is_not_told_to_be_gone(rlm: Run, db: str, tmp_path: Path) -> None:
+    failed = rlm(
+        "queue", "add", str(transcript(tmp_path)), str(tmp_path / "typo.jsonl"), "--db", db
+    )
+    assert failed.code == 1 and "no file" in failed.err and "typo.jsonl" in failed.err
+    assert "gone" not in failed.err and "drop" not in failed.err
+    assert rlm("queue", "list", "--db", db, "--json").json == []
+
+
 def test_a_job_that_died_is_tried_again_or_dropped(rlm: Run, db: str, tmp_path: Path) -> None:
     path = transcript(tmp_path)
     rlm("queue", "add", str(path), "--db", db)

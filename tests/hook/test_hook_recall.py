@@ -8,6 +8,9 @@ import pytest
 from hook_running import Place, decision
 
 from rlm import MemoryItem
+from rlm.service import CodingSession, SessionTurn, find_fixes
+from rlm.service.fixes import fix_item
+from rlm.service.transcripts.session import ShellCommand
 from rlm.store.types import Tenant
 
 ASK = "The uploader gives up after three retries, is that on purpose?"
@@ -38,6 +41,18 @@ def test_what_the_start_told_is_not_told_again(filled: Place) -> None:
     assert filled.hook("prompt", prompt=ASK).text == ""
     assert filled.hook("session-start", source="resume").text == ""
     assert "Retries stop" in filled.hook("session-start", source="compact").text
+
+
+def test_a_session_that_is_continued_is_not_told_the_next_older_ones(place: Place) -> None:
+    """`claude -p --continue` starts it anew for every prompt."""
+    for number in range(9):
+        at = f"2026-01-0{number + 1}T10:00:00Z"
+        place.add(decision(f"Rule {number}", f"Part {number} stays as it is.", created_at=at))
+    first = place.hook("session-start", source="startup").text
+    assert "Part 8" in first and "Part 0" not in first
+    assert [place.hook("session-start", source="resume").text for _ in range(2)] == ["", ""]
+    assert place.hook("session-start", source="clear").text == first
+    assert place.hook("session-start", source="resume", session_id="s2").text == first
 
 
 def test_words_that_a_title_and_a_quote_repeat_are_said_once(place: Place) -> None:
@@ -221,3 +236,18 @@ def test_a_state_file_that_is_damaged_is_none(filled: Place) -> None:
         state.write_bytes(junk)
         assert filled.hook("prompt", prompt=ASK).text == first
     assert json.loads(state.read_bytes())["shown"]
+
+
+def test_a_procedure_is_not_cut_before_what_helped(place: Place) -> None:
+    failed = (
+        "python3 tools/import_orders.py --from exports/2026/orders-of-november.csv --currency EUR"
+    )
+    session = CodingSession("claude", "s0", turns=[SessionTurn(1, "assistant", "")])
+    helped = ("docker compose up -d db", "./manage.py migrate")
+    commands = [ShellCommand(failed, False, 1, "OperationalError: no such table")]
+    commands += [ShellCommand(each, True) for each in (*helped, failed)]
+    session.turns[0].commands = commands
+    [fix] = find_fixes(session)
+    place.add(fix_item(fix, session))
+    told = place.hook("session-start").text
+    assert all(f"`{each}`" in told for each in helped), told

@@ -134,7 +134,7 @@ class SoakClient:
                 known = (known + [hit["id"] for hit in answer["hits"]])[-50:]
 
     def _check_hits(self, hits: list[dict[str, Any]]) -> None:
-        foreign = [hit for hit in hits if TENANT_WORDS[self.tenant] not in hit["title"]]
+        foreign = [hit for hit in hits if TENANT_WORDS[self.tenant] not in hit["text"]]
         if foreign or not hits:
             self.faults.append(f"tenant {self.tenant} was shown {foreign or 'nothing'}")
 

@@ -165,6 +165,45 @@ def test_another_way_to_call_a_program_is_a_fix_and_fewer_tests_are_none():
     assert find_fixes(run(("grep x y", False), ("grep z y", True))) == []
 
 
+STORIES = {
+    "joined": (
+        ("pytest", False), ("pip install yaml && pytest", False),
+        ("pip install pyyaml && pytest", True),
+    ),
+    "another start": (("python3 tests/x.py", False), ("python3 -m unittest tests.x", True)),
+    "of this environment": (("pytest -q", False), (".venv/bin/pytest -q", True)),
+    "with a setting": (("cd app && pytest", False), ("cd app && TZ=UTC pytest 2>&1", True)),
+    "another manager": (("npm install", False), ("ls", True), ("pnpm install", True)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_what_failed_and_then_worked_in_another_form_is_a_fix(name):
+    session = run(*STORIES[name])
+    [fix] = find_fixes(session)
+    assert (fix.failed.text, fix.worked.text) == (STORIES[name][0][0], STORIES[name][-1][0])
+    assert fix_item(fix, session).content.index(fix.worked.text) < 60
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "sed -i s/1/2/ a.py && pytest",
+        "pytest -k easy",
+        "pytest tests/easy.py",
+        "ruff check . && git status",
+        "echo pytest",
+        "python -m pytest --deselect hard",
+        "ls && pytest",
+        "pip install pyyaml && pytest | tail -3",
+        "python -m pytest || true",
+    ],
+)
+def test_an_edit_fewer_tests_or_other_work_is_no_fix(later):
+    assert find_fixes(run(("pytest", False), (later, True))) == []
+    assert find_fixes(run(("pytest", False), ("sed -i s/1/2/ a.py", True), ("pytest", True))) == []
+
+
 def test_a_failure_that_a_change_of_files_ended_teaches_no_command():
     session = run(("pytest -q", False))
     more = run(("black .", True), ("pytest -q", True), files=("src/a.py",)).turns[-1]

@@ -11,6 +11,7 @@ from session_telling import LOCAL, tell_session
 
 from rlm import MemoryItem, NotFound, Tenant, ValidationError, open_store
 from rlm.retrieval.rank import likeness_floor
+from rlm.retrieval.static import StaticEmbedder
 from rlm.service import MemoryManager
 
 CHAT = [
@@ -287,3 +288,24 @@ def test_the_seeds_names_are_where_a_reader_expects_them(tmp_path: Path):
     with open_store(tmp_path / "m.db", tenant=Tenant("a", "b", "c"), embedder="none") as store:
         store.add(MemoryItem("Upload in parts", "d", "Split the file."))
         assert MemoryManager(store).search("upload")[0].org == "a"
+
+
+class CountingEmbedder(StaticEmbedder):
+    """Counts the texts that it is asked for."""
+
+    asked = 0
+
+    def embed(self, texts):
+        self.asked += len(texts)
+        return super().embed(texts)
+
+
+def test_a_search_of_memories_and_turns_embeds_its_question_once(tmp_path):
+    embedder = CountingEmbedder()
+    with open_store(tmp_path / "memory.db", tenant=LOCAL, embedder=embedder) as store:
+        tell_session(store, "s-1", CHAT)
+        MemoryManager(store).record("Threshold of orders", "Merge, then compare.")
+        before = embedder.asked
+        found = MemoryManager(store).search("threshold of orders", floor=True, weak=3)
+        assert {each.kind for each in found} == {"procedure", "turn"}
+        assert embedder.asked - before == 1

@@ -7,7 +7,15 @@ from session_telling import tell_session
 
 from rlm import MemoryItem
 from rlm.service.memory import Memory
-from rlm.service.ranking import FURTHER, LATER, SUPPORT, Found, put_later_first, rank_found
+from rlm.service.ranking import (
+    FURTHER,
+    INSTEAD,
+    LATER,
+    SUPPORT,
+    Found,
+    put_later_first,
+    rank_found,
+)
 
 DAYS = {"old": "2026-01-02T09:00:00Z", "new": "2026-02-02T09:00:00Z"}
 
@@ -90,3 +98,29 @@ def test_a_rule_that_was_amended_in_turns_is_found_before_the_older(agent, share
     assert found[0].source_session == "s-2" and "s-1" in {each.source_session for each in found}
     scores = [each.score for each in found]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_what_was_settled_comes_before_the_turns_of_its_session():
+    found = [hit("report", 0.30, "s-1", 1, kind="turn"), hit("rule", 0.12, "s-1", 3)]
+    assert names(rank_found(found)) == ["rule", "report"]
+    far = [hit("report", 0.30, "s-1", 1, kind="turn"), hit("else", 0.30 * INSTEAD / 2, "s-1", 3)]
+    assert names(rank_found(far)) == ["report", "else"]
+
+
+def test_a_later_turn_does_not_pass_a_decision():
+    old, new = hit("rule", 0.30, "s-1"), hit("talk", 0.29, "s-2", 1, kind="turn", day="new")
+    assert names(put_later_first([old.memory, new.memory])) == ["rule", "talk"]
+
+
+def test_a_question_of_the_past_does_not_come_before_the_rule(agent, shared):
+    rule = {"kind": "decision", "turn": 3}
+    words = "Uploads are tried three times, then the customer is told."
+    shared.add(MemoryItem("Uploads are tried three times", "", words, provenance=rule))
+    tell_session(
+        shared, "s-2",
+        ["How often are uploads tried before the customer is told?", "Let me look."],
+    )  # fmt: skip
+    tell_session(shared, "s-3", ["Haha ok. How often are you told so?", "Often enough, today."])
+    found = agent.search("how often are uploads tried before the customer is told")
+    assert found[0].kind == "decision"
+    assert "Haha ok" not in found[1].title

@@ -151,6 +151,11 @@ PEM = "-----BEGIN {0}PRIVATE" + " KEY-----\n{1}\n-----END {0}PRIVATE" + " KEY---
 BASIC = base64.b64encode(f"admin:{PASSWORD}".encode()).decode()
 
 PLACED = (  # these are known by where they stand: the kind, the text with a hole, the secret
+    ("password", "the admin password is {}, ask Bob", "hunter2-" + "Gr33n"),
+    ("password", "pw: {}", "Blumen#" + "2024"),
+    ("password", "Das Passwort lautet {}.", "Blumen#" + "2024"),
+    ("password", "I set the password for the staging db to `{}`", "S0mmer" + "!24"),
+    ("password", "passphrase of root@db1 is now {}", "correct-" + "h0rse-9"),
     ("aws-secret-key", "aws_secret_access_key = {}", body(BASE64, 40)),
     ("aws-secret-key", '{{"SecretAccessKey": "{}"}}', body(BASE64, 40)),
     (
@@ -237,6 +242,14 @@ KEYS = (  # whole private keys
 SHA1, SHA256 = body(HEX, 40), body(HEX, 64)
 UUID = "123e4567-e89b-12d3-a456-426614174000"
 CLEAN = (
+    "the password is SHA256-hashed",
+    "the password is at least 12-character long",
+    "the password was changed on 2024-01-02",
+    'it says that the password is "incorrect"',
+    "the password to decrypt is in 1password",
+    "pw for staging: see 1password",
+    "reset the password to $NEW_PASSWORD1",
+    "the pw is in /etc/app2/pw",
     "mysql -u root -p shop",
     "mysql -u root -p$MYSQL_PASSWORD shop2",
     "run mysql, then pip install -p python3",
@@ -542,6 +555,8 @@ def test_text_without_any_marker_is_unchanged(text: str) -> None:
 
 HOSTILE = (
     *(
+        "password for a ",
+        "pw is ",
         "sk-",
         "eyJ",
         "-eyJ",

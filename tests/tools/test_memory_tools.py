@@ -196,7 +196,11 @@ def test_what_a_model_was_told_to_store_is_not_recalled(call, backend):
 
 def test_what_a_model_adds_passes_the_gate(call, backend):
     kept = call("mem_add", "Log in", "d", "use key sk-ant-api03-" + "a1B2" * 24 + " and\u202e go")
-    content = backend.get(kept).content
+    memory_id, _, told = kept.partition(" ")
+    assert told == "(redacted in it: anthropic-key)"
+    with pytest.raises(NotFound, match="in quarantine"):  # what was answered is understood
+        call("mem_get", [kept])
+    content = backend.get(memory_id).content
     assert "a1B2a1B2" not in content
     assert "\u202e" not in content
     with pytest.raises(ValidationError, match="title has 11 words, at most 10"):

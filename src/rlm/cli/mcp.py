@@ -123,11 +123,11 @@ def _server(
 
 def _opener(session: Session) -> Opener:
     """Opens stores that share one embedding model: its weights are the largest thing here."""
-    from rlm.store.open import open_store
-
     embedder: Embedder | None = None
 
     def opens(tenant: Tenant, read_only: bool) -> MemoryBackend:
+        from rlm.store.open import open_store  # numpy, which a host need not wait for
+
         nonlocal embedder
         store = open_store(
             session.settings.memory_db,

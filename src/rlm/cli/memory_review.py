@@ -29,8 +29,9 @@ def review(session: Session, limit: int, **chosen: tuple[str, ...]) -> int:
     """List what is in quarantine and what is proposed; decide on it.
 
     What is in quarantine is approved or rejected. Proposals are accepted or refused: that a memory
-    goes up to the team or the organisation (`rlm memory undo` takes it back), and that a decision
-    is superseded by a newer one (`rlm memory restore` brings it back).
+    goes up to the team or the organisation (`rlm memory undo` takes it back), and that one goes to
+    the archive because a newer decision supersedes it, or because what a person said failed several
+    times (`rlm memory restore` brings it back).
     """
     if not any(chosen.values()):
         _list_waiting(session, limit)
@@ -81,6 +82,8 @@ def _document(item: MemoryItem, why: str) -> dict[str, str | None]:
 
 
 def _proposal_text(proposal: Proposal) -> str:
+    if proposal.newer is None and proposal.level is None:
+        return f"{proposal.why}: archive it?"
     if proposal.newer is None:
         return f"promote to the {proposal.level}: {proposal.why}"
     newer = f"{proposal.newer.memory_id} ({proposal.newer.title})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +13,7 @@ from rlm.cli.session import Session
 from rlm.cli.text import read_bytes, read_text
 from rlm.errors import RLMError, ValidationError
 from rlm.service.memory import STORED_KINDS
+from rlm.store.secrets import redactions
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, MemoryItem, Scope
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ MESSAGES = {
 }
 NAMED = 20
 """At most this many refusals of an import are printed one by one; `--json` has them all."""
-REDACTED = re.compile(r"\[redacted:([\w-]+)\]")
 
 
 @with_options(FIELDS)
@@ -98,8 +97,7 @@ def add(
 
 def _redactions(item: MemoryItem) -> set[str]:
     """The kinds of secrets that were taken out of it."""
-    text = "\n".join((item.title, item.description, item.content, *item.tags))
-    return set(REDACTED.findall(text))
+    return redactions(item.title, item.description, item.content, *item.tags)
 
 
 def _find_same(store: MemoryBackend, item: MemoryItem) -> MemoryItem | None:

@@ -221,6 +221,8 @@ def add(
     if session_id and len(files) > 1:
         raise ValidationError("--session names one session: give one file", field="session")
     for file in files:
+        if not Path(file).expanduser().exists():
+            raise NotFound(f"no file {file} here, so nothing was queued")
         identify(file, agent)
     with session.store() as store:
         distiller = Distiller(store)

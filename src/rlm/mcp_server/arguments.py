@@ -48,9 +48,10 @@ def one_of(*words: str, doc: str = "") -> Schema:
     return _with(doc, {"type": "string", "enum": list(words)})
 
 
-def texts(doc: str = "", *, most: int, chars: int = 200) -> Schema:
+def texts(doc: str = "", *, least: int = 0, most: int, chars: int = 200) -> Schema:
     """A list of texts."""
-    return _with(doc, {"type": "array", "items": text(most=chars), "maxItems": most})
+    bounds = {"minItems": least} if least else {}
+    return _with(doc, {"type": "array", "items": text(most=chars), **bounds, "maxItems": most})
 
 
 def _with(doc: str, schema: Schema) -> Schema:
@@ -119,7 +120,10 @@ def _fits(value: Any, schema: Schema) -> bool:
     if kind == "boolean":
         return isinstance(value, bool)
     if kind == "array":
-        fits = isinstance(value, list) and len(value) <= schema["maxItems"]
+        fits = (
+            isinstance(value, list)
+            and schema.get("minItems", 0) <= len(value) <= schema["maxItems"]
+        )
         return fits and all(_fits(each, schema["items"]) for each in value)
     number = int if kind == "integer" else (int, float)
     if isinstance(value, bool) or not isinstance(value, number) or not math.isfinite(value):
@@ -137,7 +141,8 @@ def _describe(schema: Schema) -> str:
         return f"{wanted} of {schema['minLength']} to {schema['maxLength']:,} characters"
     if "maxItems" in schema:
         chars = schema["items"]["maxLength"]
-        return f"{wanted}, {schema['maxItems']} at most, each of 1 to {chars} characters"
+        count = f"{schema.get('minItems', 0)} to {schema['maxItems']}"
+        return f"{wanted}, {count} of them, each of 1 to {chars} characters"
     return wanted
 
 

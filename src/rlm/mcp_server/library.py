@@ -12,15 +12,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rlm import config
 from rlm.errors import ConfigError, NotFound
 from rlm.handles import Store as Handles
-from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.source import open_engine
-from rlm.ontology.views.views import Views
 from rlm.store.types import Tenant
+
+if TYPE_CHECKING:
+    from rlm.ontology.engine.protocol import Engine
+    from rlm.ontology.views.views import Views
 
 MOST_OPEN = 4
 """Ontologies that stay open, each with a worker process of its own."""
@@ -116,6 +117,9 @@ class Library:
 
 
 def _open(where: str, within: tuple[Path, ...]) -> OpenOntology:
+    from rlm.ontology.source import open_engine  # a host waits for a server that starts
+    from rlm.ontology.views.views import Views
+
     engine = open_engine(where, within=within)
     try:
         return OpenOntology(engine.name, engine, Views(engine))

@@ -10,20 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
 from rlm.mcp_server.arguments import Schema, flag, object_of, one_of, text, texts, whole
 from rlm.service import Memory, MemoryManager
-from rlm.store.backend import MemoryBackend
+from rlm.store.secrets import redactions
 from rlm.store.types import LEVELS, OUTCOMES
 from rlm.worker import check_cancelled
 
+if TYPE_CHECKING:
+    from rlm.store.backend import MemoryBackend
+
 GET_CHARS = 20_000
 """The most of one memory that is shown, and of what a branch gets."""
-TITLE_CHARS = 80
-"""The most of a title as data, beside the line."""
+GET_FIELDS = (
+    "id", "kind", "title", "description", "outcome", "confidence", "trust", "tags", "scope",
+    "source_session", "created_at",
+)  # fmt: skip
 WEAK_HITS = 3
 """So many are shown that fit less well than what is shown unasked: who asks can judge them."""
 MOST_CHANGES = 50
@@ -83,13 +88,21 @@ def _search(call: ToolRequest, query: str, scope: str | None = None, limit: int 
 
 def _get(call: ToolRequest, id: str) -> ToolAnswer:
     memory = call.memory.get(id)
-    said = [memory.line(), _cut(memory.content)]
-    return ToolAnswer("\n".join(said), {**memory.to_dict(), "content": said[1]})
+    said = {"content": _cut(memory.content)}
+    if memory.kind != "turn" and (turns := call.memory.said_around(memory.id)):
+        said["turns"] = turns
+    fields = {name: each for name in GET_FIELDS if (each := getattr(memory, name))}
+    if memory.description.removesuffix("…") in f"{memory.title}\n{memory.content}":
+        fields.pop("description", None)
+    return ToolAnswer("\n\n".join([memory.line(), *said.values()]), {**fields, **said})
 
 
 def _record(call: ToolRequest, session: str | None = None, **given: Any) -> ToolAnswer:
     memory = call.memory.record(**given, source_session=session, origin="mcp")
-    return _tell_changed("recorded", [memory])
+    kept = redactions(memory.title, memory.description, memory.content, *memory.tags)
+    kinds = sorted(kept - redactions(str(given)))
+    word = f"recorded without its secrets ({', '.join(kinds)})" if kinds else "recorded"
+    return _tell_changed(word, [memory], **({"redacted": kinds} if kinds else {}))
 
 
 def _feedback(call: ToolRequest, id: str, helpful: bool, comment: str = "") -> ToolAnswer:
@@ -155,33 +168,32 @@ def _branch_return(
 
 
 def _hit(memory: Memory) -> dict[str, Any]:
-    """A hit as data. Hosts show a model that beside the text, so it is little; `memory_get` has the
-    rest."""
+    """A hit as data. Hosts show a model that in place of the text, so nothing stands in it twice;
+    `memory_get` has the rest."""
+    more = {"weak": memory.weak, "level": memory.scope if memory.scope != LEVELS[0] else None}
     return {
         "id": memory.id,
         "kind": memory.kind,
-        "title": _cut(memory.title, TITLE_CHARS),
-        "line": memory.line(),
-        "score": round(memory.score, 3),
-        "source_session": memory.source_session,
         "date": memory.created_at[:10],
-        "level": memory.scope,
+        "text": memory.said(),
+        "score": round(memory.score, 3),
+        **{name: each for name, each in more.items() if each},
     }
 
 
-def _tell_changed(word: str, memories: Sequence[Memory]) -> ToolAnswer:
+def _tell_changed(word: str, memories: Sequence[Memory], **more: Any) -> ToolAnswer:
     lines, data = [], []
     for each in memories:
         lines.append(f"{each.id}  {word}: confidence {each.confidence:.2f}, {each.trust}")
         data.append({"id": each.id, "confidence": each.confidence, "trust": each.trust})
-    return ToolAnswer("\n".join(lines), {"memories": data})
+    return ToolAnswer("\n".join(lines), {"memories": data, **more})
 
 
 def _cut(content: str, most: int = GET_CHARS) -> str:
     return content if len(content) <= most else content[: most - 1] + "…"
 
 
-ID = text("As memory_search shows it.", most=200)
+ID = text("As memory_search shows it, or how it begins.", most=200)
 SESSION = text("The id of your session.", most=200)
 MEMORY_TOOLS = (
     ToolDefinition(
@@ -204,7 +216,8 @@ MEMORY_TOOLS = (
     ),
     ToolDefinition(
         "memory_get",
-        "The whole of one memory. A turn of a past session comes with the turns around it.",
+        "The whole of one memory. A decision comes with the turn in which it was taken and what was"
+        " said before, a turn of a past session with those around it.",
         object_of({"id": ID}, {}),
         _get,
         writes=False,
@@ -241,7 +254,10 @@ MEMORY_TOOLS = (
         "memory_outcome",
         "At the end of a task: which memories you followed, and whether the task succeeded.",
         object_of(
-            {"ids": texts(most=20), "succeeded": flag("Tests passed, or the person said so.")},
+            {
+                "ids": texts(least=1, most=20),
+                "succeeded": flag("Tests passed, or the person said so."),
+            },
             {"session": SESSION},
         ),
         _outcome,

@@ -159,7 +159,7 @@ def recall(
 ) -> RecallResult:
     """The best `k` documents for any text, best first; fewer when fewer fit."""
     query = parse_query(text)
-    vector = None if embedder is None else embedder.embed([query.text])[0]
+    vector = None if embedder is None else _embed_query(embedder, query.text)
     if vector is not None and not vector.any():  # the model says nothing of it
         vector = None
     askable = k > 0 and (query.terms or vector is not None)
@@ -169,6 +169,19 @@ def recall(
     plan = fusion.plan(query, corpus.holding, corpus.rows, embedder.model if embedder else "")
     search = _Search(source, query, corpus, plan, vector, now, admits, confidence_share)
     return RecallResult(search.find(min(k, corpus.rows)), search)
+
+
+_LAST: list[tuple[Embedder, str, Floats]] = []
+"""The vector of the last question: it is asked of memories, then of nodes."""
+
+
+def _embed_query(embedder: Embedder, text: str) -> Floats:
+    for known, asked, vector in _LAST:
+        if known is embedder and asked == text:
+            return vector
+    made: Floats = embedder.embed([text])[0]
+    _LAST[:] = [(embedder, text, made)]
+    return made
 
 
 @dataclass(slots=True)

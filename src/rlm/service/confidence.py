@@ -33,13 +33,21 @@ if TYPE_CHECKING:
 PAGE = 500
 """So many memories are decayed in one transaction: others can write in between."""
 REVERTED = "reverted"
+PERSONS_FLOOR = 0.5
+"""Below that no agent brings what a person said: a red test says nothing about a rule."""
+
+
+def is_persons(item: MemoryItem) -> bool:
+    """Whether a person said it, or it is told as settled by one."""
+    return item.source_type == "human" or item.kind == "decision"
 
 
 class ConfidenceEvaluator:
-    """Applies signals to the memories of one store."""
+    """Applies signals to the memories of one store. `person`: a person gives them, no agent."""
 
-    def __init__(self, store: MemoryBackend) -> None:
+    def __init__(self, store: MemoryBackend, *, person: bool = False) -> None:
         self._store = store
+        self._person = person
 
     def on_feedback(self, memory_id: str, helpful: bool, comment: str = "") -> float:
         """What somebody says of a memory: +0.3 or -0.2. What helped counts as used now."""
@@ -121,10 +129,12 @@ class ConfidenceEvaluator:
         return item
 
     def _apply(self, signal: Signal) -> float:
-        kind, reason = signal.kind, signal.reason or None
-        return self._store.adjust_confidence(
-            signal.memory_id, signal.delta, kind=kind, reason=reason
-        )
+        delta, kind, reason = signal.delta, signal.kind, signal.reason or None
+        if kind == "not_helpful" and not self._person:
+            item = self._get(signal.memory_id)
+            room = max(0.0, (item.confidence or 0.0) - PERSONS_FLOOR)
+            delta = max(delta, -room) if is_persons(item) else delta
+        return self._store.adjust_confidence(signal.memory_id, delta, kind=kind, reason=reason)
 
 
 def _check_bool(value: Any, name: str) -> None:

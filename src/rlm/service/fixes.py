@@ -42,6 +42,13 @@ _TESTS = re.compile(
 _RUNNERS = ("sudo", "npx", "uv", "poetry", "pipenv", "time", "bundle", "exec", "run", "env", "-m",
             "python", "python3", "yarn", "pnpm", "npm", "bun", "docker", "compose", "git", "go",
             "cargo", "make", "kubectl", "terraform", "pip")  # fmt: skip
+_LAUNCHERS = frozenset(_RUNNERS[: _RUNNERS.index("docker")])
+_TEST_RUNNERS = frozenset({"pytest", "py.test", "unittest"})
+_JOINT = re.compile(r"\s*(?:&&|;|\n)\s*")
+_SETTING = re.compile(r"(?:^|\s)([A-Za-z_]\w*=\S+)")
+_ENDING = re.compile(r"\.(?:py|js|ts|rb|sh)$")
+_EDITS = re.compile(r"\bsed\s+-\w*i|\bperl\s+-\w*i|\bpatch\b|\bgit apply\b|<<|\b(?:cat|tee)\s*>")
+"""Files that are changed by a command: that is programming, too."""
 _ERROR = re.compile(
     r"\b(?:[A-Za-z_]\w{2,40}(?:Error|Exception)|E[A-Z]{4,20}|TS\d{4}|E\d{3,4}|error\[E\d{4}\])\b"
     r"|command not found|[Pp]ermission denied|No such file or directory"
@@ -89,7 +96,8 @@ def find_fixes(session: CodingSession) -> list[Fix]:
     for place, event in enumerate(events):
         if event.command.ok is False and not _ASIDE.match(_plain(event.command.text)):
             fix = _fix_of(event, events[place + 1 : place + 1 + AHEAD])
-            if fix is not None:
+            ended = (each for each in found.values() if fix and each.worked is fix.worked)
+            if fix is not None and next(ended, None) is None:
                 found[event.command.text] = fix
     return list(found.values())[:MOST_FIXES]
 
@@ -120,17 +128,24 @@ def _events(session: CodingSession) -> list[_Event]:
 
 
 def _fix_of(failed: _Event, later: Sequence[_Event]) -> Fix | None:
-    """The first call of the same thing that worked, if commands alone were what ended it."""
+    """The first call of the same thing that worked, if commands alone were what ended it. Of a pipe
+    only the end says how it went."""
     between: list[str] = []
     text = _plain(failed.command.text)
+    *before, goal = _JOINT.split(text)
     for event in later:
         other = _plain(event.command.text)
-        if event.files:
+        if event.files or _EDITS.search(other):
             return None
-        if event.command.ok and other == text:
-            done = tuple(between[-SHOWN:])
-            return Fix(failed.command, event.command, done, failed.turn) if done else None
-        if event.command.ok and _is_second_try(text, other):
+        *first, last = _JOINT.split(other)
+        worked = event.command.ok and ("|" not in other or "pipefail" in event.command.text)
+        if worked and last == goal:
+            added = [part for part in first if part not in before and not _ASIDE.match(part)]
+            done = tuple([*between, *added][-SHOWN:])
+            if done or _settings(event.command) - _settings(failed.command):
+                return Fix(failed.command, event.command, done, failed.turn)
+            return None
+        if worked and _is_second_try(text, other):
             return Fix(failed.command, event.command, turn=failed.turn)
         if event.command.ok and not _ASIDE.match(other) and not _TESTS.search(other):
             between.append(event.command.text)
@@ -138,13 +153,30 @@ def _fix_of(failed: _Event, later: Sequence[_Event]) -> Fix | None:
 
 
 def _is_second_try(one: str, other: str) -> bool:
-    """Whether a command is another way to do what failed. Fewer tests are no way to pass them."""
-    if _TESTS.search(one) or _ASIDE.match(other):
+    """Whether a command is another way to do what failed: it starts the same otherwise, or has much
+    in common with it. Fewer tests are no way to pass them."""
+    if _ASIDE.match(other):
+        return False
+    core, more = _core(one), _core(other)
+    if core and core <= more <= core | _TEST_RUNNERS:
+        return True
+    if _TESTS.search(one):
         return False
     left, right = set(one.split()), set(other.split())
     same_program = _program(one) == _program(other)
     shared = len(left & right) / max(len(left), len(right))
     return one != other and shared >= (ALIKE / 2 if same_program else ALIKE)
+
+
+def _core(text: str) -> set[str]:
+    """What a command is about, whoever starts it: `tests/x.py` and the module `tests.x` are one."""
+    names = (word.rpartition("/bin/")[2] for word in text.split())
+    kept = (name for name in names if name not in _LAUNCHERS)
+    return {_ENDING.sub("", name.removeprefix("./")).replace("/", ".") for name in kept}
+
+
+def _settings(command: ShellCommand) -> set[str]:
+    return set(_SETTING.findall(command.text))
 
 
 def _program(text: str) -> str:
@@ -155,7 +187,7 @@ def _program(text: str) -> str:
 
 def _plain(text: str) -> str:
     """A command without what only sets the scene."""
-    return " ".join(_PREFIX.sub("", text).split())
+    return " ".join(_PREFIX.sub("", text).removesuffix(" 2>&1").split())
 
 
 def _code(text: str) -> str:
@@ -168,12 +200,11 @@ def _short(text: str, words: int) -> str:
 
 
 def fix_item(fix: Fix, session: CodingSession) -> MemoryItem:
-    """A failure and what ended it, as a procedure."""
+    """A failure and what ended it, as a procedure: that first, as a hook has little room."""
     error = f" ({fix.error})" if fix.error else ""
-    lines = [f"{_code(fix.failed.text)} failed{error}."]
-    if fix.between:
-        lines.append(f"What was done then: {', '.join(map(_code, fix.between))}.")
-    lines.append(f"After that {_code(fix.worked.text)} worked.")
+    helped = f"{', '.join(map(_code, fix.between))}, then " if fix.between else ""
+    lines = [f"{helped}{_code(fix.worked.text)} worked."]
+    lines.append(f"{_code(fix.failed.text)} had failed{error}.")
     title = f"When `{_short(fix.failed.text, 6)}` fails"
     return _item(title, lines, ["fix"], fix.turn, session)
 

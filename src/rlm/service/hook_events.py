@@ -119,9 +119,9 @@ def _recall(
             state.note(ids)  # or it raises: what cannot be noted might come twice
         return text
     anew = data.get("source") in ("clear", "compact")  # what was shown is no longer there
-    rows = quick.newest_and_surest(connection, spaces)
-    rows = [row for row in rows if anew or row.memory_id not in state.shown]
-    text, ids = _start_text(rows)
+    if state.shown and not anew:
+        return ""  # it goes on: what it was told at its start still stands there
+    text, ids = _start_text(quick.newest_and_surest(connection, spaces))
     try:
         state.note(ids)
     except OSError:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import filterfalse, islice
 from typing import TYPE_CHECKING, Any
 
 from rlm.errors import NotFound, ValidationError
 from rlm.retrieval.rank import likeness_floor
 from rlm.service.memory import KINDS, STORED_KINDS, Memory
 from rlm.service.ranking import POOL, TURN_WEIGHT, Found, put_later_first, rank_found
-from rlm.store.gate import admit_item, amend_item, check_retrieve, no_memory
+from rlm.store.gate import admit_item, amend_item, check_retrieve
 from rlm.store.types import LEVELS, QUARANTINE_REASON, MemoryItem, Scope
 from rlm.store.values import check_count, check_many, choice
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from rlm.store.graph import Node, NodeHit
 
 TURN = "turn"
+TURN_CHARS = 3_000
+SHORTEST_ID = 4
 BESIDE = 2
 """So many turns before and after one come with it."""
 ASKED = 0.8
@@ -81,7 +84,10 @@ class MemoryManager:
         chosen = _choose(ranked, limit, weak) if floor else _best(ranked, limit)
         if count_access:
             self.store.note_access([(each.scope, each.id) for each in chosen if each.kind != TURN])
-        return chosen if explain else [replace(memory, why=None) for memory in chosen]
+        if not explain:
+            return chosen
+        known = {hit.memory.id: hit for hit in ranked}
+        return [replace(each, why=known[each.id].why.to_dict()) for each in chosen]
 
     def _lessons(
         self, query: str, pool: int, kinds: Iterable[str], ontology: str | None, **given: Any
@@ -89,8 +95,8 @@ class MemoryManager:
         given["kinds"] = [kind for kind in kinds if kind != TURN]
         given["scope"] = Scope(ontology=ontology) if ontology else None
         for hit in self.store.retrieve(query, pool, count_access=False, **given):
-            memory = Memory.of_item(hit.item, hit.score, hit.why)
-            yield Found(memory, hit.why, _place(hit.item.provenance.get("turn")))
+            memory = Memory.of_item(hit.item, hit.score)
+            yield Found(memory, hit, _place(hit.item.provenance.get("turn")))
 
     def _turns(self, query: str, pool: int, *, explain: bool) -> list[Found]:
         from rlm.retrieval.excerpt import split_phrases
@@ -99,9 +105,7 @@ class MemoryManager:
         found = self.store.graph.search(
             plain, pool, type="experience", subtype=TURN, explain=explain
         )
-        return [
-            Found(self._turn(hit), hit.why, _place(hit.node.metadata.get("n"))) for hit in found
-        ]
+        return [Found(self._turn(hit), hit, _place(hit.node.metadata.get("n"))) for hit in found]
 
     def _turn(self, hit: NodeHit) -> Memory:
         tenant = self.store.tenant
@@ -122,9 +126,21 @@ class MemoryManager:
         turn = self._turn(NodeHit(node, 0.0, Snippet("", 0)))
         return replace(turn, content="\n\n".join(map(_say, self._beside(node))))
 
+    def said_around(self, memory_id: str) -> str:
+        """The person's turn in which a memory was decided, and what the agent had said before, each
+        cut to `TURN_CHARS`; '' where no session is behind it."""
+        from rlm.learning.prompts import clip_ends
+
+        node = self._find_turn(self._item(memory_id).provenance.get("turn_node"))
+        if node is None:
+            return ""
+        beside = self._beside(node)
+        until = [each.id for each in beside].index(node.id) + 1
+        return "\n\n".join(clip_ends(_say(each), TURN_CHARS, 0.4) for each in beside[:until][-2:])
+
     def _find(self, memory_id: Any) -> MemoryItem | None:
         """A memory that may be shown; an agent is shown nothing archived or in quarantine."""
-        item = self.store.get(memory_id)
+        item = self.store.get(memory_id) or self.store.get(self._whole_id("memory", memory_id))
         if item is None or self.person or (item.trust != "quarantined" and not item.archived_at):
             return item
         return None
@@ -138,8 +154,15 @@ class MemoryManager:
             raise ValidationError(why, field="id")
         raise _unknown(memory_id)
 
+    def _whole_id(self, kind: str, begins: Any) -> str:
+        """The only id that begins so; '' where there is none, or several."""
+        given = begins if isinstance(begins, str) and len(begins) >= SHORTEST_ID else ""
+        found = self.store.ids_starting(kind, given, 2) if given else []
+        return found[0] if len(found) == 1 else ""
+
     def _find_turn(self, node_id: Any) -> Node | None:
-        node = self.store.graph.get_node(node_id)
+        graph = self.store.graph
+        node = graph.get_node(node_id) or graph.get_node(self._whole_id("node", node_id))
         return node if node is not None and node.subtype == TURN else None
 
     def _beside(self, node: Node) -> list[Node]:
@@ -227,7 +250,8 @@ class MemoryManager:
         from rlm.service.confidence import ConfidenceEvaluator
 
         item = self._item(memory_id)
-        ConfidenceEvaluator(self.store).on_feedback(item.memory_id, helpful, comment)
+        evaluator = ConfidenceEvaluator(self.store, person=self.person)
+        evaluator.on_feedback(item.memory_id, helpful, comment)
         return self.get(item.memory_id)
 
     def outcome(
@@ -240,10 +264,11 @@ class MemoryManager:
         if len(ids) > MOST_OUTCOMES:
             why = f"{len(ids)} memories; at most {MOST_OUTCOMES}: name those that were followed"
             raise ValidationError(why, field="memory_ids")
+        evaluator = ConfidenceEvaluator(self.store, person=self.person)
         with self.store.together():
             found = dict.fromkeys(self._item(each).memory_id for each in ids)
             for each in found:
-                ConfidenceEvaluator(self.store).on_usage(each, succeeded, session)
+                evaluator.on_usage(each, succeeded, session)
             return [self.get(each) for each in found]
 
     def why(self, id_or_query: str, limit: int = 5) -> dict[str, Any]:
@@ -263,21 +288,20 @@ def _place(turn: Any) -> int | None:
     return turn if isinstance(turn, int) else None
 
 
-def _best(ranked: Sequence[Found], limit: int) -> list[Memory]:
-    return put_later_first(hit.memory for hit in ranked[:limit])
+def _best(ranked: Iterable[Found], limit: int) -> list[Memory]:
+    return put_later_first(hit.memory for hit in islice(ranked, limit))
 
 
 def _choose(ranked: Sequence[Found], limit: int, weak: int) -> list[Memory]:
     """Of what is still believed: what fits, then up to `weak` others, marked, if there is room."""
     believed = [hit for hit in ranked if _is_believed(hit)]
-    chosen = _best([hit for hit in believed if _fits(hit)], limit)
-    others = [hit for hit in believed if not _fits(hit)]
+    chosen = _best(filter(_fits, believed), limit)
+    others = filterfalse(_fits, believed)
     room = max(0, min(weak, limit - len(chosen)))
     return [*chosen, *(replace(each, weak=True) for each in _best(others, room))]
 
 
 def _fits(hit: Found) -> bool:
-    assert hit.why is not None  # a floor asks for explanations
     return hit.why.similarity >= ASKED * likeness_floor(hit.why.documents)
 
 
@@ -303,4 +327,4 @@ def _judge_note(item: MemoryItem) -> MemoryItem:
 
 
 def _unknown(memory_id: Any) -> NotFound:
-    return no_memory(memory_id[:80] if isinstance(memory_id, str) else str(memory_id)[:80])
+    return NotFound(f"no memory {str(memory_id)[:80]!r} here: use an id as a search shows it")

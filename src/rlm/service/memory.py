@@ -12,8 +12,8 @@ KINDS = ("procedure", "fact", "decision", "turn")
 """How something is done, what is so, what was settled, and what was said in a session."""
 STORED_KINDS = KINDS[:3]
 """Those that are stored as memories."""
-LINE_BYTES = 300
-"""A line for a model: 75 tokens of English, 100 of a script with a token for each character."""
+SAID_BYTES = 240
+"""Of a line for a model: 60 tokens of English, 80 of a script with a token for each character."""
 TURN_TITLE_CHARS = 80
 
 
@@ -47,8 +47,8 @@ class Memory:
     """Whether it is less like the query than what is shown unasked."""
 
     @classmethod
-    def of_item(cls, item: MemoryItem, score: float = 0.0, why: Any = None) -> Memory:
-        """A stored memory; `why` is the explanation of a hit."""
+    def of_item(cls, item: MemoryItem, score: float = 0.0) -> Memory:
+        """A stored memory."""
         return cls(
             item.memory_id,
             item.title,
@@ -68,8 +68,7 @@ class Memory:
             item.kind,
             item.trust or "unverified",
             score,
-            None if why is None else why.to_dict(),
-            item.source_type,
+            source_type=item.source_type,
         )
 
     @classmethod
@@ -98,20 +97,25 @@ class Memory:
             "turn",
             "unverified",
             hit.score,
-            None if hit.why is None else hit.why.to_dict(),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as JSON types."""
         return {**asdict(self), "tags": list(self.tags)}
 
+    def said(self) -> str:
+        """Title and description, cut to a line; where one begins as the other, the longer alone."""
+        title, more = self.title, self.description
+        whole = f"{title}: {more}"
+        for text, other in ((title, more), (more, title)):
+            if text.startswith(other.removesuffix("…")):
+                whole = text
+        raw = whole.encode()
+        if len(raw) > SAID_BYTES:
+            return raw[: SAID_BYTES - 3].decode(errors="ignore") + "…"
+        return whole
+
     def line(self) -> str:
         """One line of text: what a model is shown of a hit."""
-        said = f": {self.description}" if self.description else ""
         weak = ", weak match" if self.weak else ""
-        tail = f" ({self.kind}, {self.created_at[:10]}{weak})"
-        raw = f"{self.id}  {self.title}{said}".encode()
-        room = LINE_BYTES - len(tail)
-        if len(raw) > room:
-            raw = raw[: room - 3].decode(errors="ignore").encode() + "…".encode()
-        return raw.decode() + tail
+        return f"{self.id}  {self.said()} ({self.kind}, {self.created_at[:10]}{weak})"

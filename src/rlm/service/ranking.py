@@ -8,24 +8,36 @@ amended the earlier. All figures were measured (docs/experiments.md, "Finding th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from operator import itemgetter
 
 from rlm.retrieval.explain import Explanation
 from rlm.service.memory import Memory
+from rlm.store.graph import NodeHit
+from rlm.store.types import Hit
 
 POOL = 16
 """So many memories and so many turns compete, or as many as are wanted. Recall reads 64 rows for 16
 hits as it does for 5."""
 TURN_WEIGHT = 0.6
 """A turn beside a memory: nobody has said yet that it matters."""
+QUESTION_WEIGHT = 0.5
+"""What a turn that only asks counts of another: it settles nothing, though it tells its session."""
+INSTEAD = 0.3
+"""With such a share of the score of a turn of its session, what was settled there comes first."""
 SUPPORT = 0.5
 """What the next best hit of its session adds to a hit."""
 FURTHER = 0.6
 """What each further hit of a session counts of the one before."""
+AMENDS = {("decision", "decision"), ("decision", "turn"), ("turn", "turn")}
+"""What may pass what: a turn does not pass what was settled."""
 LATER = 0.8
 """With such a share of the score of an earlier session the later one comes first."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_DONE = re.compile(r"^(?:Ran|Changed): .*\Z", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +45,21 @@ class Found:
     """A hit. `turn` is its place in its session, if it was said in one."""
 
     memory: Memory
-    why: Explanation | None = None
+    hit: Hit | NodeHit | None = None
     turn: int | None = None
+
+    @property
+    def why(self) -> Explanation:
+        """The factors of its score; only where the search was asked to explain."""
+        assert self.hit is not None and self.hit.why is not None
+        return self.hit.why
+
+
+def _asks(memory: Memory) -> bool:
+    """Whether a turn asks, and says little else."""
+    parts = _SENTENCE.split(_DONE.sub("", memory.content).strip())
+    asks = sum(part.endswith("?") for part in parts)
+    return memory.kind == "turn" and parts[-1].endswith("?") and 2 * asks >= len(parts)
 
 
 def rank_found(found: Iterable[Found]) -> list[Found]:
@@ -60,9 +85,17 @@ def rank_found(found: Iterable[Found]) -> list[Found]:
 
 
 def _weigh_session(said: Sequence[Found]) -> Iterable[Found]:
+    scores = []
     for place, (hit, following) in enumerate(zip_longest(said, said[1:])):
         added = 0.0 if following is None else SUPPORT * following.memory.score
-        score = (hit.memory.score + added) / (1.0 + SUPPORT) * FURTHER**place
+        scores.append((hit.memory.score + added) / (1.0 + SUPPORT) * FURTHER**place)
+    least = INSTEAD * said[0].memory.score
+    told = [
+        (hit.memory.kind == "turn" or hit.memory.score < least, _asks(hit.memory), hit)
+        for hit in said
+    ]
+    for (_, asks, hit), score in zip(sorted(told, key=itemgetter(0, 1)), scores, strict=True):
+        score *= QUESTION_WEIGHT if asks else 1.0
         yield replace(hit, memory=replace(hit.memory, score=score))
 
 
@@ -80,7 +113,7 @@ def put_later_first(memories: Iterable[Memory]) -> list[Memory]:
 
 
 def _may_amend(memory: Memory, other: Memory) -> bool:
-    kinds = {memory.kind, other.kind} <= {"decision", "turn"}
+    kinds = (memory.kind, other.kind) in AMENDS
     sessions = (memory.source_session, other.source_session)
     return (
         kinds

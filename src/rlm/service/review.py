@@ -35,11 +35,14 @@ from rlm.store.graph import Evolution
 from rlm.store.types import LEVELS, MemoryItem
 from rlm.store.values import natural
 
+SEVERAL = 3
+"""So many failures, and more than successes, are put before a person."""
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """What becomes of a memory if somebody agrees: it goes up to a level, or to the archive,
-    because a newer decision supersedes it."""
+    because a newer decision supersedes it or tasks that followed it failed."""
 
     item: MemoryItem
     why: str
@@ -50,8 +53,8 @@ class Proposal:
 
 
 def proposals(store: MemoryBackend) -> list[Proposal]:
-    """The open proposals about live memories: promotions, then amendments, each oldest first."""
-    return [*_promotions(store), *_amendments(store)]
+    """The open proposals about live memories: promotions, amendments, failures, oldest first."""
+    return [*_promotions(store), *_amendments(store), *_failures(store)]
 
 
 def _promotions(store: MemoryBackend) -> Iterator[Proposal]:
@@ -75,6 +78,16 @@ def _amendments(store: MemoryBackend) -> Iterator[Proposal]:
                 yield Proposal(older, why, newer=newer)
 
 
+def _failures(store: MemoryBackend) -> Iterator[Proposal]:
+    """What a person said and no failure takes away: the person decides."""
+    filters: tuple[dict[str, Any], ...]
+    filters = ({"source_type": "human"}, {"provenance": {"kind": "decision"}})
+    listed = (store.list_items(limit=ALL, **each) for each in filters)
+    for item in {item.memory_id: item for found in listed for item in reversed(found)}.values():
+        if item.failure_count >= max(SEVERAL, item.success_count + 1):
+            yield Proposal(item, f"failed {item.failure_count} times")
+
+
 def accept(store: MemoryBackend, proposal: Proposal, *, by: str | None = None) -> bool:
     """Do what was proposed; False where it is done already or the memory is gone."""
     memory_id, why = proposal.item.memory_id, f"accepted{f' by {by}' if by else ''}: {proposal.why}"
@@ -83,7 +96,9 @@ def accept(store: MemoryBackend, proposal: Proposal, *, by: str | None = None) -
             return _drop_note(store, proposal) and supersede(
                 store, proposal.newer.memory_id, memory_id, why
             )
-        level = proposal.level or ""
+        if proposal.level is None:
+            return store.delete(memory_id)
+        level = proposal.level
         if not promote(store, memory_id, level):
             return False
         store.graph.log_event(f"{PROMOTE}{level}:{proposal.log_id}", [memory_id], reasoning=why)
@@ -94,6 +109,9 @@ def refuse(store: MemoryBackend, proposal: Proposal, *, by: str | None = None) -
     """Close a proposal; it is not made again."""
     if proposal.newer is not None:
         _drop_note(store, proposal)
+        return
+    if proposal.level is None:
+        store.update(proposal.item.memory_id, failure_count=0)
         return
     why = f"refused{f' by {by}' if by else ''}"
     name = f"{REFUSE}:{proposal.log_id}"

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rlm.store.types import ROLES, Record
@@ -96,14 +97,23 @@ class NodeHit(tuple[Node, float]):
     """A found node, its score, the snippet that answers, and `why` when asked to explain."""
 
     snippet: Snippet
-    why: Explanation | None
+    _explain: Callable[[], Explanation] | None
 
     def __new__(
-        cls, node: Node, score: float, snippet: Snippet, why: Explanation | None = None
+        cls,
+        node: Node,
+        score: float,
+        snippet: Snippet,
+        explain: Callable[[], Explanation] | None = None,
     ) -> NodeHit:
         self = super().__new__(cls, (node, score))
-        self.snippet, self.why = snippet, why
+        self.snippet, self._explain = snippet, explain
         return self
+
+    @cached_property
+    def why(self) -> Explanation | None:
+        """The factors of its score, put together for who looks at them."""
+        return None if self._explain is None else self._explain()
 
     @property
     def node(self) -> Node:

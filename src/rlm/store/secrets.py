@@ -72,6 +72,14 @@ _ASSIGN = re.compile(r"([=:])(?!//|:)[=>]?[ \t]{0,20}" + _ASSIGN_END)
 _FLAG = re.compile(r"--[A-Za-z][A-Za-z0-9_-]{1,40}([ \t]{1,4})" + _ASSIGN_END)
 _ELEMENT = re.compile(r"<[A-Za-z][A-Za-z0-9_.:-]{1,40}(>)" + _ASSIGN_END)
 _CURL_USER = re.compile(r" (?:-u|--user)[ =]{0,2}[\"']?[^\s:\"']{0,64}(:)(?=[^\s\"'`,;&<>\\]{5})()")
+_TOLD = re.compile(  # "the admin password is …", "pw for staging: …"
+    r"(?i:(?<![A-Za-z0-9])"
+    r"(?:pass(?:word|wort|wd|phrase|code)|kennwort|pwd?|contraseña|mot de passe)"
+    r"(?: (?:for|of|on|at|von|für|pour|de) [\w.@ -]{1,40}?)?"
+    r"([ \t](?:is|was|to|ist|lautet|auf|est|es)(?:[ \t]now)?[ \t]{1,4}|[ \t]?[:=][ \t]{0,4}))"
+    r"(?![/~.]|(?i:sha|md\d|pbkdf|bcrypt|argon|scrypt|base\d|aes|[hre]s\d|utf|oauth))" + _ASSIGN_END
+)
+_TOLD_PARTS = (b"passw", b"passphrase", b"passcode", b" passe", b"pw", b"kennwort", b"contrase")
 _VALUE = r"[\"']?([^\s;|&\"'\[$<{%-][^\s;|&\"']{4,127})"
 _SHORT_FLAGS = tuple(  # each begins with plain letters, which is what makes a search fast
     (command.encode(), re.compile(command + r"[\w-]{0,10}\b[^\n,;|&]{0,120}? " + flag + _VALUE))
@@ -108,6 +116,7 @@ _NAMES = {  # how a name ends once "_" and "-" are out of it: the kind; the firs
     **dict.fromkeys(("encryptionkey", "masterkey"), "secret"),
     "sig": "azure-sas",
 }
+_REDACTED = re.compile(r"\[redacted:([\w-]+)\]")
 _NAME_ENDS = tuple(_NAMES)
 _NAME_LAST_3 = frozenset(end[-3:] for end in _NAMES) | {"ass", "_id", "-id"}
 # One of these is in every secret-like name: most texts have none, and are done with.
@@ -138,6 +147,11 @@ def scrub(text: str) -> tuple[str, tuple[str, ...]]:
     while (again := _scrub_once(result, kinds)) != result:
         result = again
     return result, tuple(sorted(kinds))
+
+
+def redactions(*texts: str) -> set[str]:
+    """The kinds of secrets that were taken out of some texts."""
+    return set(_REDACTED.findall("\n".join(texts)))
 
 
 def scrub_value(value: Any) -> tuple[Any, tuple[str, ...]]:
@@ -193,6 +207,9 @@ def _scrub_once(text: str, kinds: set[str]) -> str:
     for word, flag in _SHORT_FLAGS:
         if word in data:
             text = flag.sub(partial(_redact_short_flag, kinds=kinds), text)
+    folded = data.lower()
+    if any(part in folded for part in _TOLD_PARTS):
+        text = _scrub_named(text, _TOLD.finditer(text), kinds)
     if (b":" in data or b"=" in data) and _may_name_secret(text, data):
         text = _scrub_named(text, _ASSIGN.finditer(text), kinds)
     return text
@@ -352,7 +369,7 @@ def _scrub_named(text: str, places: Iterable[re.Match[str]], kinds: set[str]) ->
     for match in places:
         at, start = match.start(1), match.end()
         head = text[max(0, at - 48) : at]
-        kind = "password" if match.re is _CURL_USER else _name_kind(head)
+        kind = "password" if match.re in (_CURL_USER, _TOLD) else _name_kind(head)
         if kind is None and match[1] == "=" and ":" in head:  # password: str = "..."
             head, _, annotation = head.rpartition(":")
             kind = _name_kind(head) if _ANNOTATION.fullmatch(annotation) else None
@@ -388,7 +405,8 @@ def _secret_span(text: str, match: re.Match[str], kind: str, head: str) -> tuple
         return scheme.span(2) if _is_authorization(scheme[1].lower(), scheme[2]) else None
     if quote and (end := text.find(quote, start, start + 512)) >= 0:
         value = text[start:end]
-        secret = value.split() == [value] and looks_secret(value, kind, quoted=True)
+        quoted = match.re is not _TOLD  # in a sentence a word is quoted for many reasons
+        secret = value.split() == [value] and looks_secret(value, kind, quoted=quoted)
         return (start, end) if secret else None
     bare = _BARE.match(text, start)
     if bare is None:

@@ -7,8 +7,9 @@ and nothing here validates: `gate.py` does, once, on the way in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 from rlm import clock
@@ -271,14 +272,21 @@ def alias_of(provenance: Any) -> str | None:
 
 
 class Hit(tuple[MemoryItem, float]):
-    """A recalled memory and its score, as a pair; `why` is filled when asked to explain."""
+    """A recalled memory and its score, as a pair; `why` is there when asked to explain."""
 
-    why: Any
+    _explain: Callable[[], Any] | None
 
-    def __new__(cls, item: MemoryItem, score: float, why: Any = None) -> Hit:
+    def __new__(
+        cls, item: MemoryItem, score: float, explain: Callable[[], Any] | None = None
+    ) -> Hit:
         self = super().__new__(cls, (item, score))
-        self.why = why
+        self._explain = explain
         return self
+
+    @cached_property
+    def why(self) -> Any:
+        """The factors of its score, put together for who looks at them."""
+        return None if self._explain is None else self._explain()
 
     @property
     def item(self) -> MemoryItem:

@@ -21,6 +21,7 @@ from rlm.learning.gates import Gate, RecalledTexts
 from rlm.loop.trace import render_value
 from rlm.store.backend import MemoryBackend
 from rlm.store.gate import admit_item
+from rlm.store.secrets import scrub
 from rlm.store.types import DEFAULT_SCOPE, QUARANTINE_REASON, MemoryItem, Scope
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line
 
@@ -183,12 +184,13 @@ class _Memory:
                 self._held.append(admit_item(item, self._backend.tenant, origin=ORIGIN))
                 memory_id = self._held[-1].memory_id
             self._adds += 1
-        return memory_id
+        kinds = set(scrub("\n".join((title, description, content)))[1])
+        return f"{memory_id} (redacted in it: {', '.join(sorted(kinds))})" if kinds else memory_id
 
     def _live(self, memory_id: Any) -> MemoryItem:
         """A memory that may be shown: neither archived nor in quarantine."""
         is_id = isinstance(memory_id, str) and memory_id.isprintable()
-        item = self._backend.get(memory_id) if is_id else None
+        item = self._backend.get(memory_id.partition(" ")[0]) if is_id else None
         if item is None or item.archived_at is not None:
             raise NotFound(f"no memory {memory_id!r:.80} here: use an id that mem_search returned")
         if item.trust == "quarantined":

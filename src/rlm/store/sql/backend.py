@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -174,7 +174,7 @@ class SQLMemoryBackend(Listing, Runs, Packs, Sessions, Tokens):
                 source = self.remote_index.candidates(connection, source, levels)
             found = recall(source, task, k, embedder=self.embedder, now=clock.now(), admits=admits)
             for each in found.hits:
-                why = found.explain(each) if explain else None
+                why = partial(found.explain, each) if explain else None
                 hits.append(Hit(rows.from_row(each.document.row), each.score, why))
         if count_access:
             for hit in hits:

@@ -7,6 +7,8 @@ archiving is a line of `evolution_log`.
 
 from __future__ import annotations
 
+from functools import partial
+
 from rlm import clock
 from rlm.errors import ValidationError
 from rlm.retrieval import rank
@@ -73,6 +75,6 @@ class GraphStore(GraphEvolution):
         hits = []
         for hit in found.hits:
             node = self._touch(self._node(hit.document.row))
-            why = found.explain(hit) if explain else None
+            why = partial(found.explain, hit) if explain else None
             hits.append(NodeHit(node, hit.score, excerpt(node.content, text, phrases), why))
         return hits
