@@ -20,14 +20,14 @@ import orjson
 
 from rlm.retrieval.static import StaticEmbedder
 from rlm.service.decision_model import WEIGHTS, Place, read_features
-from rlm.service.decisions import sentences
+from rlm.service.own_words import read_own, sentences
 
 FOLDER = Path(__file__).resolve().parent / "decision_sessions"
 FOLDS, STEPS = 5, 10
 SESSIONS = 2
 """Features of fewer sessions are trained and then left out: what they explain is not credited to
 the others, and the file is a quarter as large."""
-SCALE = {"word": 5.0, "agent": 1.5, "accepted": 4.5, "structure": 0.4, "vector": 2.0}
+SCALE = {"word": 4.0, "agent": 1.0, "accepted": 4.5, "structure": 0.4, "vector": 1.5}
 """How freely a block of features may be weighed: the penalty of a block is one over its square."""
 MARKED = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
 
@@ -47,10 +47,10 @@ def read_examples(path: Path) -> Iterator[Example]:
         first = True
         for part in re.split(r"^(?=[UA] )", body.strip(), flags=re.MULTILINE):
             text = MARKED.sub(r"\1", part[2:])
-            said = list(sentences(text))
             if part.startswith("A"):
-                asked = said
+                asked = list(sentences(text))
                 continue
+            said, _ = read_own(text)
             marked = [plain(words) for words in MARKED.findall(part)]
             for index, sentence in enumerate(said):
                 own = plain(sentence)
@@ -74,7 +74,7 @@ class Trainer:
     def __init__(self, examples: Sequence[Example]) -> None:
         self.examples = examples
         places = [each.place for each in examples]
-        self.vectors = StaticEmbedder().embed([each.sentence for each in places]).astype(float) * SCALE["vector"]
+        self.vectors = StaticEmbedder().embed([each.own for each in places]).astype(float) * SCALE["vector"]
         self.labels = np.array([each.decides for each in examples], float)
         self.fold = np.array([zlib.crc32(each.session.encode()) % FOLDS for each in examples])
         self.columns: dict[str, tuple[np.ndarray, np.ndarray]] = {}
