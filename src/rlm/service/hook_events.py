@@ -114,13 +114,16 @@ def _recall(
     spaces = quick.find_spaces(connection, settings.org, settings.team, project)
     if event == "prompt":
         rows = quick.recall_by_words(connection, spaces, data["prompt"], state.shown)
+        rows = quick.put_changes_first(connection, spaces, rows[:2], state.shown)
         text, ids = _prompt_text(rows)
         if ids:
             state.note(ids)  # or it raises: what cannot be noted might come twice
         return text
     anew = data.get("source") in ("clear", "compact")  # what was shown is no longer there
     rows = quick.newest_and_surest(connection, spaces)
-    rows = [row for row in rows if anew or row.memory_id not in state.shown]
+    shown = [] if anew else state.shown
+    rows = [row for row in rows if row.memory_id not in shown]
+    rows = quick.put_changes_first(connection, spaces, rows, shown)
     text, ids = _start_text(rows)
     try:
         state.note(ids)
@@ -157,7 +160,8 @@ def _fill(head: str, rows: Sequence[Row], *, first_chars: int) -> tuple[str, lis
 
 def _line(row: Row, chars: int) -> str:
     """One memory in so many characters; '' where that says too little. Facts, never orders."""
-    note = f" ({row.kind}, {row.created_at[:10]}, {row.memory_id})"
+    changed = f"; perhaps changed on {row.changed}" if row.changed else ""
+    note = f" ({row.kind}, {row.created_at[:10]}, {row.memory_id}{changed})"
     said = [_one_line(row.title)]
     for clean in map(_one_line, (row.description, row.content)):
         if _key(clean).startswith(_key(said[-1])):  # a quote begins as its title does

@@ -45,6 +45,8 @@ class Memory:
     """Where it came from: success, failure, human, pack, or a turn of a session."""
     weak: bool = False
     """Whether it is less like the query than what is shown unasked."""
+    changed: str = ""
+    """Where a newer decision may have changed it: when that was said, and its id."""
 
     @classmethod
     def of_item(cls, item: MemoryItem, score: float = 0.0, why: Any = None) -> Memory:
@@ -109,7 +111,8 @@ class Memory:
         """One line of text: what a model is shown of a hit."""
         said = f": {self.description}" if self.description else ""
         weak = ", weak match" if self.weak else ""
-        tail = f" ({self.kind}, {self.created_at[:10]}{weak})"
+        changed = f", perhaps changed on {self.changed}" if self.changed else ""
+        tail = f" ({self.kind}, {self.created_at[:10]}{weak}{changed})"
         raw = f"{self.id}  {self.title}{said}".encode()
         room = LINE_BYTES - len(tail)
         if len(raw) > room:
