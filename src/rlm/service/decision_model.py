@@ -97,7 +97,11 @@ def _structure(place: Place, words: Sequence[str], question: str) -> Iterator[st
     spoken = [word for word in words if word[0].isalnum() or word == "#"]
     yield f"= length {next((most for most in LENGTHS if len(spoken) <= most), 'long')}"
     begins = place.index == 0
-    yield f"= {'begins' if begins else 'inside'}"
+    place_in_turn = "begins" if begins else "inside"
+    yield f"= {place_in_turn}"
+    if question:  # an answer often ends with what it settles; a rule is followed by its reason
+        ends = place.index == len(place.parts) - 1
+        yield f"= asked, {place_in_turn} {'ends' if ends else 'goes on'}"
     if QUESTION.search(place.sentence):
         yield "= question"
     if place.sentence.endswith(("…", "...")):
