@@ -74,7 +74,9 @@ class Trainer:
     def __init__(self, examples: Sequence[Example]) -> None:
         self.examples = examples
         places = [each.place for each in examples]
-        self.vectors = StaticEmbedder().embed([each.own for each in places]).astype(float) * SCALE["vector"]
+        self.vectors = (
+            StaticEmbedder().embed([each.own for each in places]).astype(float) * SCALE["vector"]
+        )
         self.labels = np.array([each.decides for each in examples], float)
         self.fold = np.array([zlib.crc32(each.session.encode()) % FOLDS for each in examples])
         self.columns: dict[str, tuple[np.ndarray, np.ndarray]] = {}

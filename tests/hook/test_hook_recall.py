@@ -221,3 +221,18 @@ def test_a_state_file_that_is_damaged_is_none(filled: Place) -> None:
         state.write_bytes(junk)
         assert filled.hook("prompt", prompt=ASK).text == first
     assert json.loads(state.read_bytes())["shown"]
+
+
+@pytest.mark.parametrize("event", ["session-start", "prompt"])
+def test_a_decision_that_may_be_changed_follows_the_newer_one_and_says_so(
+    place: Place, event: str
+) -> None:
+    [newer] = place.add(
+        decision("Back to jest", "Back to jest.", created_at="2026-10-04T10:00:00Z")
+    )
+    older = decision("Vitest for components", "Component suites run in vitest, never in jest.")
+    older.provenance["perhaps_changed_by"] = newer
+    place.add(older)
+    _, first, second = place.hook(event, prompt="do component suites run in vitest?").text.splitlines()
+    assert newer in first and "changed" not in first
+    assert f"perhaps changed on 2026-10-04: {newer}" in second

@@ -170,7 +170,9 @@ def test_a_change_with_one_rare_word_in_common_is_proposed(store, tell, older, n
     assert tell(newer, 4).superseded == 0
     [proposal] = proposals(store)
     assert decision_text(proposal.item) == older and decision_text(proposal.newer) == newer
-    lines = {hit.title: hit.line() for hit in MemoryManager(store).search(older, kinds=["decision"])}
+    lines = {
+        hit.title: hit.line() for hit in MemoryManager(store).search(older, kinds=["decision"])
+    }
     assert list(lines).index(newer) < list(lines).index(older)
     assert f"perhaps changed on 2026-10-04: {proposal.newer.memory_id}" in lines[older]
     refuse(store, proposal)

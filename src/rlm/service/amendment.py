@@ -54,9 +54,12 @@ _AMENDS = re.compile(
     re.IGNORECASE,
 )
 _CHANGES = re.compile(
-    r"\b(?:back (?:to|on)|no more|again|longer|dropp\w+|drop|gone|out|lifted|scrap\w*|abandon\w*|revert\w*"
-    r"|remov\w+|end(?:s|ed)|stop\w*|switch\w*|mov(?:e|ing) to|mistake|too strict|history|is over|not? any"
-    r"|won't|isn't working|didn't work|zurück|nicht mehr|volvemos|ya no|revient|revenons|ne \w+ plus)\b",
+    r"\b(?:back (?:to|on)|no more|again|longer|dropp\w+|drop|gone|out|lifted|scrap\w*"
+    r"|abandon\w*|revert\w*"
+    r"|remov\w+|end(?:s|ed)|stop\w*|switch\w*|mov(?:e|ing) to|mistake|too strict"
+    r"|history|is over|not? any"
+    r"|won't|isn't working|didn't work|zurück|nicht mehr|volvemos|ya no"
+    r"|revient|revenons|ne \w+ plus)\b",
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(

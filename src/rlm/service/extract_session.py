@@ -246,9 +246,7 @@ def _decision(found: Any, session: CodingSession) -> Decision | None:
     context = accepts[:400] if agrees else ""
     said, own = read_own(turn.text)
     doubt = "" if _fold(quote) in _fold(" ".join(said[:own])) else FOREIGN
-    return Decision(
-        quote[:600], turn.number, turn.at, context=context, accepts=agrees, doubt=doubt
-    )
+    return Decision(quote[:600], turn.number, turn.at, context=context, accepts=agrees, doubt=doubt)
 
 
 def _fold(text: str) -> str:

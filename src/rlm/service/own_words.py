@@ -20,12 +20,15 @@ _QUOTED = re.compile(
     r"|(?<!\w)['‘](?=\S)(?:[^'’\n]|(?<=\w)['’](?=\w)){1,600}['’](?!\w)"
 )
 _PASTED = re.compile(
-    r"\s*(?:[+-]{3}\s|@@|diff --git|at \S+\(|File \"|Traceback|\$ |#(?!\d)|//|/\*|\*/|<!--|\||import "
-    r"|from \w+ import|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:|[*|\\/ ]*(?:commit )?(?=[a-f]*\d)[0-9a-f]{7,40}\s"
+    r"\s*(?:[+-]{3}\s|@@|diff --git|at \S+\(|File \"|Traceback|\$ |#(?!\d)|//|/\*|\*/|<!--|\|"
+    r"|import "
+    r"|from \w+ import|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:"
+    r"|[*|\\/ ]*(?:commit )?(?=[a-f]*\d)[0-9a-f]{7,40}\s"
     r"|(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|E)\b[:\s\]]+|(?:Author|Date|Caused by): |npm ERR!"
     r"|[\w.]*(?:Error|Exception|Warning)\s*[:(]|(?:raise|throw|assert|await|export) \w+.*[(;=]"
     r"|(?:def|class|fn|func|const|var|return|public|private|SELECT|INSERT|UPDATE)\b.*[{(:;]\s*$)"
-    r"|(?: {4}|\t)\s*(?![-*+•\s]|\d{1,2}[.)])|.*(?:[{}]|\)[;,])\s*$|\s*[\w.]+(?:\(.*\)\W*$| [-+:]?= )"
+    r"|(?: {4}|\t)\s*(?![-*+•\s]|\d{1,2}[.)])|.*(?:[{}]|\)[;,])\s*$"
+    r"|\s*[\w.]+(?:\(.*\)\W*$| [-+:]?= )"
 )
 _REPLY, _BLOCK = re.compile(r"\s*>"), "\0"
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+")
@@ -33,8 +36,9 @@ _END = re.compile(
     r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)(?<!\bapprox\.)(?<!\b\d\.)\s+(?=\S)"
 )
 _SAYS = (
-    r"(?<!\bi )(?<!\bwe )\b(?:wrote|writes?|said|says?|posted|comment(?:s|ed)|repl(?:ies|ied)|suggest(?:s|ed)"
-    r"|answer(?:s|ed)|asks|asked|told (?:me|us)|according to|schr(?:ieb|eibt)|geschrieben|sagte?|meinte?"
+    r"(?<!\bi )(?<!\bwe )\b(?:wrote|writes?|said|says?|posted|comment(?:s|ed)"
+    r"|repl(?:ies|ied)|suggest(?:s|ed)|answer(?:s|ed)|asks|asked|told (?:me|us)|according to"
+    r"|schr(?:ieb|eibt)|geschrieben|sagte?|meinte?"
     r"|dice|dijo|escribi[óo]|(?:a )?écrit|a dit)"
 )
 _TEXTS = (
@@ -45,8 +49,10 @@ _TEXTS = (
 _INTRODUCES = re.compile(
     rf"{_SAYS}\b[^.?!:]{{0,60}}(?::(?=\s|$)|$)"
     rf"|^\W*(?:{_TEXTS}|from|to|subject|quote|von|betreff|de|asunto|objet)\s*:(?=\s|$)"
-    r"|^\W*(?:please )?(?:translat|proofread|rephras|reword|summari[sz]|explain|übersetz|tradu)\w*\b[^.?!:]*:"
-    r"|\b(?:here(?:['’]?s| is| are| comes)|this is|these are|below|following|pasted?|pasting|hier (?:ist|sind|kommt)"
+    r"|^\W*(?:please )?(?:translat|proofread|rephras|reword|summari[sz]|explain|übersetz|tradu)\w*"
+    r"\b[^.?!:]*:"
+    r"|\b(?:here(?:['’]?s| is| are| comes)|this is|these are|below|following|pasted?|pasting"
+    r"|hier (?:ist|sind|kommt)"
     rf"|aquí (?:está|tienes|va)|voici|voilà)\b[^.?!:]*\b{_TEXTS}\b",
     re.IGNORECASE,
 )
