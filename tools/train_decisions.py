@@ -20,14 +20,14 @@ import orjson
 
 from rlm.retrieval.static import StaticEmbedder
 from rlm.service.decision_model import WEIGHTS, Place, read_features
-from rlm.service.decisions import sentences
+from rlm.service.own_words import read_own, sentences
 
 FOLDER = Path(__file__).resolve().parent / "decision_sessions"
 FOLDS, STEPS = 5, 10
 SESSIONS = 2
 """Features of fewer sessions are trained and then left out: what they explain is not credited to
 the others, and the file is a quarter as large."""
-SCALE = {"word": 5.0, "agent": 1.5, "accepted": 4.5, "structure": 0.4, "vector": 2.0}
+SCALE = {"word": 4.0, "agent": 1.0, "accepted": 4.5, "structure": 0.4, "vector": 1.5}
 """How freely a block of features may be weighed: the penalty of a block is one over its square."""
 MARKED = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
 
@@ -47,10 +47,10 @@ def read_examples(path: Path) -> Iterator[Example]:
         first = True
         for part in re.split(r"^(?=[UA] )", body.strip(), flags=re.MULTILINE):
             text = MARKED.sub(r"\1", part[2:])
-            said = list(sentences(text))
             if part.startswith("A"):
-                asked = said
+                asked = list(sentences(text))
                 continue
+            said, _ = read_own(text)
             marked = [plain(words) for words in MARKED.findall(part)]
             for index, sentence in enumerate(said):
                 own = plain(sentence)
@@ -69,55 +69,59 @@ def block_of(name: str) -> str:
 
 
 class Trainer:
-    """Examples as rows of a matrix."""
+    """Examples as rows of a matrix, of which only the products of rows are kept."""
 
     def __init__(self, examples: Sequence[Example]) -> None:
         self.examples = examples
-        self.seen = [read_features(each.place) for each in examples]
-        self.vectors = StaticEmbedder().embed([each.place.sentence for each in examples])
+        places = [each.place for each in examples]
+        self.vectors = (
+            StaticEmbedder().embed([each.own for each in places]).astype(float) * SCALE["vector"]
+        )
         self.labels = np.array([each.decides for each in examples], float)
         self.fold = np.array([zlib.crc32(each.session.encode()) % FOLDS for each in examples])
-
-    def name_features(self, chosen: np.ndarray, sessions: int) -> list[str]:
-        """The features that occur in so many of the chosen sessions."""
-        known: dict[str, set[str]] = {}
-        for number in np.flatnonzero(chosen):
-            for name in self.seen[number]:
-                known.setdefault(name, set()).add(self.examples[number].session)
-        return sorted(name for name in known if len(known[name]) >= sessions)
-
-    def matrix(self, names: Sequence[str]) -> np.ndarray:
-        column = {name: place for place, name in enumerate(names)}
-        rows = np.zeros((len(self.seen), len(names)))
-        for number, seen in enumerate(self.seen):
-            for name, value in seen.items():
-                if name in column:
-                    rows[number, column[name]] = value * SCALE[block_of(name)]
-        return np.hstack([rows, self.vectors * SCALE["vector"]])
+        self.columns: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        found: dict[str, list[tuple[int, float]]] = {}
+        for number, place in enumerate(places):
+            for name, value in read_features(place).items():
+                found.setdefault(name, []).append((number, value * SCALE[block_of(name)]))
+        self.products = self.vectors @ self.vectors.T
+        for name, cells in found.items():
+            rows, values = np.array([row for row, _ in cells]), np.array([v for _, v in cells])
+            self.columns[name] = rows, values
+            self.products[np.ix_(rows, rows)] += np.outer(values, values)
 
     def fit(self, chosen: np.ndarray) -> tuple[list[str], np.ndarray]:
         """The names and the weights that the chosen examples give; those of the vector last."""
-        names = self.name_features(chosen, 1)
-        rows, labels = self.matrix(names)[chosen], self.labels[chosen]
-        products = rows @ rows.T
-        weights = np.zeros(rows.shape[1])
+        rows = np.flatnonzero(chosen)
+        products, labels = self.products[np.ix_(rows, rows)], self.labels[rows]
+        dual = np.zeros(len(rows))
         for _ in range(STEPS):
-            likely = 1 / (1 + np.exp(-rows @ weights))
-            slope = rows.T @ (likely - labels) + weights
-            # the step of Newton by the Woodbury identity: there are fewer rows than features
-            spread = np.diag(1 / np.maximum(likely * (1 - likely), 1e-9))
-            weights -= slope - rows.T @ np.linalg.solve(spread + products, rows @ slope)
-        kept = self.name_features(chosen, SESSIONS)
-        place = {name: number for number, name in enumerate(names)}
-        return kept, weights[[place[name] for name in kept] + list(range(len(names), len(weights)))]
+            logits = products @ dual
+            likely = 1 / (1 + np.exp(-logits))
+            spread = 1 / np.maximum(likely * (1 - likely), 1e-9)
+            # the step of Newton for the weights of rows: there are fewer of them than features
+            target = logits + spread * (labels - likely)
+            dual = np.linalg.solve(products + np.diag(spread), target)
+        whole = np.zeros(len(self.examples))
+        whole[rows] = dual
+        kept, weights = [], []
+        for name in sorted(self.columns):
+            where, values = self.columns[name]
+            if len({self.examples[row].session for row in where if chosen[row]}) >= SESSIONS:
+                kept.append(name)
+                weights.append(values @ whole[where])
+        return kept, np.array([*weights, *(self.vectors.T @ whole)])
 
     def cross_validate(self) -> np.ndarray:
-        likely = np.zeros(len(self.examples))
+        logits = np.zeros(len(self.examples))
         for fold in range(FOLDS):
             names, weights = self.fit(self.fold != fold)
-            held = self.fold == fold
-            likely[held] = 1 / (1 + np.exp(-self.matrix(names)[held] @ weights))
-        return likely
+            made = self.vectors @ weights[len(names) :]
+            for name, weight in zip(names, weights, strict=False):
+                rows, values = self.columns[name]
+                made[rows] += values * weight
+            logits[self.fold == fold] = made[self.fold == fold]
+        return 1 / (1 + np.exp(-logits))
 
 
 def encode(names: Sequence[str], weights: np.ndarray) -> bytes:

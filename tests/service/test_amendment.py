@@ -9,8 +9,15 @@ from transcript_making import ClaudeTranscript
 
 from rlm import open_store
 from rlm.llm import ScriptedClient
-from rlm.service import Distiller
-from rlm.service.amendment import PROPOSED, SUPERSEDED_BY, SUPERSEDES, find_conflict
+from rlm.service import Distiller, MemoryManager
+from rlm.service.amendment import (
+    PROPOSED,
+    SUPERSEDED_BY,
+    SUPERSEDES,
+    decision_text,
+    find_conflict,
+)
+from rlm.service.review import proposals, refuse
 
 
 @pytest.fixture
@@ -144,3 +151,40 @@ def test_a_model_decides_and_says_why(store, tell, verdict):
 ])  # fmt: skip
 def test_what_says_otherwise(newer, older, differs):
     assert bool(find_conflict(newer, older)) is differs
+
+
+CHANGED = [
+    ("We use vitest in this repo, not jest.", "Back to jest, vitest keeps breaking."),
+    ("Every new feature goes behind a flag.", "We're dropping the flag thing."),
+    ("Two approvals before anything is merged.", "One approval is enough from now on."),
+    ("No deploys on Fridays.", "We deploy on Fridays again, the canaries are in place."),
+    ("State lives in Redux.", "Redux is out, we move to plain context."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("older", "newer"), CHANGED)
+def test_a_change_with_one_rare_word_in_common_is_proposed(store, tell, older, newer):
+    tell("Always use UTC for timestamps.", 1)
+    tell("Never write to the orders table directly.", 2)
+    tell(older, 3)
+    assert tell(newer, 4).superseded == 0
+    [proposal] = proposals(store)
+    assert decision_text(proposal.item) == older and decision_text(proposal.newer) == newer
+    lines = {
+        hit.title: hit.line() for hit in MemoryManager(store).search(older, kinds=["decision"])
+    }
+    assert list(lines).index(newer) < list(lines).index(older)
+    assert f"perhaps changed on 2026-10-04: {proposal.newer.memory_id}" in lines[older]
+    refuse(store, proposal)
+    assert proposals(store) == []
+    hits = MemoryManager(store).search(older, kinds=["decision"])
+    assert hits and not any("perhaps changed" in hit.line() for hit in hits)
+
+
+def test_a_word_that_many_decisions_share_proposes_nothing(store, tell):
+    for day, words in enumerate((
+        "Orders are exported as CSV.", "Orders keep their number for ever.",
+        "Orders without an address are refused.", "Never delete orders.",
+    ), 1):  # fmt: skip
+        tell(words, day)
+    assert tell("Orders get the new label again.", 5).proposed == 0

@@ -9,8 +9,9 @@ import pytest
 from dev_set import measure, read_set
 
 from rlm.service import CodingSession, SessionTurn, find_decisions, find_fixes
-from rlm.service.decisions import decision_item, sentences
+from rlm.service.decisions import decision_item
 from rlm.service.fixes import check_item, find_checks, fix_item
+from rlm.service.own_words import sentences
 from rlm.service.transcripts import ShellCommand
 
 HERE = Path(__file__).parent

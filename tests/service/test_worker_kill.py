@@ -30,7 +30,7 @@ def queue(store, folder: Path, count: int, turns: int) -> None:
                 f"ok, go on with part {turn}"
             )
         trade = f"{TRADES[number % len(TRADES)]}{number // len(TRADES)}"
-        made.says("All done with it.").user(f"Never ship {trade} on Fridays.")
+        made.says("All done with it.").user(f"No, always use {trade}.")
         distiller.queue_session(path=made.write(folder))
 
 

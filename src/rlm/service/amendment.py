@@ -3,13 +3,15 @@
 Two decisions are about the same thing when they share its words; the newer says otherwise when it
 negates what the older has, has another number for the same unit, names what it replaces, or is the
 same sentence but for a word or two. Where that is plain the older one is superseded; where it may
-be so the newer one carries a proposal with its reason, and nothing is changed. The order is that in
-which they were said, not that in which they were read.
+be so the newer one carries a proposal with its reason, the older one says who may have changed it,
+and both stand. One rare word in common is enough for that where the newer reads like a change. The
+order is that in which they were said, not that in which they were read.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -18,7 +20,9 @@ from rlm.retrieval.tokens import STOPWORDS, tokens, words
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
-CANDIDATES = 8
+CANDIDATES = 16
+RARE = 2
+"""A stem that so many of the nearest decisions have says what they are about."""
 SURE_STEMS, SOME_STEMS = 3, 2
 SURE_SHARE, SOME_SHARE = 0.5, 0.34
 FEW_STEMS = 3
@@ -31,6 +35,8 @@ SAME_SHARE = 0.8
 NAMES, REPLACED_WORDS = "it names", 2
 """So many words in the place of others, in a sentence that is otherwise the same."""
 SUPERSEDES, SUPERSEDED_BY, PROPOSED = "supersedes", "superseded_by", "may_supersede"
+PERHAPS_CHANGED = "perhaps_changed_by"
+"""In an older decision: the id of the newest that may supersede it."""
 
 _EMPTY = frozenset(
     tokens(" ".join(STOPWORDS))
@@ -45,6 +51,15 @@ _NEGATION = re.compile(
 _AMENDS = re.compile(
     r"\b(?:actually|instead|no longer|any ?more|change of|changed (?:my|our)|scratch|forget"
     r"|on second thoughts?|now|after all|rather than|used to)\b",
+    re.IGNORECASE,
+)
+_CHANGES = re.compile(
+    r"\b(?:back (?:to|on)|no more|again|longer|dropp\w+|drop|gone|out|lifted|scrap\w*"
+    r"|abandon\w*|revert\w*"
+    r"|remov\w+|end(?:s|ed)|stop\w*|switch\w*|mov(?:e|ing) to|mistake|too strict"
+    r"|history|is over|not? any"
+    r"|won't|isn't working|didn't work|zurück|nicht mehr|volvemos|ya no"
+    r"|revient|revenons|ne \w+ plus)\b",
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(
@@ -85,9 +100,10 @@ def find_amended(
     of `others` that are not stored yet."""
     found = []
     pool = {each.memory_id: each for each in (*find_related(store, item), *others)}
+    known = Counter(stem for each in pool.values() for stem in subject_of(each))
     for other in pool.values():
         newer, older = (item, other) if is_later(item, other) else (other, item)
-        amendment = compare(newer, older, store)
+        amendment = compare(newer, older, store) or _find_change(newer, older, known)
         if amendment is not None:
             found.append(amendment)
     return found
@@ -105,10 +121,29 @@ def _turn(item: MemoryItem) -> int:
     return turn if isinstance(turn, int) else 0
 
 
+def _find_change(newer: MemoryItem, older: MemoryItem, known: Counter[str]) -> Amendment | None:
+    """What reads like a change, and shares with the older what few others are about."""
+    if _is_one_breath(newer, older):
+        return None
+    said, before = decision_text(newer), decision_text(older)
+    rare = {stem for stem in subject_of(newer) & subject_of(older) if known[stem] <= RARE}
+    changes = _CHANGES.search(said) or _AMENDS.search(said)
+    conflict = find_conflict(said, before)
+    if not rare or not (changes or conflict not in ("", ONE_NO)):
+        return None
+    why = f'it says "{changes[0]}"' if changes else conflict
+    return Amendment(newer, older, False, _reason(rare, why))
+
+
+def _is_one_breath(newer: MemoryItem, older: MemoryItem) -> bool:
+    """Who says two things in one breath means both."""
+    return newer.session_id == older.session_id and _turn(newer) == _turn(older)
+
+
 def compare(newer: MemoryItem, older: MemoryItem, store: MemoryBackend) -> Amendment | None:
     """Whether the newer takes back the older; None when both stand."""
-    if newer.session_id == older.session_id and _turn(newer) == _turn(older):
-        return None  # who says two things in one breath means both
+    if _is_one_breath(newer, older):
+        return None
     left, right = subject_of(newer), subject_of(older)
     shared = left & right
     share = len(shared) / max(1, min(len(left), len(right)))
@@ -240,11 +275,15 @@ def may_supersede(newer: MemoryItem) -> dict[str, str]:
 
 
 def propose(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -> None:
-    """Note in the newer of two decisions that it may take back the older one."""
-    newer = store.get(newer_id)
-    if newer is not None:
-        proposed = [*newer.provenance.get(PROPOSED, []), {"id": older_id, "reason": reason}]
-        store.update(newer_id, provenance={**newer.provenance, PROPOSED: proposed})
+    """Note in both of two decisions that the newer one may take back the older one."""
+    newer, older = store.get(newer_id), store.get(older_id)
+    if newer is None or older is None:
+        return
+    proposed = [*newer.provenance.get(PROPOSED, []), {"id": older_id, "reason": reason}]
+    store.update(newer_id, provenance={**newer.provenance, PROPOSED: proposed})
+    known = store.get(str(older.provenance.get(PERHAPS_CHANGED) or newer_id))
+    if known is None or is_later(newer, known):
+        store.update(older_id, provenance={**older.provenance, PERHAPS_CHANGED: newer_id})
 
 
 def _link(store: MemoryBackend, newer: MemoryItem, older: MemoryItem) -> None:

@@ -20,6 +20,7 @@ import orjson
 from numpy.typing import NDArray
 
 from rlm.retrieval.static import StaticEmbedder
+from rlm.service.own_words import hide_quotations
 
 WEIGHTS = Path(__file__).parent.parent / "data" / "decision_model.json"
 LENGTHS = (1, 2, 3, 4, 7, 12, 20)
@@ -37,6 +38,16 @@ AGREES = re.compile(
 )
 """A sentence that only agrees: what it agrees to decides whether that is a decision or a chore."""
 
+_STANDS = re.compile(
+    r"from (?:now|here|today) on(?:wards)?|going forward|in (?:the )?future|next time|always|n?ever"
+    r"|every(?:where|thing)?|nowhere|each|all|any(?:thing)?|nothing|no more|longer|only|must|should"
+    r"|ha(?:s|ve) to|needs? to|we|instead|rather|prefer|won't|again|back to|ab (?:jetzt|sofort)"
+    r"|immer|nie|nur|keine?|jede\w*|alle|siempre|nunca|cada|toujours|jamais|chaque|[aà] partir de"
+)
+_PAST = re.compile(r"was|were|had|did|used to|(?:did|was)n't|got|came|went|took|\w{3,}ed")
+_MYSELF = re.compile(r"i|i'(?:m|ll|ve)|me|my")
+"""Words that a rule has, that a report has, and that somebody has who speaks of themselves. By
+itself none says much; the classifier weighs which of them stand together."""
 _TOKEN = re.compile(r"\d[\d.,:/]*|[^\W\d_]+(?:'[^\W\d_]+)?|\.\.\.|[?!:,;…()\"“”`👍]")
 
 
@@ -57,6 +68,11 @@ class Place:
         """The sentence itself."""
         return self.parts[self.index]
 
+    @property
+    def own(self) -> str:
+        """The sentence without what it quotes."""
+        return hide_quotations(self.sentence)
+
 
 def find_question(said: Sequence[str]) -> str:
     """The last question of some sentences, if one stands near their end."""
@@ -66,7 +82,7 @@ def find_question(said: Sequence[str]) -> str:
 def read_features(place: Place) -> dict[str, float]:
     """What the classifier sees of a sentence, but for its embedding. The words of a long sentence
     count less each: otherwise it is the length that decides."""
-    words, question = _tokens(place.sentence), find_question(place.asked)
+    words, question = _tokens(place.own), find_question(place.asked)
     pairs = list(zip(["^", *words], [*words, "$"], strict=True))
     own = {*words, *(f"{one} {other}" for one, other in pairs)}
     heard = "accepted" if AGREES.fullmatch(place.sentence) else "agent"
@@ -80,8 +96,12 @@ def _structure(place: Place, words: Sequence[str], question: str) -> Iterator[st
     yield "= any sentence"
     spoken = [word for word in words if word[0].isalnum() or word == "#"]
     yield f"= length {next((most for most in LENGTHS if len(spoken) <= most), 'long')}"
-    begins, ends = place.index == 0, place.index == len(place.parts) - 1
-    yield f"= {'begins' if begins else 'inside'} {'ends' if ends else 'goes on'}"
+    begins = place.index == 0
+    place_in_turn = "begins" if begins else "inside"
+    yield f"= {place_in_turn}"
+    if question:  # an answer often ends with what it settles; a rule is followed by its reason
+        ends = place.index == len(place.parts) - 1
+        yield f"= asked, {place_in_turn} {'ends' if ends else 'goes on'}"
     if QUESTION.search(place.sentence):
         yield "= question"
     if place.sentence.endswith(("…", "...")):
@@ -89,9 +109,23 @@ def _structure(place: Place, words: Sequence[str], question: str) -> Iterator[st
     if place.first:
         yield "= first turn"
     yield from _neighbours(place)
+    yield from _signs(place.own, "asked" if question else "told")
     size = "short" if len(spoken) <= SHORT_WORDS else "long"
     yield f"= {size}, {'asked' if question else 'told'}{', begins' if begins else ''}"
-    yield from _taken_up(place, words)
+    if place.asked:
+        yield from _taken_up(place, words)
+
+
+def _signs(sentence: str, after: str) -> Iterator[str]:
+    plain = sentence.replace("\u2019", "'").casefold()
+    rules, past, myself = (
+        len(set(re.findall(rf"\b(?:{signs.pattern})\b", plain)))
+        for signs in (_STANDS, _PAST, _MYSELF)
+    )
+    yield f"= signs {min(rules, 3)}"
+    yield from (["= past"] if past else [])
+    yield from (["= myself"] if myself else [])
+    yield f"= {after}, signs {min(rules, 2)} past {bool(past)} myself {bool(myself)}"
 
 
 def _neighbours(place: Place) -> Iterator[str]:
@@ -130,7 +164,7 @@ def score(places: Sequence[Place]) -> list[float]:
     if not places:
         return []
     weights, vector, embedder = _load()
-    logits = embedder.embed([place.sentence for place in places]) @ vector
+    logits = embedder.embed([place.own for place in places]) @ vector
     for number, place in enumerate(places):
         seen = read_features(place)
         logits[number] += sum(weights.get(name, 0.0) * value for name, value in seen.items())

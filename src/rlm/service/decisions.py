@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from rlm.learning.suspicion import suspicious
 from rlm.service.decision_model import AGREES, Place, find_question, score
 from rlm.service.echoes import Echoes
+from rlm.service.own_words import FOREIGN, read_own, sentences
 from rlm.service.transcripts.session import CodingSession, SessionTurn
-from rlm.store.types import MemoryItem
+from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
-FLOOR, EXPLICIT_FLOOR = 0.5, 0.1
-"""A sentence that is less likely a decision is none. One that says so itself ("from now on", "we
-decided", "never …") needs little else, whatever the agent was talking about."""
+FLOOR = 0.5
+"""A sentence that is less likely a decision is none."""
 SETTLED = 2
 """In a session in which fewer are said in words, "yes" agrees to a fix or the next step."""
 QUOTE_CHARS, CONTEXT_CHARS, TASK_CHARS, DESCRIPTION_CHARS = 600, 400, 300, 400
@@ -34,26 +34,7 @@ SAID_WORDS = 4
 TITLE_WORDS, TITLE_CHARS = 10, 120
 FILES = 5
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
-_PASTED = re.compile(
-    r"^\s*(?:>|[+-]{3}\s|@@|diff --git|at \S+\(|File \"|Traceback|\$ |#\s?include|\||import "
-    r"|from \w+ import|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:"
-    r"|(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|E)\b[:\s\]]+"
-    r"|(?:def|class|fn|func|const|var|return|public|private|SELECT|INSERT|UPDATE)\b.*[{(:;]\s*$)"
-)
-_BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
-_END = re.compile(
-    r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)(?<!\bapprox\.)(?<!\b\d\.)\s+(?=\S)"
-)
 _WORD = re.compile(r"\w+(?:['’.\-/]\w+)*")
-_EXPLICIT = re.compile(
-    r"\b(?:from now on|going forward|we(?:'ve| have)? (?:decided|agreed|settled)|i'd rather|must"
-    r"|let's (?:go with|use|keep|stick)|instead of|rather than|ab (?:sofort|jetzt)"
-    r"|à partir de maintenant|a partir de ahora)\b|^(?:no|nope|actually|nein|non),? \w+ \w+ \w"
-    r"|^(?:(?:and|also|please|ok|then),? )?(?:always|never|don't|only|stop)\b \w+ \w",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(r"(?:\?|…|\.\.\.)\W*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +52,8 @@ class Decision:
     """Whether the quote only agrees, and the context says to what."""
     files: tuple[str, ...] = ()
     """Files that the agent changed right after."""
+    doubt: str = ""
+    """Why it may not be the person's own."""
 
 
 def find_decisions(session: CodingSession) -> list[Decision]:
@@ -78,17 +61,19 @@ def find_decisions(session: CodingSession) -> list[Decision]:
     very session is none."""
     echoes = Echoes(session.injected)
     spoken = list(_read_places(session.turns))
-    likely = iter(score([place for _, places in spoken for place in places]))
+    likely = iter(score([place for _, places, _ in spoken for place in places]))
     found: list[Decision] = []
-    for at, places in spoken:
+    for at, places, own in spoken:
         turn, later = session.turns[at], session.turns[at + 1 : at + 2]
         files = tuple(later[0].files[:FILES]) if later and later[0].role != "user" else ()
-        for quote, sure in _join_bare([(place.sentence, next(likely)) for place in places]):
+        for index, quote, sure in _join_bare([(each.sentence, next(likely)) for each in places]):
             agrees, asked = AGREES.fullmatch(quote) is not None, places[0].asked
             context = _find_accepted(asked, echoes) if agrees else find_context(asked)
             empty = agrees and not context
             if not (empty or echoes.holds(quote) or echoes.holds(turn.text)):
-                found.append(Decision(quote, turn.number, turn.at, sure, context, agrees, files))
+                doubt = "" if index < own else FOREIGN
+                made = Decision(quote, turn.number, turn.at, sure, context, agrees, files, doubt)
+                found.append(made)
     said = [each for each in found if not each.accepts]
     return found if len(said) >= SETTLED else said
 
@@ -99,39 +84,32 @@ def _find_accepted(asked: Sequence[str], echoes: Echoes) -> str:
     return context if len(_WORD.findall(context)) >= SAID_WORDS else ""
 
 
-def _read_places(turns: Sequence[SessionTurn]) -> Iterator[tuple[int, list[Place]]]:
-    """Each turn of a person by its position, with its sentences."""
+def _read_places(turns: Sequence[SessionTurn]) -> Iterator[tuple[int, list[Place], int]]:
+    """Each turn of a person by its position, with its sentences, and how many are surely theirs."""
     asked: list[str] = []
     first = True
     for position, turn in enumerate(turns):
-        parts = list(sentences(turn.text))
         if turn.role == "user":
-            yield position, [Place(parts, index, asked, first) for index in range(len(parts))]
+            parts, own = read_own(turn.text)
+            yield position, [Place(parts, at, asked, first) for at in range(len(parts))], own
             asked, first = [], False
         else:
-            asked = parts
+            asked = list(sentences(turn.text))
 
 
-def _join_bare(parts: Sequence[tuple[str, float]]) -> Iterator[tuple[str, float]]:
-    """The sentences that decide; "No." is one with what follows it."""
+def _join_bare(parts: Sequence[tuple[str, float]]) -> Iterator[tuple[int, str, float]]:
+    """The sentences that decide, each with its place; "No." is one with what follows it."""
     bare = ""
-    for sentence, likely in parts:
-        taken = likely >= _floor(sentence) and len(sentence) <= QUOTE_CHARS
+    for place, (sentence, likely) in enumerate([*parts, ("", 0.0)]):
+        taken = likely >= FLOOR and len(sentence) <= QUOTE_CHARS
         if taken and not bare and len(_WORD.findall(sentence)) <= BARE_WORDS:
             bare, sure = sentence, likely
         elif taken:
-            yield f"{bare} {sentence}".strip(), likely
+            yield place, f"{bare} {sentence}".strip(), likely
             bare = ""
         elif bare:
-            yield bare, sure
+            yield place - 1, bare, sure
             bare = ""
-    if bare:
-        yield bare, sure
-
-
-def _floor(sentence: str) -> float:
-    plain = sentence.replace("\u2019", "'")
-    return EXPLICIT_FLOOR if _EXPLICIT.search(plain) and not _OPEN.search(plain) else FLOOR
 
 
 def find_context(said: Sequence[str]) -> str:
@@ -148,17 +126,6 @@ def find_context(said: Sequence[str]) -> str:
 # -- text
 
 
-def sentences(text: str) -> Iterator[str]:
-    """The sentences of a turn. Code, logs, diffs and quotations that were pasted are left out."""
-    for line in _FENCE.sub("\n", text).splitlines():
-        if _PASTED.match(line):
-            continue
-        for part in _END.split(_BULLET.sub("", line).strip()):
-            tidy = part.strip()
-            if _WORD.search(tidy) or tidy == "👍":
-                yield tidy
-
-
 def _clip(text: str, most: int) -> str:
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1].rsplit(" ", 1)[0] + "…"
@@ -172,7 +139,9 @@ def make_title(text: str) -> str:
 
 
 def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
-    """A decision as it is stored: the quote, what it answered, and where it was said."""
+    """A decision as it is stored: the quote, what it answered, and where it was said; in quarantine
+    where it may not be the person's own, or speaks to whoever reads it."""
+    doubt = decision.doubt or suspicious(decision.quote)
     said = decision.context if decision.context and not suspicious(decision.context) else ""
     told = said if decision.accepts and said else decision.quote
     most = FEW_WORDS if find_question([said]) else BARE_WORDS
@@ -197,8 +166,9 @@ def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
             "turn": decision.turn,
             "probability": round(decision.probability, 2),
             "decided": _clip(told, DESCRIPTION_CHARS),
+            **({QUARANTINE_REASON: doubt} if doubt else {}),
         },
-        trust="trusted",
+        trust="quarantined" if doubt else "trusted",
         session_id=session.session_id,
         **({"created_at": decision.at} if decision.at else {}),  # type: ignore[arg-type]
     )

@@ -340,10 +340,12 @@ class Distiller:
         said = next((t.text for t in session.turns if t.number == item.provenance["turn"]), "")
         if self._is_known(item, found, said):
             return
-        related = amendment.find_related(self.store, item)
-        if any(amendment.is_same(item, each) for each in (*related, *found.decisions)):
-            return
-        found.amendments += amendment.find_amended(self.store, item, found.decisions)
+        if item.trust != "quarantined":  # what waits for a person changes nothing
+            said_here = [each for each in found.decisions if each.trust != "quarantined"]
+            related = amendment.find_related(self.store, item)
+            if any(amendment.is_same(item, each) for each in (*related, *said_here)):
+                return
+            found.amendments += amendment.find_amended(self.store, item, said_here)
         found.decisions.append(item)
 
     def _is_known(self, item: MemoryItem, found: _Findings, said: str = "") -> bool:

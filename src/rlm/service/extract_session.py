@@ -26,6 +26,7 @@ from rlm.learning.suspicion import REPEATS_DATA, ForeignText
 from rlm.llm import Client, Message
 from rlm.service.amendment import Amendment, is_later
 from rlm.service.decisions import Decision
+from rlm.service.own_words import FOREIGN, read_own
 from rlm.service.transcripts.session import CodingSession, SessionTurn
 from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
@@ -243,7 +244,9 @@ def _decision(found: Any, session: CodingSession) -> Decision | None:
     accepts = str(found.get("accepts") or "").strip()
     agrees = bool(accepts) and _fold(accepts) in _fold(before)
     context = accepts[:400] if agrees else ""
-    return Decision(quote[:600], turn.number, turn.at, context=context, accepts=agrees)
+    said, own = read_own(turn.text)
+    doubt = "" if _fold(quote) in _fold(" ".join(said[:own])) else FOREIGN
+    return Decision(quote[:600], turn.number, turn.at, context=context, accepts=agrees, doubt=doubt)
 
 
 def _fold(text: str) -> str:

@@ -114,6 +114,7 @@ def _recall(
     spaces = quick.find_spaces(connection, settings.org, settings.team, project)
     if event == "prompt":
         rows = quick.recall_by_words(connection, spaces, data["prompt"], state.shown)
+        rows = quick.put_changes_first(connection, spaces, rows[:2], state.shown)
         text, ids = _prompt_text(rows)
         if ids:
             state.note(ids)  # or it raises: what cannot be noted might come twice
@@ -121,7 +122,8 @@ def _recall(
     anew = data.get("source") in ("clear", "compact")  # what was shown is no longer there
     if state.shown and not anew:
         return ""  # it goes on: what it was told at its start still stands there
-    text, ids = _start_text(quick.newest_and_surest(connection, spaces))
+    rows = quick.newest_and_surest(connection, spaces)
+    text, ids = _start_text(quick.put_changes_first(connection, spaces, rows, []))
     try:
         state.note(ids)
     except OSError:
@@ -157,7 +159,8 @@ def _fill(head: str, rows: Sequence[Row], *, first_chars: int) -> tuple[str, lis
 
 def _line(row: Row, chars: int) -> str:
     """One memory in so many characters; '' where that says too little. Facts, never orders."""
-    note = f" ({row.kind}, {row.created_at[:10]}, {row.memory_id})"
+    changed = f"; perhaps changed on {row.changed}" if row.changed else ""
+    note = f" ({row.kind}, {row.created_at[:10]}, {row.memory_id}{changed})"
     said = [_one_line(row.title)]
     for clean in map(_one_line, (row.description, row.content)):
         if _key(clean).startswith(_key(said[-1])):  # a quote begins as its title does

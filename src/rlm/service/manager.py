@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlm.errors import NotFound, ValidationError
 from rlm.retrieval.rank import likeness_floor
+from rlm.service.amendment import PERHAPS_CHANGED
 from rlm.service.memory import KINDS, STORED_KINDS, Memory
 from rlm.service.ranking import POOL, TURN_WEIGHT, Found, put_later_first, rank_found
 from rlm.store.gate import admit_item, amend_item, check_retrieve
@@ -82,6 +83,7 @@ class MemoryManager:
             found += self._turns(query, pool, explain=detail)
         ranked = rank_found(found)
         chosen = _choose(ranked, limit, weak) if floor else _best(ranked, limit)
+        chosen = self._put_changes_first(chosen)[:limit]
         if count_access:
             self.store.note_access([(each.scope, each.id) for each in chosen if each.kind != TURN])
         if not explain:
@@ -97,6 +99,21 @@ class MemoryManager:
         for hit in self.store.retrieve(query, pool, count_access=False, **given):
             memory = Memory.of_item(hit.item, hit.score)
             yield Found(memory, hit, _place(hit.item.provenance.get("turn")))
+
+    def _put_changes_first(self, memories: Iterable[Memory]) -> list[Memory]:
+        """Each decision that may have been changed is marked, and follows the newer one."""
+        ordered: list[Memory] = []
+        for memory in memories:
+            if any(memory.id == each.id for each in ordered):
+                continue
+            item = self.store.get(memory.id) if memory.kind == "decision" else None
+            newer = item and self.store.get(str(item.provenance.get(PERHAPS_CHANGED) or ""))
+            if newer and not newer.archived_at and newer.trust != "quarantined":
+                if all(newer.memory_id != each.id for each in ordered):
+                    ordered.append(Memory.of_item(newer, memory.score))
+                memory = replace(memory, changed=f"{newer.created_at[:10]}: {newer.memory_id}")
+            ordered.append(memory)
+        return ordered
 
     def _turns(self, query: str, pool: int, *, explain: bool) -> list[Found]:
         from rlm.retrieval.excerpt import split_phrases

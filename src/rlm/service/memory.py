@@ -45,6 +45,8 @@ class Memory:
     """Where it came from: success, failure, human, pack, or a turn of a session."""
     weak: bool = False
     """Whether it is less like the query than what is shown unasked."""
+    changed: str = ""
+    """Where a newer decision may have changed it: when that was said, and its id."""
 
     @classmethod
     def of_item(cls, item: MemoryItem, score: float = 0.0) -> Memory:
@@ -103,19 +105,23 @@ class Memory:
         """Every field as JSON types."""
         return {**asdict(self), "tags": list(self.tags)}
 
-    def said(self) -> str:
-        """Title and description, cut to a line; where one begins as the other, the longer alone."""
+    def said(self, less: int = 0) -> str:
+        """Title and description, cut to a line, `less` bytes shorter where more is to be said;
+        where one begins as the other, the longer alone."""
         title, more = self.title, self.description
         whole = f"{title}: {more}"
         for text, other in ((title, more), (more, title)):
             if text.startswith(other.removesuffix("…")):
                 whole = text
         raw = whole.encode()
-        if len(raw) > SAID_BYTES:
-            return raw[: SAID_BYTES - 3].decode(errors="ignore") + "…"
+        room = SAID_BYTES - less
+        if len(raw) > room:
+            return raw[: room - 3].decode(errors="ignore") + "…"
         return whole
 
     def line(self) -> str:
         """One line of text: what a model is shown of a hit."""
         weak = ", weak match" if self.weak else ""
-        return f"{self.id}  {self.said()} ({self.kind}, {self.created_at[:10]}{weak})"
+        changed = f", perhaps changed on {self.changed}" if self.changed else ""
+        tail = f" ({self.kind}, {self.created_at[:10]}{weak}{changed})"
+        return f"{self.id}  {self.said(len(changed))}{tail}"

@@ -16,7 +16,7 @@ from typing import Any
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
 from rlm.learning.same_lessons import CONSOLIDATED_INTO, PRUNED_BECAUSE
-from rlm.service.amendment import PROPOSED, may_supersede, supersede
+from rlm.service.amendment import PERHAPS_CHANGED, PROPOSED, may_supersede, supersede
 from rlm.service.consolidation import (
     ALL,
     BATCH,
@@ -119,7 +119,7 @@ def refuse(store: MemoryBackend, proposal: Proposal, *, by: str | None = None) -
 
 
 def _drop_note(store: MemoryBackend, proposal: Proposal) -> bool:
-    """Take a proposal out of the newer decision; False where it is not there any more."""
+    """Take a proposal out of both decisions; False where it is not there any more."""
     newer = None if proposal.newer is None else store.get(proposal.newer.memory_id)
     noted = {} if newer is None else may_supersede(newer)
     if newer is None or noted.pop(proposal.item.memory_id, None) is None:
@@ -127,6 +127,10 @@ def _drop_note(store: MemoryBackend, proposal: Proposal) -> bool:
     left = [{"id": older, "reason": why} for older, why in noted.items()]
     kept = {name: value for name, value in newer.provenance.items() if name != PROPOSED}
     store.update(newer.memory_id, provenance={**kept, PROPOSED: left} if left else kept)
+    older = store.get(proposal.item.memory_id)
+    if older is not None and older.provenance.get(PERHAPS_CHANGED) == newer.memory_id:
+        stated = {key: each for key, each in older.provenance.items() if key != PERHAPS_CHANGED}
+        store.update(older.memory_id, provenance=stated)
     return True
 
 

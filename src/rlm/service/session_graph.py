@@ -10,8 +10,8 @@ import re
 from typing import Any
 
 from rlm.service.decision_model import find_question
-from rlm.service.decisions import sentences
 from rlm.service.echoes import Echoes
+from rlm.service.own_words import sentences
 from rlm.service.transcripts.session import CodingSession, SessionTurn, ShellCommand
 from rlm.store.backend import MemoryBackend
 from rlm.store.graph import Edge, Node

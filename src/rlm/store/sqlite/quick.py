@@ -56,7 +56,8 @@ class Row:
     def __init__(self, columns: Sequence[Any]) -> None:
         (self.number, self.memory_id, self.title, self.description, self.content, kind,
          self.created_at, self.confidence, self.last_used, self.level,
-         tags, scope, task, grams) = columns  # fmt: skip
+         tags, scope, task, grams, self.newer_id) = columns  # fmt: skip
+        self.changed = ""
         self.kind = str(kind or "procedure")
         self.words = (self.title, self.description, tags, scope, task, self.content, grams)
 
@@ -132,6 +133,23 @@ def newest_and_surest(connection: apsw.Connection, spaces: Sequence[int]) -> lis
     return sorted(nearest.values(), key=lambda row: (row.created_at, row.number), reverse=True)
 
 
+def put_changes_first(
+    connection: apsw.Connection, spaces: Sequence[int], rows: Sequence[Row], skip: Collection[str]
+) -> list[Row]:
+    """Each memory that a newer one may have changed is marked, and follows that one."""
+    ordered: dict[str, Row] = {}
+    sql = "SELECT item_no FROM memory_items WHERE space_id = ? AND memory_id = ?"
+    for row in rows:
+        found = [connection.execute(sql, (space, row.newer_id)) for space in spaces if row.newer_id]
+        numbers = [number for each in found for (number,) in each]
+        for newer in _read(connection, spaces, numbers)[:1]:
+            row.changed = f"{newer.created_at[:10]}: {newer.memory_id}"
+            if newer.memory_id not in skip:
+                ordered.setdefault(newer.memory_id, newer)
+        ordered.setdefault(row.memory_id, row)
+    return list(ordered.values())
+
+
 def surest_first(rows: Iterable[Row]) -> list[Row]:
     """By confidence, use and level, as ranking has it; of equals the newest."""
     now = clock.now()
@@ -195,7 +213,8 @@ def _read(connection: apsw.Connection, spaces: Sequence[int], numbers: Sequence[
     sql = (
         "SELECT item_no, memory_id, title, description, content, iif(json_valid(provenance_json),"
         " provenance_json ->> 'kind', NULL), created_at, confidence, last_used, level, tags_json,"
-        " scope_words, coalesce(task_query, ''), grams FROM memory_items"
+        " scope_words, coalesce(task_query, ''), grams, iif(json_valid(provenance_json),"
+        " provenance_json ->> 'perhaps_changed_by', NULL) FROM memory_items"
         f" WHERE item_no IN ({marks}) AND +space_id IN ({mine}) AND archived_at IS NULL"
         f" AND trust <> 'quarantined' AND confidence >= {LEAST_CONFIDENCE}"
     )
