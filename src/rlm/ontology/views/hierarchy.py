@@ -288,6 +288,7 @@ def _terms_of_kind(meta: GraphMeta, kind: str) -> Iterable[str]:
     if kind in TRAITS:
         return (iri for iri, traits in meta.traits.items() if kind in traits)
     every = (*meta.classes, *meta.properties)
+    declared = meta.declared | meta.declared_properties
     lists: dict[str, Callable[[], Iterable[str]]] = {
         "classes": lambda: meta.own_classes,
         "properties": lambda: meta.properties,
@@ -299,7 +300,7 @@ def _terms_of_kind(meta: GraphMeta, kind: str) -> Iterable[str]:
         "undeclared": lambda: (
             iri
             for iri in dict.fromkeys(every)
-            if iri not in meta.declared | meta.declared_properties and not is_machinery(iri)
+            if iri not in declared and not is_machinery(iri)
         ),
         "imports": lambda: meta.imports,
         "ontologies": lambda: meta.ontology_iris,
