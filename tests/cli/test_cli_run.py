@@ -146,7 +146,7 @@ def test_a_log_can_be_shown(rlm, db, script, text, tmp_path):
     for part in (
         "question  Where?",
         "answered, 2 steps",
-        "judged    success, unchecked: the run converged",
+        "judged    not checked: the run converged",
         "print(context.find('needle'))",
         "4504",
         "in the middle",
@@ -325,7 +325,7 @@ def test_runs_are_listed_and_shown_by_their_id(rlm, db, script, text, tmp_path):
     kept = rlm("logs", "show", listed[1]["trajectory_id"], "--db", db)
     assert (
         "question  First?" in kept.out
-        and "judged    success, unchecked: the run converged" in kept.out
+        and "judged    not checked: the run converged" in kept.out
         and "print(context.find('needle'))" in kept.out
         and "no log was written" in kept.err
     )
@@ -347,9 +347,10 @@ def test_a_log_that_is_none_is_told(rlm, text, tmp_path):
         (
             True,
             "the run converged and everything that the answer names was seen",
-            "success, unchecked",
+            "not checked",
         ),
         (True, "verified: all 3 of 3", "success (medium confidence)"),
+        (True, "the rows show it", "success (medium confidence)"),
         (False, "the answer is empty", "failure (medium confidence)"),
         (None, "no judge", "not judged, so nothing is learnt from it"),
     ],

@@ -39,7 +39,7 @@ def test_blank_classes_are_not_classes_and_restrictions_are_no_superclass() -> N
         _:r a owl:Restriction ; owl:onProperty ex:eats ; owl:someValuesFrom ex:Meat .
         ex:Cat a rdfs:Class . [] a owl:Class ; owl:unionOf ( ex:Cat ex:Dog ) . ex:leo a [ a owl:Class ] .
     """)
-    assert set(meta.classes) == ex("Lion", "Cat")
+    assert set(meta.classes) == ex("Lion", "Cat", "Meat", "Dog")  # the last two are used as such
     assert meta.supers == {EX + "Lion": ex("Cat")}
     assert meta.subs == {EX + "Cat": ex("Lion")}
     assert meta.roots == [EX + "Cat"]

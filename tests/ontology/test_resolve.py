@@ -89,5 +89,7 @@ def test_an_identifier_of_obo_is_found_as_obo_files_write_it(tmp_path):
     with open_engine(tmp_path / "go.ttl", cache_dir=tmp_path) as engine:
         meta = engine.meta()
         assert resolve(engine, meta, "GO:0008150") == "http://purl.obolibrary.org/obo/GO_0008150"
-        with pytest.raises(OntologyError, match="'GO:' of 'GO:1' is not bound"):
+        with pytest.raises(OntologyError, match="there is no term GO:1"):
             resolve(engine, meta, "GO:1")
+        with pytest.raises(OntologyError, match="'HP:' of 'HP:1' is not bound"):
+            resolve(engine, meta, "HP:1")

@@ -27,6 +27,7 @@ DOCS = {
     "relation": "Which relation, as above [subclasses].",
     "kind": "Which kind, as above [classes].",
     "prefix": "Only names that begin so, as brick:.",
+    "only": "Only those that are also of another kind: declared, current, deprecated, object, …",
     "property": "Only the values of this property.",
     "rule": "Only the findings of this rule.",
     "all": "At any depth, or inherited; or only what is stated directly.",

@@ -357,11 +357,14 @@ def query_lines(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def verdict_words(judgment: dict[str, Any]) -> str:
-    """The verdict in words. Without a check of the task's own, an answer is unchecked."""
+    """The verdict in words. Where neither the task has a check nor a model judged, nobody knows
+    whether an answer is right."""
     if judgment["is_success"] is None:
         return "not judged, so nothing is learnt from it"
-    if judgment["is_success"] and not judgment["reason"].startswith("verified: "):
-        return "success, unchecked"
+    from rlm.learning.judge import ALL_SEEN  # here: `--help` needs none of it
+
+    if judgment["reason"] == ALL_SEEN:
+        return "not checked"
     word = "success" if judgment["is_success"] else "failure"
     return f"{word} ({judgment['confidence']} confidence)"
 
@@ -376,9 +379,8 @@ def learning_lines(result: AgentResult) -> Iterator[str]:
         how = "followed" if used["followed"] else "recalled"
         yield f"{how}: {output.one_line(used['title'])} ({used['memory_id']})"
     if result.judgment is not None:
-        said = output.one_line(result.judgment["reason"])
-        is_judged = result.judgment["is_success"] is not None
-        yield f"{'judged a ' if is_judged else ''}{verdict_words(result.judgment)}: {said}"
+        said, words = output.one_line(result.judgment["reason"]), verdict_words(result.judgment)
+        yield f"{'' if words.startswith('not ') else 'judged a '}{words}: {said}"
     for made in result.new_memories:
         title = output.one_line(made["title"])
         if made["action"] == "skip":

@@ -23,6 +23,8 @@ from rlm.learning.verify import Verdict
 from rlm.llm import Client, Message, Usage, is_language_model, is_unanswered
 from rlm.store.types import Judgment
 
+ALL_SEEN = "the run converged and everything that the answer names was seen"
+"""All that can be said of an answer that neither a check nor a model judged."""
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 REASON_CHARS, MISSING_CHARS, MOST_MISSING = 500, 200, 20
 
@@ -51,7 +53,7 @@ def judge_trajectory(
         return _by_model(shown, client, usage, checked=grounding is not None, expected=expected)
     if grounding is None:
         return _leave_open("nobody looked whether the answer is grounded, and there is no judge")
-    return Judgment(True, "the run converged and everything that the answer names was seen", MEDIUM)
+    return Judgment(True, ALL_SEEN, MEDIUM)
 
 
 def _by_rule(

@@ -18,6 +18,7 @@ SCHEMA = ("http://schema.org/", "https://schema.org/")
 OBO = "http://purl.obolibrary.org/obo/"
 OIO = "http://www.geneontology.org/formats/oboInOwl#"
 VANN = "http://purl.org/vocab/vann/"
+SH = "http://www.w3.org/ns/shacl#"
 
 TYPE = RDF + "type"
 SUB_CLASS = RDFS + "subClassOf"
@@ -55,6 +56,8 @@ OTHER_TYPES = {RDFS + "Datatype", RDFS + "ContainerMembershipProperty", RDF + "L
 OTHER_TYPES |= {RDF + "Statement", *(OWL + name for name in _OWL_TYPES)}
 META_TYPES = CLASS_TYPES | PROPERTY_KINDS.keys() | OTHER_TYPES
 NAMED_INDIVIDUAL = OWL + "NamedIndividual"
+SHAPE_TYPES = frozenset((SH + "NodeShape", SH + "PropertyShape"))
+"""What makes a class no individual."""
 
 LABELS = (
     *(RDFS + "label", SKOS + "prefLabel", DCTERMS + "title", DC + "title", FOAF + "name"),
@@ -96,6 +99,8 @@ SUPERSEDED_BY = tuple(base + "supersededBy" for base in SCHEMA)
 REPLACED_BY = (DCTERMS + "isReplacedBy", OBO + "IAO_0100001", *SUPERSEDED_BY)
 REPLACED_BY_NAMES = frozenset(("isReplacedBy", "replacedBy", "replaced_by", "supersededBy"))
 """A predicate that is called so replaces, whoever made it."""
+INVERSE_NAME = "inverseOf"
+"""A predicate that is called so, between properties, gives inverses, whoever made it."""
 INVERSE_OF = (OWL + "inverseOf", *(base + "inverseOf" for base in SCHEMA))
 
 _VOCABULARIES = {

@@ -51,11 +51,14 @@ def _by_side(side: str, relation: str, verbs: tuple[str, ...]) -> list[Form]:
         nouns = f'"{one} with the {side}", "{many} with the {side}"'
         kind = f"{prefix}properties_by_{side}"
         example = f"Which {many} have the {side} Vessel?"
+        by_domain = side == "domain" and not word
+        tell = "tell_by_domain" if by_domain else "tell_list"
+        count = f"{tell}({call}, {nouns}, counts=True)" if by_domain else ""
         forms += [
-            Form(kind, example, listed, f"tell_list({call}, {nouns})"),
+            Form(kind, example, listed, f"{tell}({call}, {nouns})"),
             form(
                 f"count_{kind}: How many {many} have the {side} Vessel?",
-                f"tell_count({call}, {nouns})",
+                count or f"tell_count({call}, {nouns})",
                 *counted,
             ),
         ]

@@ -61,7 +61,7 @@ def _current(name: str, noun: Noun, call: str) -> list[Form]:
             f"{noun.one} that is not deprecated",
             f"{noun.many} that are not deprecated",
         ),
-        f'keep_both({call}, fetch("terms", kind="deprecated", most=9999), False)',
+        call,
         f"Which {name.replace('_', ' ')} are not deprecated?",
     )
 
@@ -78,17 +78,17 @@ def _declared() -> list[Form]:
         if kind in _TYPES:
             where = f"VALUES ?t {{ {_TYPES[kind]} }} ?x a ?t FILTER(isIRI(?x))"
             total = f"sparql_query('SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {where} }}')"
-            every, undeclared = (
-                f'fetch("terms", kind="{each}", most=9999)' for each in (kind, "undeclared")
-            )
-            call = f"keep_both({every}, {undeclared}, False)"
-            made += _current(name, Noun(pattern, one, many), call)
+            call = f'fetch("terms", kind="{kind}", only="declared")'
+            current = call.replace("declared", "declared current")
+            made += _current(name, Noun(pattern, one, many), current)
             nouns = f'"declared {one}", "declared {many}"'
             listed = replace(listed, program=f"tell_list({call}, {nouns})")
             program = f"tell_declared({total}, {nouns})"
             if kind == "classes":
                 query = f"SELECT DISTINCT ?x WHERE {{ {where}{_NOT_VOCABULARY} }}".replace("!", "")
                 program = f"{program[:-1]}, sparql_query({query!r}, limit=1000))"
+            if name in ("classes", "properties"):
+                program = f'{program[:-1]}, stated=graph_stats()["declared_{name}"])'
             counted = replace(counted, program=program)
         made += [listed, counted, any_]
         for counts, heads in ((False, "<wh>|<head> [all] [the]"), (True, "how many|<count>")):
@@ -109,8 +109,7 @@ def _declared() -> list[Form]:
             f"deprecated_{name}",
             Noun(f"(deprecated|obsolete|obsoleted|retired) {pattern}", f"deprecated {one}",
                  f"deprecated {many}"),
-            f'keep_both(fetch("terms", kind="{kind}", most=9999), fetch("terms", kind="deprecated",'
-            " most=9999))",
+            f'fetch("terms", kind="{kind}", only="deprecated")',
             f"Which {many} are deprecated?",
             listed=(f"<wh> [of the] {pattern} (are|is) [marked as|marked]"
                     " (deprecated|obsolete|retired) <onto>",),
@@ -125,7 +124,7 @@ def _traits() -> list[Form]:
         for sort, word in (("", ""), ("object", "object"), ("datatype", "(datatype|data)")):
             sorted_ = f"{sort} " * bool(sort)
             call = f'fetch("terms", kind="{trait}")'
-            call = f'keep_both({call}, fetch("terms", kind="{sort}"))' if sort else call
+            call = call[:-1] + f', only="{sort}")' if sort else call
             props = f"{word} (properties|property|relations)"
             are = f"(is|are) [declared|stated] [to be|as] {said}"
             made += list_all(
@@ -174,7 +173,7 @@ HIERARCHY = [
     *_current(
         "roots",
         Noun(f"({_ROOT})", "root of the class hierarchy", "roots of the class hierarchy"),
-        'fetch("terms", kind="roots", most=9999)',
+        'fetch("terms", kind="roots", only="current")',
     ),
     *list_all(
         "leaves",

@@ -240,8 +240,9 @@ def _three(
 ) -> list[Form]:
     nouns = f"{noun.one!r}, {noun.many!r}"
     listed, counted, any_ = patterns
+    first = re.sub(r"^(fetch\([^()]*)\)$", r"\1, most=1)", call)  # its total is all that is wanted
     return [
         Form(name, example, listed, f"tell_list({call}, {nouns})", macros),
-        Form(f"count_{name}", "", counted, f"tell_count({call}, {nouns})", macros),
+        Form(f"count_{name}", "", counted, f"tell_count({first}, {nouns})", macros),
         Form(f"any_{name}", "", any_, f"tell_any({call}, {nouns})", macros),
     ]

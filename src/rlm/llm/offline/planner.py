@@ -66,7 +66,9 @@ _ONTOLOGY = "(?:ontology|vocabulary|graph|file|model|schema|taxonomy)"
 _CURIE = re.compile(r"(?:rdfs?|owl|xsd|skos):\w+")
 _NAMES = re.compile(r"\b[a-z]+:[A-Za-z]\w*")
 _QUOTES = "\"'"
-_SPECIFIC = frozenset(["limit", "offset", "most", "max_depth", "search_in", "other", "property"])
+_SPECIFIC = frozenset(
+    ["limit", "offset", "most", "max_depth", "search_in", "other", "only", "property"]
+)
 """Options that do not choose what a call tells."""
 _LOOK_PROGRAM = "print(sparql_schema())"
 

@@ -18,6 +18,7 @@ from rlm.llm.offline.repl_rows import (  # noqa: F401 - all are sent by their na
     keep_both,
     keep_stated,
     look_up,
+    shape_asks,
 )  # fmt: skip
 
 if TYPE_CHECKING:  # the REPL has these
@@ -58,7 +59,7 @@ def show(row: View) -> str:
 def tell_list(found: View, one: str, many: str) -> str:
     total, rows = found["total"], found["rows"]
     of = f" of {found['name']}" if found.get("name") else ""
-    if found.get("cut"):
+    if found.get("cut") or found.get("more"):
         return f"Not answered: there are too many to look through for {many}{of}."
     if not total:
         return f"None: there are no {many}{of}."
@@ -84,11 +85,15 @@ def tell_count(found: View, one: str, many: str) -> str:
     return f"{total} {one if total == 1 else many}{of}.{found.get('note', '')}"
 
 
-def tell_declared(counted: Any, one: str, many: str, vocabulary: Any = ()) -> str:
-    """How many a file declares. Those of OWL, RDFS or RDF are named, unless there is no other."""
+def tell_declared(
+    counted: Any, one: str, many: str, vocabulary: Any = (), stated: int | None = None
+) -> str:
+    """How many a file declares. Those of OWL, RDFS or RDF are named, unless there is no other.
+    `stated` is what the statistics say: they know of classes of classes, which no query does."""
     total, names = int(counted[0]["n"]), [str(row["x"]) for row in vocabulary]
     own = total - len(names) or total
     others = f", and {', '.join(names)}" if own < total else ""
+    own = own if stated is None else stated
     return f"{tell_count({'total': own}, one, many)[:-1]}{others}."
 
 
@@ -100,9 +105,20 @@ def tell_depths(direct: View, every: View, one: str, many: str) -> str:
 
 def tell_any(found: View, one: str, many: str) -> str:
     of = f" of {found['name']}" if found.get("name") else ""
+    if found.get("cut") or found.get("more"):
+        return f"Not answered: there are too many to look through for {many}{of}."
     if not found["total"]:
         return f"No: there are no {many}{of}."
     return f"Yes: {tell_list(found, one, many)}"
+
+
+def tell_by_domain(found: View, one: str, many: str, counts: bool = False) -> str:
+    """The properties of a class; where none has it as its domain, what shapes ask of its things."""
+    asks = [] if found["total"] or found.get("cut") else shape_asks(found["name"])
+    if not asks:
+        return (tell_count if counts else tell_list)(found, one, many)
+    said = f"No {one} of {found['name']} by rdfs:domain; SHACL shapes ask for {len(asks)}"
+    return f"{said}." if counts else "\n- ".join([f"{said}:", *asks])
 
 
 def tell_equivalents(found: View, one: str, many: str) -> str:
@@ -265,13 +281,17 @@ def tell_restrictions(found: View, only: str = "", sort: str = "") -> str:
         and (not sort or re.match(rf"\S+ (?:{sort})\b", row["text"]))
     ]
     only = only or sort
+    cut = bool(only) and found["total"] > len(found["rows"])
     rows = [
         {"name": f"{row.get('by', 'subclass of')}: {row['text']}"
          + (f" (from {row['source']})" if row.get("source") else "")}
         for row in kept
     ]  # fmt: skip
-    found = {**found, "rows": rows, "total": len(rows) if only else found["total"]}
-    return add_labels(tell_list(found, "restriction", "such " * bool(only) + "restrictions"))
+    found = {**found, "rows": rows, "total": len(rows) if only else found["total"], "cut": cut}
+    told = tell_list(found, "restriction", "such " * bool(only) + "restrictions")
+    asks = [] if found["total"] or only else shape_asks(found["name"])
+    more = [f"SHACL shapes ask for {len(asks)}:", *(f"- {ask}" for ask in asks)] if asks else []
+    return add_labels("\n".join([told, *more]))
 
 
 # -- names and texts
@@ -286,6 +306,8 @@ def tell_texts(found: View, kind: str, noun: str, lang: str = "", counts: bool =
     if kind == "definition" and not rows:  # a file without definitions explains in comments
         rows = [row for row in found["rows"] if row.get("kind") == "comment"]
     name, within = found["name"], f" in the language {lang}" if lang else ""
+    if found["total"] > len(found["rows"]):
+        return f"Not answered: {name} has too many texts to look through."
     if counts:
         return f"{len(rows)} {noun}{'s' * (len(rows) != 1)} of {name}."
     if not rows:
@@ -468,4 +490,8 @@ def tell_metadata(found: View, names: tuple[str, ...] = ()) -> str:
     ]
     if not rows:
         return "None: the ontology does not say so of itself."
-    return "\n".join(f"- {row['property']}: {tidy(row['value'])}" for row in rows)
+    return "\n".join(
+        f"- {row['property']}: {tidy(row['value'])}"
+        + (f" (of {row['ontology']})" if row.get("ontology") else "")
+        for row in rows
+    )

@@ -38,7 +38,8 @@ def keep_stated(in_unions: Any, found: View) -> View:
     kept, others = (keep_both(found, parts, both=both) for both in (False, True))
     number = len(others["rows"])
     note = f"\n{number} more have it as a part of a union or an intersection" if number else ""
-    return {**(kept if kept["rows"] else found), "note": note if kept["rows"] else ""}
+    chosen = {**kept, "note": note} if kept["rows"] else found
+    return {**chosen, "cut": kept["cut"]}
 
 
 def add_included(found: View, iri: str, side: str) -> View:
@@ -53,13 +54,20 @@ def add_included(found: View, iri: str, side: str) -> View:
 
 
 def keep_both(found: View, other: View, both: bool = True) -> View:
-    """The rows that both listings have, or those that only the first has."""
+    """The rows that both listings have, or those that only the first has. `cut`: one of them was
+    not read to its end, and nothing can be said."""
     names = {row["name"] for row in other["rows"]}
     rows = [row for row in found["rows"] if (row["name"] in names) == both]
-    if not both:
-        return {**found, "rows": rows, "total": found["total"] - len(found["rows"]) + len(rows)}
-    cut = any(each["total"] > len(each["rows"]) for each in (found, other))
+    cut = any(each["total"] > len(each["rows"]) or each.get("more") for each in (found, other))
     return {**found, "rows": rows, "total": len(rows), "cut": cut}
+
+
+def shape_asks(name: str) -> list[str]:
+    """What SHACL shapes ask of the things of a class, a text for each property."""
+    rows = fetch("shapes", name)["rows"]
+    own = [row for row in rows if row["shape"] == name or f"class {name}" in row["targets"]]
+    asks = [ask for row in own for ask in row["asks"]]
+    return sorted({ask for ask in asks if ":" in ask.split(" ")[0]})
 
 
 def look_up(readings: list[list[list[str]]]) -> str:
@@ -77,7 +85,8 @@ def look_up(readings: list[list[list[str]]]) -> str:
                     keys = ("uri", "curie", "kind", "match_in", "deprecated")
                     told = [[hit.get(key) for key in keys] for hit in exact]
                     lines.append(json.dumps([name, told[:8], near[:3]]))
-                    seen[name] = bool(exact)
+                    # an ontology called “features” is not what “how many features” asks for
+                    seen[name] = any(hit["kind"] != "ontology" for hit in exact)
                 if seen[name]:
                     break
         if all(any(seen.get(name) for name in spelled) for spelled in names):

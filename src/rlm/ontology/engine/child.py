@@ -206,8 +206,6 @@ def _prepare(first: dict[str, Any], send: Any) -> QueryServer | None:
     if any(each["format"] in ("rdf-xml", "owl-xml") for each in first["files"]):
         import xml.parsers.expat  # noqa: F401
     if any(each["convert"] for each in first["files"]):
-        import pyhornedowl  # noqa: F401
-
         import rlm.ontology.engine.owl_syntax  # noqa: F401
     if mode == "serve":
         walls = confine(memory_mb, readable=[first["folder"]])

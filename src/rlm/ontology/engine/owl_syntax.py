@@ -2,7 +2,9 @@
 
 Measured against 87 conversions of OBO's own reference cases: functional syntax gives the same
 triples in all of them, OBO in 70; what the other 17 lack are declarations of subsets and synonym
-types, chains of properties, and qualifiers of definitions (docs/experiments.md).
+types, chains of properties, and qualifiers of definitions (docs/experiments.md). What it leaves out
+of a header is added (`obo_header`); of axioms with more than two members it joins the first with
+each of the others, so these are written in another way. What is lost all the same is noted.
 
 XML passes the same checks as RDF/XML. The library knows no entities, so plain ones are written out
 first. A stanza of OBO that cannot be read is left out, and a note says so with its line.
@@ -11,9 +13,14 @@ first. A stanza of OBO that cannot be read is left out, and a note says so with 
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from typing import Any
 
+import pyhornedowl.model as model
+from pyhornedowl import open_ontology_from_string
+
 from rlm.errors import NotRDF
+from rlm.ontology.engine.obo_header import carry_header, count_lost
 from rlm.ontology.engine.safe_input import check_prolog, find_broken_line, read_entities
 
 MOST_BYTES = 1 << 30
@@ -24,6 +31,14 @@ _WANTED = re.compile(r"positives: \[([^\]]*)\]")
 _REASON = re.compile(r'(?:Error|found)\w*\(?"?([^"{}]{3,200})')
 _STANZA = re.compile(rb"(?m)^\[")
 _REFERENCE = re.compile(rb"&([\w:.-]+);")
+_SEVERAL = re.compile(rb"\b(?:DisjointClasses|Equivalent\w+|SameIndividual)\b")
+MOST_PAIRS = 50
+"""Equivalent members of one axiom that are joined two by two; of more, all with the first."""
+_DISJOINT = "urn:rlm:disjoint/"
+_GROUP = re.compile(
+    rf'(?ms)^    <rdf:Description rdf:about="{_DISJOINT}\d+">\n        <owl:disjointUnionOf'
+    r"(.*?)^        </owl:disjointUnionOf>\n    </rdf:Description>$"
+)
 
 
 def convert(data: bytes, syntax: str) -> tuple[bytes, dict[str, str], list[tuple[int, str]]]:
@@ -34,17 +49,54 @@ def convert(data: bytes, syntax: str) -> tuple[bytes, dict[str, str], list[tuple
     notes: list[tuple[int, str]] = []
     if syntax == "owx":
         data = expand_entities(data)
-    ontology = _open(data, syntax, notes)
+    ontology, data = _open(data, syntax, notes)
+    if syntax == "obo":
+        if notes and not _STANZA.search(data):
+            raise NotRDF(f"not one stanza can be read; {notes[0][1]}", line=notes[0][0])
+        if note := carry_header(data, ontology):
+            notes.append((1, note))
+        notes += filter(None, [count_lost(data)])
+    elif _SEVERAL.search(data):
+        _split_axioms(ontology)
     try:
         text = ontology.save_to_string("owl")
     except ValueError as exc:
         raise NotRDF(f"it cannot be written as RDF: {_explain(str(exc))}") from exc
+    text = _GROUP.sub(
+        r"<owl:AllDisjointClasses><owl:members\1</owl:members></owl:AllDisjointClasses>", text
+    )
     return text.encode(), dict(ontology.prefix_mapping), notes
 
 
-def _open(data: bytes, syntax: str, notes: list[tuple[int, str]]) -> Any:
-    from pyhornedowl import open_ontology_from_string  # loaded before the walls stood
+def _split_axioms(ontology: Any) -> None:
+    """Of axioms with more than two members: pairs for what is equivalent or the same, so that each
+    is found from each; for disjoint classes a union under a name of ours, whose list is written as
+    that of owl:AllDisjointClasses. Annotated ones are pairs too, which can be annotated."""
+    pairs = (
+        *(model.EquivalentClasses, model.EquivalentObjectProperties),
+        *(model.EquivalentDataProperties, model.SameIndividual),
+    )
+    number = 0
+    for each in ontology.get_axioms():
+        axiom = each.component
+        disjoint = isinstance(axiom, model.DisjointClasses)
+        if not (disjoint or isinstance(axiom, pairs)) or len(axiom.first) < 3:
+            continue
+        if disjoint and not each.ann:
+            number += 1
+            name = model.Class(model.IRI.parse(f"{_DISJOINT}{number}"))
+            made = [model.DisjointUnion(name, axiom.first)]
+        elif disjoint or len(axiom.first) <= MOST_PAIRS:
+            made = [type(axiom)(list(pair)) for pair in combinations(axiom.first, 2)]
+        else:
+            continue
+        ontology.remove_axiom(axiom)
+        for one in made:
+            ontology.add_axiom(one, each.ann)
 
+
+def _open(data: bytes, syntax: str, notes: list[tuple[int, str]]) -> tuple[Any, bytes]:
+    """The ontology, and the text without what was left out."""
     read: Any = open_ontology_from_string
     while True:
         try:
@@ -54,7 +106,7 @@ def _open(data: bytes, syntax: str, notes: list[tuple[int, str]]) -> Any:
                 "this is no text in UTF-8", line=data.count(b"\n", 0, exc.start) + 1
             ) from exc
         try:
-            return read(text, syntax)
+            return read(text, syntax), data
         except ValueError as exc:
             said = str(exc)
             line, at = _find_place(said, data, syntax)

@@ -8,6 +8,7 @@ untyped subjects where there are any.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
@@ -53,9 +54,11 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     use = Background(ClassUseReader(store, reader, found["classes"], found["subs"]).read)
     found |= read_properties(reader, types)
     found |= read_deprecated(reader, types, found["kinds"])
-    ontologies = sorted(types.ontologies)
+    main = _find_main(reader, types, found)
+    ontologies = sorted(types.ontologies, key=lambda iri: (iri != main, iri))
     terms = found["classes"].keys() | found["properties"].keys() | types.ontologies
-    named = types.individuals
+    named = types.individuals | (types.shapes - terms)
+    named -= types.ontologies
     sample = _smallest(individuals, named)
     roles = _read_roles(reader, found["super_properties"])
     languages = Background(lambda: reader.languages(roles.get("label", ())))
@@ -66,7 +69,6 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
         named = named | untyped
         sample = _smallest(individuals, named)
         labels = _read_labels(reader, roles, terms.union(sample))
-    titles = (labels["labels"][iri] for iri in ontologies if iri in labels["labels"])
     found |= labels
     found |= {
         "class_use": use.result(),
@@ -81,15 +83,38 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
         "examples": dict(sorted(types.examples.items())),
         "ontology_iris": ontologies,
         "imports": sorted({iri for _, iri in reader.named_pairs(v.OWL + "imports")}),
-        "title": next((pick(some) or "" for some in titles), ""),
-        "description": next((comments[iri] for iri in ontologies if iri in comments), ""),
+        "main_ontology": main,
+        "title": pick(labels["labels"].get(main, ())) or "",
+        "description": comments.get(main, ""),
     }
     return found, _preferred_prefixes(reader)
 
 
+def _find_main(reader: StoreReader, types: DeclaredTypes, found: Mapping[str, Any]) -> str:
+    """The ontology that the file is: of several the one that imports others and that none imports,
+    else the one that most terms belong to by their IRIs; '' where it cannot be told."""
+    here = types.ontologies
+    if len(here) < 2:
+        return next(iter(here), "")
+    named = {version: iri for iri, version in reader.named_pairs(v.OWL + "versionIRI")}
+    ends = [(one, named.get(two, two)) for one, two in reader.named_pairs(v.OWL + "imports")]
+    pairs = [(one, two) for one, two in ends if one in here and two in here and one != two]
+    roots = {one for one, _ in pairs} - {two for _, two in pairs}
+    if len(roots) == 1:
+        return roots.pop()
+    bases = {iri.rstrip("#/"): iri for iri in here}
+    counted: Counter[str] = Counter()
+    for term in (*found["declared"], *found["declared_properties"]):
+        base = max((base for base in bases if term.startswith(base)), key=len, default="")
+        counted[bases.get(base, "")] += 1
+    best = [(n, iri) for iri, n in counted.most_common() if iri in (roots or here)]
+    is_clear = len(best) == 1 or (len(best) > 1 and best[0][0] > best[1][0])
+    return best[0][1] if is_clear else ""
+
+
 def _find_untyped(reader: StoreReader, types: DeclaredTypes) -> set[str]:
     """The IRIs among the subjects without a type. The counts tell that there are none, mostly."""
-    typed = types.individuals | types.schema
+    typed = types.individuals | types.schema | types.shapes
     return set() if reader.subject_count == len(typed) else reader.named_subjects() - typed
 
 

@@ -7,6 +7,10 @@ in full, individuals are counted and sampled: at most INDIVIDUALS of them, the s
 `individuals.complete` says whether that is all. This module knows no RDF library and asks no
 engine.
 
+A class is what is declared as one, by a type of RDF or OWL or by a class below these (`declared`),
+and whatever stands where only a class can. A class that is a SHACL shape too, or of a class of
+classes, is no individual for that; nor is an ontology.
+
 How a hierarchy is read, here and nowhere else: A is below B where the file states rdfs:subClassOf
 between the two, or where the definition of A is an intersection with B in it, or the definition of
 B a union with A in it, or B the disjoint union of A and others. `supers` and `subs` have all of
@@ -32,7 +36,7 @@ from rlm.ontology.vocabulary import TOPS
 INDIVIDUALS = 2_000
 NAMED_INDIVIDUALS = 500
 """So many individuals have a say in which namespaces are named."""
-VERSION = 4
+VERSION = 5
 _SETS = ("declared", "declared_properties", "definitions", "deprecated", "guessed")
 _MAPS = (
     *("supers", "subs", "defined_supers", "equivalents", "super_properties"),
@@ -150,7 +154,8 @@ class GraphMeta:
     deprecated: IRISet = NONE
     replaced_by: Map = field(default_factory=dict)
     plain_forms: dict[str, str] = field(default_factory=dict)  # qualified property → the plain one
-    ontology_iris: list[str] = field(default_factory=list)
+    ontology_iris: list[str] = field(default_factory=list)  # the main one first
+    main_ontology: str = ""  # what title and description are of; '' where it cannot be told
     imports: list[str] = field(default_factory=list)  # listed, never fetched
     title: str = ""
     description: str = ""
@@ -298,6 +303,9 @@ class GraphMeta:
     def about(self) -> str:
         """The ontology's title and first sentence, or its IRI, in one line; '' when it has none."""
         name = " ".join(self.title.split()) or "".join(self.ontology_iris[:1])
+        if len(self.ontology_iris) > 1 and not self.main_ontology:
+            names = ", ".join(self.label(iri) for iri in self.ontology_iris)
+            return f"{len(self.ontology_iris)} ontologies in one file: {names}"
         said = telling_sentence(self.description)
         return f"{name}: {said}" if name and said else name or said
 

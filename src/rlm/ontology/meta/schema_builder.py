@@ -23,6 +23,27 @@ _RDF_TYPES = tuple(v.RDF + name for name in ("langString", "PlainLiteral", "XMLL
 _DATATYPES = (v.XSD, v.RDFS + "Literal", *_RDF_TYPES)
 
 
+def _any_of(*names: str) -> str:
+    return f"VALUES ?p {{ {' '.join(f'<{name}>' for name in names)} }}"
+
+
+_EITHER = (v.SUB_CLASS, v.OWL + "equivalentClass", v.OWL + "disjointWith")
+_NO_DATA = f"FILTER NOT EXISTS {{ ?y <{v.OWL}onProperty>? ?q . ?q a <{v.OWL}DatatypeProperty> }}"
+_USED = (
+    _any_of(*_EITHER, v.OWL + "disjointUnionOf", v.OWL + "hasKey") + " ?x ?p ?y",
+    _any_of(
+        *(*_EITHER, v.OWL + "complementOf", v.OWL + "onClass", v.DOMAIN, *_INCLUDES["domain"]),
+        *(v.SH + "targetClass", v.SH + "class"),
+    )
+    + " ?y ?p ?x",
+    _any_of(v.OWL + "someValuesFrom", v.OWL + "allValuesFrom", v.RANGE, *_INCLUDES["range"])
+    + f" ?y ?p ?x {_NO_DATA}",
+    _any_of(*(v.OWL + name for name in ("intersectionOf", "unionOf", "disjointUnionOf")))
+    + f" ?y ?p ?list . ?list <{v.RDF}rest>*/<{v.RDF}first> ?x",
+)
+"""Where only a class can stand."""
+
+
 class DeclaredTypes:
     """What rdf:type says, read once."""
 
@@ -35,6 +56,7 @@ class DeclaredTypes:
         self.examples: dict[str, list[str]] = {}
         self.individuals: set[str] = set()
         self.shared: Counter[tuple[str, ...]] = Counter()  # classes → things that are of them all
+        self.shapes: set[str] = set()  # individuals, unless they are terms
         self.datatypes: set[str] = set()
         self.schema: set[str] = set()  # everything typed as part of a schema
 
@@ -43,11 +65,17 @@ def read_types(reader: StoreReader) -> DeclaredTypes:
     found = DeclaredTypes()
     kinds: dict[str, list[str]] = {}
     blank = False
+    metaclasses = _find_metaclasses(reader)
     for kind, names, nameless in reader.members():
         if kind in v.META_TYPES:
             _note_schema(found, names, kind)
             continue
-        found.individuals.update(names)
+        for meta_type in metaclasses.get(kind, ()):
+            _note_schema(found, names, meta_type)
+        if kind in v.SHAPE_TYPES:
+            found.shapes.update(names)
+        elif kind not in metaclasses:
+            found.individuals.update(names)
         if kind != v.NAMED_INDIVIDUAL:
             kinds[kind] = names
             blank = blank or bool(nameless)
@@ -55,6 +83,20 @@ def read_types(reader: StoreReader) -> DeclaredTypes:
             if names:
                 found.examples[kind] = nsmallest(EXAMPLES, names)
     _note_shared(found, kinds, reader.blank_types(kinds.keys()) if blank else {})
+    return found
+
+
+def _find_metaclasses(reader: StoreReader) -> dict[str, set[str]]:
+    """A class of classes or of properties → the types of RDF and OWL that it stands below: what is
+    of it is declared as one of these."""
+    found: dict[str, set[str]] = {}
+    for top in v.CLASS_TYPES | v.PROPERTY_KINDS.keys():
+        todo = [top]
+        while todo:
+            for sub in reader.named_subjects_of(v.SUB_CLASS, todo.pop()):
+                if sub not in v.META_TYPES and top not in found.setdefault(sub, set()):
+                    found[sub].add(top)
+                    todo.append(sub)
     return found
 
 
@@ -146,6 +188,19 @@ class Hierarchy:
         self.defined[iri] |= self._reader.parts_of(expression)
 
 
+def _find_used(reader: StoreReader, types: DeclaredTypes) -> set[str]:
+    """What is used as a class; no datatype, and nothing of RDF and OWL."""
+    found: set[str] = set()
+    for pattern in _USED:
+        found |= reader.named_values(pattern)
+    datatypes = types.datatypes - types.declared
+    return {
+        iri
+        for iri in found - datatypes
+        if not (is_machinery(iri) or iri.startswith(_DATATYPES) or iri.endswith("Literal"))
+    }
+
+
 def read_classes(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]:
     """Classes, supers, subs, equivalents, disjoint groups, roots, instances."""
     found = Hierarchy(reader, types.datatypes - types.declared)
@@ -157,7 +212,7 @@ def read_classes(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]:
         for above in others
     )
     seen = types.declared | types.instances.keys() | supers.keys() | found.equivalents.keys()
-    seen |= found.definitions
+    seen |= found.definitions | _find_used(reader, types)
     classes = {i: types.instances.get(i, 0) for i in sorted(seen.union(*supers.values(), *groups))}
     above = _sorted_edges({iri: others - v.TOPS - {iri} for iri, others in supers.items()})
     below = _sorted_edges(_edges((end, start) for start, ends in above.items() for end in ends))
@@ -289,7 +344,7 @@ def read_properties(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]
     """Properties with use, kinds and traits, domains, ranges, hierarchy and inverses."""
     doms, rngs = _read_sides(reader, "domain"), _read_sides(reader, "range")
     supers = _edges(reader.named_pairs(v.SUB_PROPERTY))
-    inverses = _both_ways(pair for name in v.INVERSE_OF for pair in reader.named_pairs(name))
+    inverses = _both_ways(_read_inverses(reader, types))
     same = _both_ways(
         pair for pair in reader.named_pairs(v.OWL + "equivalentProperty") if pair[0] != pair[1]
     )
@@ -311,6 +366,16 @@ def read_properties(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]
         found[f"{key}_groups"] = {i: groups[i] for i, names in flat.items() if len(names) > 1}
     _note_kinds(reader, types, found)
     return found
+
+
+def _read_inverses(reader: StoreReader, types: DeclaredTypes) -> Iterator[tuple[str, str]]:
+    """By OWL's and schema.org's predicates, and by one that the file calls so."""
+    for name in v.INVERSE_OF:
+        yield from reader.named_pairs(name)
+    properties = types.properties.keys() | reader.pred_freq.keys()
+    for name in reader.pred_freq:
+        if local_name(name) == v.INVERSE_NAME and name not in v.INVERSE_OF:
+            yield from (pair for pair in reader.named_pairs(name) if properties.issuperset(pair))
 
 
 def _note_kinds(reader: StoreReader, types: DeclaredTypes, found: dict[str, Any]) -> None:

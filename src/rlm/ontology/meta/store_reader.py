@@ -137,6 +137,18 @@ class StoreReader:
         found = solutions(self._store, "SELECT DISTINCT ?s WHERE { ?s ?p ?o }")
         return {row[0].value for row in found if isinstance(row[0], NamedNode)}
 
+    def named_values(self, pattern: str) -> set[str]:
+        """Every IRI that ?x stands for in a pattern of SPARQL."""
+        found = solutions(
+            self._store, f"SELECT DISTINCT ?x WHERE {{ {pattern} FILTER(isIRI(?x)) }}"
+        )
+        return {row[0].value for row in found}
+
+    def named_subjects_of(self, predicate: str, value: str) -> list[str]:
+        """The IRIs that have a predicate with this IRI."""
+        found = self._store.quads_for_pattern(None, NamedNode(predicate), NamedNode(value), None)
+        return [quad.subject.value for quad in found if isinstance(quad.subject, NamedNode)]
+
     def objects(self, node: object, predicate: str) -> list[object]:
         if not isinstance(node, NamedNode | BlankNode):
             return []

@@ -36,6 +36,9 @@ TERM_KINDS = (
     *("deprecated", "defined", "undeclared", "imports", "ontologies"),
 )
 
+_NOT = {"declared": "undeclared", "current": "deprecated"}
+"""What is none of a kind."""
+
 
 def name_row(meta: GraphMeta, iri: str, lang: str | None = None, **more: Any) -> dict[str, Any]:
     """A term in a list: its name, its label where that says more, and what else is not empty."""
@@ -241,11 +244,26 @@ def group_text(meta: GraphMeta, groups: list[list[str]]) -> str:
 
 
 def terms(
-    meta: GraphMeta, window: Window, *, kind: str, prefix: str | None, lang: str | None = None
+    meta: GraphMeta,
+    window: Window,
+    *,
+    kind: str,
+    prefix: str | None,
+    only: str = "",
+    lang: str | None = None,
 ) -> dict[str, Any]:
-    """The terms of one kind, all of them but for individuals, of which GraphMeta holds some."""
+    """The terms of one kind, all of them but for individuals, of which GraphMeta holds some.
+    `only`: those that are of these kinds too, with a blank between. OntologyError where some
+    individuals would have to stand for all."""
     one_of(kind, TERM_KINDS, "kind")
     found = list(_terms_of_kind(meta, kind))
+    if kind == "individuals" and (prefix or only) and not meta.individuals.complete:
+        held = f"{len(found):,} of {meta.individuals.count:,} individuals are held here"
+        raise OntologyError(f"{held}: ask a query which of them are meant")
+    for other in only.split():
+        one_of(other, (*_NOT, *TERM_KINDS), "only")
+        known = set(_terms_of_kind(meta, _NOT.get(other, other)))
+        found = [iri for iri in found if (iri in known) != (other in _NOT)]
     if prefix:
         start = prefix if ":" in prefix else f"{prefix}:"
         whole = prefix.strip("<>") if ":" in prefix else "\0"
@@ -270,6 +288,7 @@ def _terms_of_kind(meta: GraphMeta, kind: str) -> Iterable[str]:
     if kind in TRAITS:
         return (iri for iri, traits in meta.traits.items() if kind in traits)
     every = (*meta.classes, *meta.properties)
+    declared = meta.declared | meta.declared_properties
     lists: dict[str, Callable[[], Iterable[str]]] = {
         "classes": lambda: meta.own_classes,
         "properties": lambda: meta.properties,
@@ -279,9 +298,7 @@ def _terms_of_kind(meta: GraphMeta, kind: str) -> Iterable[str]:
         "deprecated": lambda: meta.deprecated,
         "defined": lambda: meta.definitions | meta.equivalents.keys(),
         "undeclared": lambda: (
-            iri
-            for iri in dict.fromkeys(every)
-            if iri not in meta.declared | meta.declared_properties and not is_machinery(iri)
+            iri for iri in dict.fromkeys(every) if iri not in declared and not is_machinery(iri)
         ),
         "imports": lambda: meta.imports,
         "ontologies": lambda: meta.ontology_iris,

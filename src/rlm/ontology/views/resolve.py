@@ -36,10 +36,19 @@ def resolve(engine: Engine, meta: GraphMeta, name: str) -> str:
     if any(name in names for names in known):
         return name  # of whatever scheme: `dtmi:dtdl:class:Component` looks like a CURIE
     obo = _OBO_ID.sub(rf"{OBO}\1_\2", name)  # GO:0008150, as OBO files write it
-    iri = obo if any(obo in names for names in known) else meta.prefixes.expand(name)
+    is_obo = any(obo in names for names in known) or _has_obo_prefix(meta, name)
+    iri = obo if is_obo else meta.prefixes.expand(name)
     if any(iri in names for names in known) or occurs(engine, iri):
         return iri
     raise not_found(meta, name)
+
+
+def _has_obo_prefix(meta: GraphMeta, name: str) -> bool:
+    """Whether other terms have such an identifier, and the prefix means nothing else."""
+    found = _OBO_ID.match(name)
+    if found is None or found[1] in meta.prefixes:
+        return False
+    return any(iri.startswith(f"{OBO}{found[1]}_") for iri in (*meta.classes, *meta.properties))
 
 
 def occurs(engine: Engine, iri: str) -> bool:

@@ -204,9 +204,8 @@ def metadata(engine: Engine, meta: GraphMeta, window: Window) -> dict[str, Any]:
         for iri in meta.ontology_iris
         for link in sorted(links_of(engine, meta, iri), key=lambda link: _rank(meta, link))
     ]
-    version = next(
-        (end["v"] for p in VERSIONS for _, q, end in said if p == q and isinstance(end, dict)), ""
-    )
+    own = [(p, end) for iri, p, end in said if iri == meta.main_ontology and isinstance(end, dict)]
+    version = next((end["v"] for known in VERSIONS for p, end in own if p == known), "")
     head = {
         "ontologies": list(meta.ontology_iris),
         "title": meta.title,

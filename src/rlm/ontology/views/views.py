@@ -162,15 +162,24 @@ class Views:
         return found | ({"text": text, "expression": True} if text else {})
 
     def terms(
-        self, *, kind: str = "classes", prefix: str = "", limit: int = ROWS, offset: int = 0
+        self,
+        *,
+        kind: str = "classes",
+        prefix: str = "",
+        only: str = "",
+        limit: int = ROWS,
+        offset: int = 0,
     ) -> dict[str, Any]:
         """All terms of one kind.
 
         kind is classes, properties, object, datatype, annotation, functional, inverse functional,
         transitive, symmetric, asymmetric, reflexive, irreflexive, individuals, roots, leaves,
-        deprecated, defined, undeclared, imports or ontologies; prefix: only names that begin so."""
+        deprecated, defined, undeclared, imports or ontologies; prefix: only names that begin so;
+        only: those that are declared, current (not deprecated) or of another kind too."""
         window = Window(limit, offset)
-        return hierarchy.terms(self.meta, window, kind=kind, prefix=prefix, lang=self.lang)
+        return hierarchy.terms(
+            self.meta, window, kind=kind, prefix=prefix, only=only, lang=self.lang
+        )
 
     def instances(
         self,

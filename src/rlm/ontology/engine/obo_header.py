@@ -1,0 +1,111 @@
+"""What py-horned-owl leaves out of an OBO file: most of its header, and some tags of stanzas.
+
+The header's annotations are read by the library itself, out of a small file whose one stanza has
+them, so that names are expanded as in any other stanza; then they become the ontology's own. What
+cannot be carried is counted for a note.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import pyhornedowl.model as model
+from pyhornedowl import open_ontology_from_string
+
+OIO = "http://www.geneontology.org/formats/oboInOwl#"
+OWL = "http://www.w3.org/2002/07/owl#"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+PREFIXES = {
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+}
+"""What a header may use without an idspace of its own."""
+_CLAUSE = re.compile(r"([\w-]+):[ \t]*(.*?)\s*")
+_DEFINED = re.compile(r'(\S+)[ \t]+"((?:[^"\\]|\\.)*)".*')
+_CARRIED = ("format-version", "remark", "default-namespace", "import", "ontology", "idspace")
+_DEFINITIONS = {
+    "subsetdef": ("SubsetProperty", "comment", "subset: {}"),
+    "synonymtypedef": ("SynonymTypeProperty", "label", 'synonym: "x" EXACT {} []'),
+}
+"""The tag → what its subject is below, where its text stands, a clause that expands its name."""
+_SUBJECT = re.compile(r".*/RLM_(\d+)")
+_ADDED = frozenset((OIO + "id", OIO + "hasOBONamespace"))
+"""What the library says of every stanza."""
+_LOST = re.compile(
+    rb"(?m)^(holds_over_chain|equivalent_to_chain|transitive_over|disjoint_over|expand_\w+_to"
+    rb"|is_cyclic|is_class_level|owl-axioms|treat-xrefs-as-[\w-]+):"
+)
+
+
+def carry_header(data: bytes, ontology: Any) -> str:
+    """Add what the header of an OBO file says to the ontology that the library made of it; what is
+    to be noted."""
+    header = re.split(rb"(?m)^\[", data, maxsplit=1)[0].decode()
+    clauses = [found.groups() for line in header.split("\n") if (found := _CLAUSE.fullmatch(line))]
+    if clauses and ontology.get_iri() is None:
+        return "the header is left out: it does not name its ontology (`ontology: NAME`)"
+    asked: list[tuple[str, str, str]] = []  # a tag, a clause for the library, a text
+    for tag, value in clauses:
+        if tag == "property_value":
+            asked.append((tag, f"{tag}: {value}", ""))
+        elif tag in _DEFINITIONS and (found := _DEFINED.fullmatch(value)):
+            asked.append((tag, _DEFINITIONS[tag][2].format(found[1]), found[2]))
+        elif tag == "data-version":
+            _annotate(ontology, OWL + "versionInfo", value)
+        elif tag not in _CARRIED and not _LOST.match(f"{tag}:".encode()):
+            _annotate(ontology, OIO + tag, value)
+    known = "".join(
+        f"idspace: {prefix} {space}\n"
+        for prefix, space in PREFIXES.items()
+        if not re.search(rf"(?m)^idspace:\s*{prefix}\s", header)
+    )
+    stanzas = "".join(f"\n[Term]\nid: RLM:{n}\n{each[1]}\n" for n, each in enumerate(asked))
+    try:
+        expanded = open_ontology_from_string(f"{header.rstrip()}\n{known}{stanzas}", "obo")
+    except ValueError:
+        return "the annotations of the header are left out: they cannot be read"
+    for each in expanded.get_axioms():
+        said = each.component
+        if found := _SUBJECT.fullmatch(str(getattr(said, "subject", ""))):
+            tag, _, text = asked[int(found[1])]
+            if tag == "property_value":
+                if str(said.ann.ap.first) not in _ADDED:
+                    _annotate(ontology, str(said.ann.ap.first), said.ann.av)
+            else:
+                for named in (said.ann, *each.ann):
+                    if str(named.ap.first).endswith(("#inSubset", "#hasSynonymType")):
+                        _define(ontology, tag, str(named.av), text)
+    return ""
+
+
+def _annotate(ontology: Any, predicate: str, value: Any, subject: str = "") -> None:
+    """Say something of a term, or of the ontology itself."""
+    prop = model.AnnotationProperty(model.IRI.parse(predicate))
+    value = model.SimpleLiteral(value) if isinstance(value, str) else value
+    said = model.Annotation(prop, value, set())
+    about = model.AnnotationAssertion(model.IRI.parse(subject), said) if subject else None
+    ontology.add_component(about or model.OntologyAnnotation(said))
+    ontology.add_component(model.DeclareAnnotationProperty(prop))
+
+
+def _define(ontology: Any, tag: str, iri: str, text: str) -> None:
+    """Declare a subset or a type of synonym, as the mapping from OBO to OWL has it."""
+    above, role, _ = _DEFINITIONS[tag]
+    term, top = (model.AnnotationProperty(model.IRI.parse(i)) for i in (iri, OIO + above))
+    for prop in (term, top):
+        ontology.add_component(model.DeclareAnnotationProperty(prop))
+    ontology.add_component(model.SubAnnotationPropertyOf(term, top))
+    _annotate(ontology, RDFS + role, re.sub(r"\\(.)", r"\1", text), iri)
+
+
+def count_lost(data: bytes) -> tuple[int, str] | None:
+    """The first line that nothing carries over, and a note of all of them; None without any."""
+    if not (lost := list(_LOST.finditer(data))):
+        return None
+    counted = Counter(found[1].decode() for found in lost)
+    named = ", ".join(f"{tag} ({number:,})" for tag, number in sorted(counted.items()))
+    return data.count(b"\n", 0, lost[0].start()) + 1, f"not carried over: {named}"

@@ -1,0 +1,151 @@
+"""What counts as a class, as a property and as an individual; which ontology a file is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import rlm.ontology
+
+HEAD = """@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix dcterms: <http://purl.org/dc/terms/> . @prefix kiln: <http://kiln.test/> .
+"""
+METACLASSES = """
+kiln:Kind a rdfs:Class ; rdfs:subClassOf rdfs:Class .
+kiln:MainKind rdfs:subClassOf kiln:Kind .
+kiln:Kiln a kiln:Kind . kiln:Muffle a kiln:MainKind ; rdfs:subClassOf kiln:Kiln .
+kiln:Link a kiln:Kind ; rdfs:subClassOf rdf:Property .
+kiln:fires a kiln:Link ; kiln:inverseOf kiln:firedBy . kiln:firedBy a kiln:Link .
+kiln:inverseOf a kiln:Link .
+kiln:old1 a kiln:Muffle .
+"""
+USED = """
+kiln:Glaze rdfs:subClassOf [ a owl:Restriction ; owl:onProperty kiln:hasTint ;
+  owl:someValuesFrom kiln:Tint ] .
+kiln:Slip rdfs:subClassOf [ a owl:Restriction ; owl:onProperty kiln:mass ;
+  owl:allValuesFrom xsd:decimal ] .
+kiln:mass a owl:DatatypeProperty ; rdfs:range kiln:gram .
+kiln:hasTint a owl:ObjectProperty ; rdfs:domain kiln:Coat ; rdfs:range kiln:Hue .
+kiln:Pot owl:equivalentClass [ owl:intersectionOf ( kiln:Clay
+  [ owl:complementOf kiln:Raw ] [ a owl:Restriction ; owl:onProperty kiln:hasTint ;
+    owl:maxQualifiedCardinality 1 ; owl:onClass kiln:Sheen ] ) ] .
+<http://kiln.test> a owl:Ontology , kiln:Book .
+kiln:pot7 a kiln:Pot .
+"""
+SHAPED = """
+kiln:Kiln a owl:Class , sh:NodeShape . kiln:Muffle a owl:Class , sh:NodeShape .
+kiln:heat a owl:DatatypeProperty , sh:PropertyShape .
+kiln:old1 a kiln:Kiln . kiln:Shape a sh:NodeShape .
+kiln:Pun a owl:Class , kiln:Kiln .
+"""
+
+
+@pytest.fixture
+def opened(tmp_path):
+    kept = []
+
+    def open_text(text: str) -> rlm.ontology.Ontology:
+        path = Path(tmp_path / "kiln.ttl")
+        path.write_text(HEAD + text)
+        kept.append(rlm.ontology.open(path))
+        return kept[-1]
+
+    yield open_text
+    for each in kept:
+        each.close()
+
+
+def names(page: dict) -> set[str]:
+    return {row["name"].removeprefix("kiln:") for row in page["rows"]}
+
+
+def test_instances_of_a_class_of_classes_are_declared_classes(opened):
+    onto = opened(METACLASSES)
+    stats = onto.graph_stats()
+    assert (stats["classes"], stats["declared_classes"]) == (5, 4)
+    assert names(onto.terms(kind="undeclared")) == {"MainKind"}
+    assert onto.describe_entity("kiln:Muffle")["kind"] == "class"
+    assert stats["individuals"] == 1 and names(onto.terms(kind="individuals")) == {"old1"}
+    assert names(onto.instances("kiln:Kind")) == {"Kiln", "Link", "Muffle"}
+
+
+def test_instances_of_a_class_of_properties_are_declared_properties(opened):
+    onto = opened(METACLASSES)
+    assert names(onto.terms(kind="properties")) == {"fires", "firedBy", "inverseOf"}
+    assert onto.graph_stats()["declared_properties"] == 3
+
+
+def test_a_property_that_is_called_inverse_of_gives_inverses(opened):
+    onto = opened(METACLASSES)
+    assert names(onto.related("kiln:fires", relation="inverses")) == {"firedBy"}
+    assert names(onto.related("kiln:firedBy", relation="inverses")) == {"fires"}
+
+
+def test_whatever_is_used_as_a_class_is_one(opened):
+    onto = opened(USED)
+    used = {"Glaze", "Tint", "Slip", "Coat", "Hue", "Pot", "Clay", "Raw", "Sheen", "Book"}
+    assert names(onto.terms(kind="classes")) == used
+    for name in used:
+        assert onto.describe_entity(f"kiln:{name}")["kind"] == "class"
+    assert names(onto.terms(kind="undeclared")) == used  # used, and still not declared
+
+
+def test_an_ontology_is_no_individual(opened):
+    onto = opened(USED)
+    assert names(onto.terms(kind="individuals")) == {"pot7"}
+    assert onto.graph_stats()["individuals"] == 1
+    assert onto.describe_entity("<http://kiln.test>")["kind"] == "ontology"
+
+
+def test_a_class_is_no_individual_because_it_is_a_shape(opened):
+    onto = opened(SHAPED)
+    assert names(onto.terms(kind="individuals")) == {"old1", "Shape", "Pun"}
+    assert onto.graph_stats()["individuals"] == 3
+    assert onto.describe_entity("kiln:Kiln")["kind"] == "class"
+    assert onto.describe_entity("kiln:Pun")["kind"] == "class, individual"
+
+
+# -- which ontology a file is
+
+BUNDLE = """
+<http://a.test/part> a owl:Ontology ; dcterms:title "A part"@en ; rdfs:comment "One half." .
+<http://m.test/whole> a owl:Ontology ; rdfs:label "The whole" ; owl:versionInfo "7.1" ;
+  owl:imports <http://a.test/part> , <http://z.test/part> .
+<http://z.test/part> a owl:Ontology ; rdfs:comment "The other half." .
+kiln:Kiln a owl:Class .
+"""
+
+
+def test_title_and_description_are_those_of_the_one_that_imports_the_others(opened, capsys):
+    from rlm.cli import main
+
+    onto = opened(BUNDLE)
+    said = onto.metadata()
+    assert (said["title"], said["version"]) == ("The whole", "7.1")
+    assert main(["ontology", "card", str(onto.engine.source)]) == 0
+    card = capsys.readouterr().out
+    assert card.startswith("The whole\n") and "half" not in card
+
+
+def test_without_imports_it_is_the_one_that_most_terms_belong_to(opened):
+    onto = opened(
+        """<http://a.test/> a owl:Ontology ; dcterms:title "Some list" .
+        <http://kiln.test> a owl:Ontology ; dcterms:title "Kilns" .
+        kiln:Kiln a owl:Class . kiln:Muffle a owl:Class . <http://a.test/X> a owl:Class ."""
+    )
+    assert onto.metadata()["title"] == "Kilns"
+
+
+def test_where_it_cannot_be_told_the_card_says_how_many_there_are(opened, capsys):
+    from rlm.cli import main
+
+    onto = opened(
+        """<http://a.test/> a owl:Ontology ; dcterms:title "One" .
+        <http://b.test/> a owl:Ontology ; dcterms:title "Two" . kiln:Kiln a owl:Class ."""
+    )
+    assert onto.metadata()["title"] == ""
+    main(["ontology", "card", str(onto.engine.source)])
+    assert capsys.readouterr().out.startswith("2 ontologies in one file: One, Two\n")
