@@ -15,6 +15,7 @@ from rlm.ontology.views.expressions import restrictions, side_text
 from rlm.ontology.views.links import counts, links, read_texts, shown_name, types_of
 from rlm.ontology.views.listing import Page, Window, check_limit
 from rlm.ontology.views.resolve import resolve, resolve_property
+from rlm.ontology.views.shapes import shapes_of
 
 MOST_LINKS = 25
 LISTED = 12
@@ -68,6 +69,8 @@ def describe_entity(
         found |= _property(meta, iri, listed)
         sides = {side: side_text(engine, meta, iri, side) for side in ("domain", "range")}
         found |= {f"{side}_expression": text for side, text in sides.items() if text}
+    for key, names in zip(("shapes", "shape_paths"), shapes_of(engine, meta, iri), strict=True):
+        found |= listed.cut_list(key, names, str)  # a class of the file's own kind may be no class
     outgoing = counts(engine, iri, "out")
     found["outgoing_sample"] = Page(
         links(engine, meta, iri, "out", most=limit, without=shown_elsewhere, lang=lang),

@@ -1,0 +1,65 @@
+"""`rlm ontology`: what the views say of modular, SHACL and OBO-like ontologies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli_running import Run
+
+import rlm.ontology
+
+PREFIXES = """
+@prefix ex: <http://example.org/garden#> . @prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . @prefix obo: <http://purl.obolibrary.org/obo/> .
+@prefix dcterms: <http://purl.org/dc/terms/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+"""
+
+
+def write(folder: Path, turtle: str, name: str = "garden.ttl") -> str:
+    path = folder / name
+    path.write_text(PREFIXES + turtle, "utf-8")
+    return str(path)
+
+
+# -- SHACL
+# ---------------------------------------------------------------------------------------
+
+SHAPES = """
+ex:Kind rdfs:subClassOf rdfs:Class . ex:SpecialKind rdfs:subClassOf ex:Kind .
+ex:Bed a ex:SpecialKind, sh:NodeShape ; rdfs:label "bed" ; sh:closed true ; sh:ignoredProperties ( rdf:type ex:tag ) ;
+  sh:property [ sh:path ex:grows ; sh:minCount 1 ] , [ sh:path [ sh:inversePath ex:owns ] ; sh:maxCount 1 ] ;
+  sh:sparql [ a sh:SPARQLConstraint ; sh:message "A bed must have soil." ; sh:select "SELECT $this WHERE { }" ] .
+ex:Path a ex:Kind, sh:NodeShape ; sh:sparql [ sh:select \"\"\"
+  SELECT $this
+  WHERE { $this ex:leads ?to }\"\"\" ] .
+ex:PathShape a sh:NodeShape ; sh:targetClass ex:Path ; sh:property [ sh:path ex:leads ; sh:minCount 2 ] .
+ex:Loose a sh:NodeShape ; sh:property [ sh:path ex:grows ; sh:maxCount 9 ] .
+"""
+
+
+def test_shapes_show_lists_queries_and_the_classes_that_are_shapes(
+    rlm: Run, tmp_path: Path
+) -> None:
+    found = rlm("ontology", "shapes", write(tmp_path, SHAPES), "--json").json
+    rows = {row["shape"]: row for row in found["rows"]}
+    assert {name: row["targets"] for name, row in rows.items()} == {
+        "ex:Bed": ["class ex:Bed"],
+        "ex:Path": ["class ex:Path"],
+        "ex:PathShape": ["class ex:Path"],
+        "ex:Loose": [],
+    }
+    own = next(text for text in rows["ex:Bed"]["asks"] if "closed" in text)
+    assert "ignoredProperties (rdf:type, ex:tag)" in own
+    assert "sparql (A bed must have soil.)" in own
+    assert rows["ex:Path"]["asks"] == ["sparql (SELECT $this)"]
+
+
+def test_describe_names_the_shapes_of_a_class_and_their_paths(rlm: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, SHAPES)
+    found = rlm("ontology", "describe", path, "ex:Path", "--json").json
+    assert (found["shapes"], found["shape_paths"]) == (["ex:Path", "ex:PathShape"], ["ex:leads"])
+    shown = rlm("ontology", "describe", path, "ex:Bed").out
+    assert "shape paths" in shown and "^ex:owns, ex:grows" in shown
+    assert "shapes" not in rlm("ontology", "describe", path, "ex:Kind", "--json").json
