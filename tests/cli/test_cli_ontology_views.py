@@ -63,3 +63,28 @@ def test_describe_names_the_shapes_of_a_class_and_their_paths(rlm: Run, tmp_path
     shown = rlm("ontology", "describe", path, "ex:Bed").out
     assert "shape paths" in shown and "^ex:owns, ex:grows" in shown
     assert "shapes" not in rlm("ontology", "describe", path, "ex:Kind", "--json").json
+
+
+# -- lint
+# ---------------------------------------------------------------------------------------
+
+
+def test_lint_judges_every_module_of_the_file_and_says_what_it_does_not(
+    rlm: Run, tmp_path: Path
+) -> None:
+    beds = " ".join(
+        f'ex:Bed{n} a owl:Class ; rdfs:label "bed {n}" ; rdfs:comment "A bed." .' for n in range(30)
+    )
+    modules = """<http://example.org/garden> a owl:Ontology . <http://example.org/tools> a owl:Ontology .
+    <http://example.org/tools/Spade> a owl:Class . <http://example.org/tools/Bed> a owl:Class ;
+    rdfs:label "bed 1" ; rdfs:comment "Where tools lie: a module may repeat a label." . <http://elsewhere.example/Rain> a owl:Class .
+    dcterms:title a owl:AnnotationProperty ."""
+    path = write(tmp_path, beds + modules)
+    done = rlm("ontology", "lint", path)
+    assert done.code == 1 and "tools:Spade: this class has no label" in done.out
+    assert "Rain" not in done.out and "Bed" not in done.out
+    assert done.err.strip().endswith("; not judged: http://elsewhere.example/ 1, dcterms: 1")
+    others = {"dcterms:": 1, "http://elsewhere.example/": 1}
+    assert rlm("ontology", "lint", path, "--json").json["not_judged"] == others
+    log = rlm("ontology", "lint", path, "--sarif").json
+    assert log["runs"][0]["properties"] == {"notJudged": others}

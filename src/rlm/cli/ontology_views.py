@@ -20,6 +20,8 @@ from rlm.ontology.views.listing import MOST_ROWS
 from rlm.ontology.views.views import CATALOGUE, Views
 
 SHOWN_ROWS = 1_000
+SPACES = 10
+"""So many namespaces that were not judged are named."""
 LEVELS = ("error", "warning", "note", "never")
 DOCS = {
     "depth": "How many levels.",
@@ -192,7 +194,10 @@ def _show_lint(session: Session, found: dict[str, Any], source: str, given: Any)
             print_text(f"{row['level']}: {row['term']}: {row['message']} [{row['rule']}]")
         said = _text(found["by_rule"]) or "nothing"
         more = "" if found["next_offset"] is None else f"; {_count_line(found)}"
-        session.notify(f"found: {said}{more}")
+        left = list(found["not_judged"].items())
+        rest = f" and {len(left) - SPACES} namespaces more" if len(left) > SPACES else ""
+        others = f"; not judged: {_text(dict(left[:SPACES]))}{rest}" if left else ""
+        session.notify(f"found: {said}{more}{others}")
     fail_on = given["fail_on"]
     failing = () if fail_on == "never" else LEVELS[: LEVELS.index(fail_on) + 1]
     return int(any(level in found["levels"] for level in failing))
