@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from cli_running import Run
-
-import rlm.ontology
 
 PREFIXES = """
 @prefix ex: <http://example.org/garden#> . @prefix sh: <http://www.w3.org/ns/shacl#> .
@@ -88,3 +85,34 @@ def test_lint_judges_every_module_of_the_file_and_says_what_it_does_not(
     assert rlm("ontology", "lint", path, "--json").json["not_judged"] == others
     log = rlm("ontology", "lint", path, "--sarif").json
     assert log["runs"][0]["properties"] == {"notJudged": others}
+
+
+# -- trees
+# ---------------------------------------------------------------------------------------
+
+CHAIN = " ".join(f"ex:C{n} a owl:Class ; rdfs:subClassOf ex:C{n + 1} ." for n in range(5))
+
+
+def test_a_tree_upwards_says_what_stands_above_it(rlm: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, CHAIN)
+    cut = rlm("ontology", "tree", path, "ex:C0", "--direction", "up")
+    assert "2 of 2; 3 more stand above: --depth N" in cut.err
+    assert (
+        rlm("ontology", "tree", path, "ex:C0", "--direction", "up", "--json").json["more_above"]
+        == 3
+    )
+    whole = rlm("ontology", "tree", path, "ex:C0", "--direction", "up", "--depth", "5")
+    assert "C5" in whole.out and "above" not in whole.err
+
+
+def test_deprecated_terms_without_parents_are_one_line(rlm: Run, tmp_path: Path) -> None:
+    old = " ".join(f"ex:Old{n} a owl:Class ; owl:deprecated true ." for n in range(1_012))
+    kept = " ex:OldTop a owl:Class ; owl:deprecated true . ex:New rdfs:subClassOf ex:OldTop ."
+    path = write(tmp_path, CHAIN + old + kept)
+    done = rlm("ontology", "tree", path)
+    assert [line.split()[0] for line in done.out.splitlines() if line[0] == "e"] == [
+        "ex:C5",
+        "ex:OldTop",
+    ]
+    assert "1,012 deprecated terms without parents: `terms --kind deprecated`" in done.err
+    assert rlm("ontology", "tree", path, "--json").json["deprecated_roots"] == 1_012

@@ -147,7 +147,11 @@ def _show_tree(session: Session, found: dict[str, Any]) -> None:
     top = [{**found, "depth": 0}] if "name" in found else []
     for line in draw_tree([*top, *found["rows"]]):
         print_text(line)
-    session.notify(_count_line(found))
+    above, old = found.get("more_above"), found.get("deprecated_roots")
+    more = f"; {above:,} more stand above: --depth N" if above else ""
+    session.notify(_count_line(found) + more)
+    if old:
+        session.notify(f"{old:,} deprecated terms without parents: `terms --kind deprecated`")
 
 
 def draw_tree(rows: list[dict[str, Any]]) -> Iterator[str]:

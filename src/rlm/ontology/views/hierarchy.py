@@ -70,12 +70,16 @@ def tree(
     lang: str | None = None,
 ) -> dict[str, Any]:
     """The classes or properties below (or above) a term, one row each, depth first. What stands
-    in several places is opened in the first and `repeated` in the others."""
+    in several places is opened in the first and `repeated` in the others. Deprecated roots with
+    nothing below them are counted only, and upwards so is what stands beyond the depth."""
     if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= DEEPEST:
         raise OntologyError(f"depth is {depth!r}; it must be a whole number from 1 to {DEEPEST}")
     down = one_of(direction, ("down", "up"), "direction") == "down"
     edges = _edges_of(meta, iri, down)
-    tops = None if iri is not None else by_label(meta, meta.roots, lang)
+    lone = {i for i in meta.roots if i in meta.deprecated and i not in meta.subs}
+    tops = (
+        None if iri is not None else by_label(meta, (i for i in meta.roots if i not in lone), lang)
+    )
     rows = list(_walk(meta, iri, edges, depth, tops, lang))
 
     def show(row: TreeRow) -> dict[str, Any]:
@@ -88,9 +92,14 @@ def tree(
     if iri is None:
         head: dict[str, Any] = {"kind": "roots", "below": len(_reached(meta)) - len(meta.roots)}
         head["instances"] = meta.individuals.count
+        head |= {"deprecated_roots": len(lone)} if lone else {}
     else:
         head = name_row(meta, iri, lang) | {"kind": meta.kind(iri)}
         head |= {"below": len(meta.below(iri)), "instances": meta.instances(iri)}
+    if not down:
+        every = {row.iri for row in _walk(meta, iri, edges, DEEPEST, tops, lang)}
+        more = len(every.difference(row.iri for row in rows))
+        head |= {"more_above": more} if more else {}
     return window.page(rows, show, **head)
 
 
