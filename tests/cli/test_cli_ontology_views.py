@@ -116,3 +116,42 @@ def test_deprecated_terms_without_parents_are_one_line(rlm: Run, tmp_path: Path)
     ]
     assert "1,012 deprecated terms without parents: `terms --kind deprecated`" in done.err
     assert rlm("ontology", "tree", path, "--json").json["deprecated_roots"] == 1_012
+
+
+# -- labels beside numbers
+# ---------------------------------------------------------------------------------------
+
+NUMBERED = """
+obo:TO_0000001 a owl:Class ; rdfs:label "tool" . obo:TO_0000002 a owl:Class ; rdfs:label "spade" ;
+  rdfs:subClassOf obo:TO_0000001, [ a owl:Restriction ; owl:onProperty obo:TO_0000009 ; owl:someValuesFrom obo:TO_0000003 ] .
+obo:TO_0000003 a owl:Class ; rdfs:label "handle" ; rdfs:subClassOf obo:TO_0000001 .
+obo:TO_0000009 a owl:ObjectProperty ; rdfs:label "has part" ; rdfs:domain obo:TO_0000001 ; rdfs:range obo:TO_0000003 .
+obo:TO_0000004 a owl:Class ; rdfs:label "soil" ; owl:disjointWith obo:TO_0000001 .
+"""
+
+
+def test_restrictions_and_comparisons_show_labels_beside_numbers(rlm: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, NUMBERED)
+    asked = "obo:TO_0000009 (has part) some obo:TO_0000003 (handle)"
+    assert asked in rlm("ontology", "restrictions", path, "spade").out
+    assert asked in rlm("ontology", "describe", path, "spade").out
+    (row,) = rlm("ontology", "restrictions", path, "spade", "--json").json["rows"]
+    assert row["text"] == "obo:TO_0000009 some obo:TO_0000003", "the text can be copied"
+    assert row["labels"] == {"obo:TO_0000009": "has part", "obo:TO_0000003": "handle"}
+    compared = rlm("ontology", "compare", path, "spade", "handle").out
+    assert (
+        "obo:TO_0000002 (spade)" in compared and "rdfs:subClassOf obo:TO_0000001 (tool)" in compared
+    )
+
+
+def test_a_diff_shows_labels_beside_numbers_in_the_hierarchy(rlm: Run, tmp_path: Path) -> None:
+    old = write(tmp_path, NUMBERED, "old.ttl")
+    new = write(tmp_path, NUMBERED + "obo:TO_0000004 rdfs:subClassOf obo:TO_0000003 .", "new.ttl")
+    line = "- `obo:TO_0000004` (soil): added below `obo:TO_0000003` (handle)"
+    assert line in rlm("ontology", "diff", old, new).out.splitlines()
+
+
+def test_the_constraints_of_a_card_show_labels_beside_numbers(rlm: Run, tmp_path: Path) -> None:
+    card = rlm("ontology", "card", write(tmp_path, NUMBERED)).out
+    assert 'TO_0000009 "has part": TO_0000001 "tool" → TO_0000003 "handle"' in card
+    assert 'Disjoint: TO_0000001 "tool" / TO_0000004 "soil"' in card

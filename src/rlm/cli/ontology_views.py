@@ -16,6 +16,7 @@ from rlm.cli.command import Decorator, command, count, with_options, words
 from rlm.cli.ontology_source import ASKED, LANG, SOURCE, open_engine, open_views, resolve_name
 from rlm.cli.output import print_cells, print_fields, print_json, print_text
 from rlm.cli.session import Session
+from rlm.ontology.views.links import add_labels
 from rlm.ontology.views.listing import MOST_ROWS
 from rlm.ontology.views.views import CATALOGUE, Views
 
@@ -113,16 +114,26 @@ def _show(session: Session, name: str, found: dict[str, Any]) -> int:
     elif name == "tree":
         _show_tree(session, found)
     else:
-        head = {k: v for k, v in found.items() if k not in ("rows", "next_offset", "total")}
+        left_out = ("rows", "next_offset", "total", "labels")
+        head = {k: _label_texts(v, found) for k, v in found.items() if k not in left_out}
         print_fields([(key.replace("_", " "), _text(value)) for key, value in head.items()])
         if rows and head:
             print_text("")
         if rows:
-            keys = list(dict.fromkeys(key for row in rows for key in row))
-            print_cells(keys, [[_text(row.get(key, "")) for key in keys] for row in rows])
+            keys = [k for k in dict.fromkeys(k for row in rows for k in row) if k != "labels"]
+            shown = (({k: _label_texts(row[k], row) for k in row}) for row in rows)
+            print_cells(keys, [[_text(row.get(key, "")) for key in keys] for row in shown])
         if rows is not None:
             session.notify(_count_line(found))
     return 0 if rows or rows is None else 1
+
+
+def _label_texts(value: Any, said: Mapping[str, Any]) -> Any:
+    """A text, or each of several, with the labels of the names that are numbers behind them."""
+    if isinstance(value, list):
+        return [_label_texts(each, said) for each in value]
+    labels = said.get("labels", {})
+    return add_labels(value, labels) if isinstance(value, str) else value
 
 
 def _count_line(found: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from rlm.errors import OntologyError
 from rlm.ontology.labels import cut, squeeze
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta, IRISet, Map
 from rlm.ontology.terms import is_machinery, local_name
+from rlm.ontology.views.links import opaque_labels
 from rlm.ontology.views.listing import Window, one_of
 from rlm.ontology.vocabulary import TOPS
 
@@ -301,9 +302,11 @@ def _terms_of_kind(meta: GraphMeta, kind: str) -> Iterable[str]:
 # -- two terms
 
 
-def compare(meta: GraphMeta, one: str, two: str, facts: Mapping[str, set[str]]) -> dict[str, Any]:
+def compare(
+    meta: GraphMeta, one: str, two: str, facts: Mapping[str, set[str]], lang: str | None = None
+) -> dict[str, Any]:
     """How two terms stand to each other, and what they have in common. `facts`: what the graph
-    says of each, as texts."""
+    says of each, as texts. `labels`: of the names that are numbers."""
     above_one, above_two = ([iri, *meta.above(iri)] for iri in (one, two))
     shared_above = [iri for iri in above_one if iri in set(above_two)]
     nearest = [
@@ -312,7 +315,7 @@ def compare(meta: GraphMeta, one: str, two: str, facts: Mapping[str, set[str]]) 
         if not any(other != iri and iri in meta.above(other) for other in shared_above[:50])
     ]
     own = [facts[iri] | schema_facts(meta, iri) for iri in (one, two)]
-    return {
+    found: dict[str, Any] = {
         "x": meta.curie(one),
         "y": meta.curie(two),
         "kinds": [meta.kind(one), meta.kind(two)],
@@ -322,6 +325,8 @@ def compare(meta: GraphMeta, one: str, two: str, facts: Mapping[str, set[str]]) 
         "only_x": sorted(own[0] - own[1]),
         "only_y": sorted(own[1] - own[0]),
     }
+    labels = opaque_labels(meta, str(found), lang)
+    return found | ({"labels": labels} if labels else {})
 
 
 def _relation(

@@ -88,7 +88,7 @@ class _Uses:
         names = _Names(meta)
         is_long = len(names.prefix or "") > _SHORT_PREFIX
         self._meta, self._lang = meta, lang
-        self._short: Callable[[str], str] = names if is_long else meta.curie
+        self._short: Callable[[str], str] = names.short if is_long else meta.curie
         self._needs = needs or {}
         self._classes = sorted(meta.class_use, key=lambda iri: -self._needed(iri))
         self._named_alike = _is_named_alike(meta)
@@ -127,9 +127,7 @@ class _Uses:
         return list_line(f"{head}: ", (self._property(prop, use) for prop in props), room)
 
     def _name(self, iri: str) -> str:
-        label = pick(self._meta.labels.get(iri, ()), self._lang)
-        name = self._short(iri)
-        return f'{name} "{cut(label, 40)}"' if label and is_opaque(local_name(iri)) else name
+        return _name_term(self._meta, iri, self._lang, self._short)
 
     def _property(self, prop: str, use: ClassUse) -> str:
         """`homePort → Harbour 11`: what the values are, and how many have it; a share of a
@@ -191,10 +189,12 @@ def _title(meta: GraphMeta) -> str:
     return meta.about() or (f"Graph in <{space}>" if space != "\0" else "Graph")
 
 
-def _name_term(meta: GraphMeta, iri: str, lang: str | None) -> str:
-    label = pick(meta.labels.get(iri, ()), lang)
-    short = meta.curie(iri)
-    return f'{short} "{cut(label, 40)}"' if label and is_opaque(local_name(iri)) else short
+def _name_term(
+    meta: GraphMeta, iri: str, lang: str | None, short: Callable[[str], str] | None = None
+) -> str:
+    """The name, with the label where it is a number."""
+    label, name = pick(meta.labels.get(iri, ()), lang), (short or meta.curie)(iri)
+    return f'{name} "{cut(label, 40)}"' if label and is_opaque(local_name(iri)) else name
 
 
 def _prefixes(meta: GraphMeta) -> str:
@@ -350,7 +350,7 @@ def schema_constraints(
 
 
 class _Names:
-    """CURIEs, without the prefix for the ontology's own namespace."""
+    """CURIEs, without the prefix for the ontology's own namespace; numbers with their labels."""
 
     def __init__(self, meta: GraphMeta) -> None:
         self._meta = meta
@@ -360,6 +360,9 @@ class _Names:
         )
 
     def __call__(self, iri: str) -> str:
+        return _name_term(self._meta, iri, None, self.short)
+
+    def short(self, iri: str) -> str:
         short = self._meta.curie(iri)
         return short.removeprefix(f"{self.prefix}:") if self.prefix is not None else short
 
@@ -407,13 +410,14 @@ def _avoid(meta: GraphMeta, names: _Names) -> Iterator[str]:
     used = [iri for iri in meta.subs if any(meta.classes.get(sub) for sub in meta.subs[iri])]
     if used:
         top = min(used, key=lambda iri: (-len(meta.subs[iri]), iri))
-        yield f"Avoid `?x a {names(top)}` for all of its kinds: write a/rdfs:subClassOf*"
+        yield f"Avoid `?x a {names.short(top)}` for all of its kinds: write a/rdfs:subClassOf*"
     tagged = sum(count for tag, count in meta.languages.items() if tag)
     if tagged * 2 > sum(meta.languages.values()):
         yield 'Avoid ?label = "text": labels have a language, compare STR(?label)'
     if meta.deprecated:
         known = sorted(meta.deprecated, key=lambda iri: (not meta.replaced_by.get(iri), iri))
-        uses = {iri: names(meta.replaced_by[iri][0]) for iri in known if meta.replaced_by.get(iri)}
-        shown = (f"{names(iri)} (use {uses[iri]})" if iri in uses else names(iri) for iri in known)
+        short, replaced = names.short, meta.replaced_by
+        uses = {iri: f" (use {short(replaced[iri][0])})" for iri in known if replaced.get(iri)}
+        shown = (f"{short(iri)}{uses.get(iri, '')}" for iri in known)
         line = list_line(f"Avoid {len(meta.deprecated)} deprecated, as ", shown, 120)
         yield line or "Avoid deprecated terms"
