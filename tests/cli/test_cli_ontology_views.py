@@ -155,3 +155,38 @@ def test_the_constraints_of_a_card_show_labels_beside_numbers(rlm: Run, tmp_path
     card = rlm("ontology", "card", write(tmp_path, NUMBERED)).out
     assert 'TO_0000009 "has part": TO_0000001 "tool" → TO_0000003 "handle"' in card
     assert 'Disjoint: TO_0000001 "tool" / TO_0000004 "soil"' in card
+
+
+# -- the card
+# ---------------------------------------------------------------------------------------
+
+
+def test_the_card_counts_what_has_no_label_and_what_is_deprecated(rlm: Run, tmp_path: Path) -> None:
+    plants = " ".join(f'ex:plant{n} a ex:Plant ; rdfs:label "plant {n}" .' for n in range(12))
+    terms = """ex:Plant a owl:Class ; rdfs:label "plant" . ex:Moss a owl:Class . ex:Fern a owl:Class .
+    ex:Weed a owl:Class ; owl:deprecated true ; rdfs:label "weed" ."""
+    card = rlm("ontology", "card", write(tmp_path, plants + terms)).out
+    assert "Labels: rdfs:label, in no language; 2 terms have none" in card
+    assert "12 individuals, 1 deprecated" in card
+    clean = rlm("ontology", "card", write(tmp_path, plants + 'ex:Plant rdfs:label "plant" .')).out
+    assert "Labels: all have rdfs:label, in no language\n" in clean and "deprecated" not in clean
+
+
+def test_the_card_spells_the_prefixes_of_its_own_terms_and_names_the_others(
+    rlm: Run, tmp_path: Path
+) -> None:
+    names = ("beds", "soil", "tools", "water", "weeds", "paths")
+    spaces = {name: f"https://ontology.example.org/garden/{name}/" for name in names}
+    turtle = "".join(f"@prefix {name}: <{space}> .\n" for name, space in spaces.items())
+    for size, name in enumerate(names, 3):
+        turtle += " ".join(
+            f"{name}:T{n} a owl:Class ; rdfs:subClassOf beds:T1 ." for n in range(size)
+        )
+    turtle += "ex:s a sh:NodeShape . " + " ".join(
+        f"ex:s sh:property [ sh:path beds:p{n} ; sh:minCount 1 ] ." for n in range(20)
+    )
+    card = rlm("ontology", "card", write(tmp_path, turtle)).out
+    (line,) = [line for line in card.splitlines() if line.startswith("Prefixes: ")]
+    assert all(f"{name}:" in line for name in (*names, "sh")), line
+    assert "<https://ontology.example.org/garden/beds/>" in line and "shacl" not in line
+    assert len(card.partition("\n\n")[0]) <= 600

@@ -29,6 +29,8 @@ _TITLE_CHARS, _SHORT_TITLE_CHARS = 170, 110
 _LEAST_INSTANCES = 10
 _SHORT_PREFIX = 3
 """A prefix of so few characters is written out, so that names can be copied."""
+_SPELLED_CHARS, _PREFIX_CHARS = 130, 160
+"""Of prefixes with their namespaces, and with those that are only named."""
 _USE_CHARS, _KINDS = 180, 30
 """Of one main class, and of the kinds of it."""
 T = TypeVar("T")
@@ -49,6 +51,7 @@ def sense_card(
     most = _SHORT_TITLE_CHARS if has_instances(meta) else _TITLE_CHARS
     title = cut(_title(meta), min(most, max(budget, 0)))
     counts = meta.counts(by_kind=not has_instances(meta))
+    counts += f", {len(meta.deprecated):,} deprecated" if meta.deprecated else ""
     prefixes, labels = _prefixes(meta), _labels(meta, lang)
     fixed = [line for line in (title, counts, labels, prefixes) if line]
     room = budget - sum(len(line) + 1 for line in fixed)
@@ -198,22 +201,25 @@ def _name_term(
 
 
 def _prefixes(meta: GraphMeta) -> str:
-    """The prefixes of the terms above and of instances; well-known ones by their name alone."""
+    """The prefixes of the terms above, of instances and of what else the file declares, spelled as
+    far as there is room; the rest and well-known ones by their name alone."""
     terms = (*key_classes(meta, 12), *key_properties(meta, 12))
     if has_instances(meta):
         used = [prop for use in meta.class_use.values() for prop in use.properties]
         things = [thing for iri in meta.class_use for thing in meta.examples.get(iri, ())]
         terms = (*terms[:1], *things, *meta.class_use, *used, *terms)
-    spaces = dict.fromkeys(map(namespace, terms))
+    declared = Counter(map(namespace, (*meta.declared, *meta.declared_properties)))
+    spaces = dict.fromkeys(
+        (*map(namespace, terms), *(space for space, _ in declared.most_common()))
+    )
     named = reversed(meta.namespaces.items())
     by_space = {space: prefix for prefix, space in named if not is_machinery(space)}
-    by_name = {*WELL_KNOWN.values()} - {own_namespace(meta)} if has_instances(meta) else set[str]()
-    bound = [space for space in spaces if space in by_space]
-    known = [space for space in bound if space in by_name]
-    spelled = (f"{by_space[space]}: <{space}>" for space in bound if space not in known)
-    line = list_line("Prefixes: ", spelled, 130)
-    also = ", ".join(f"{by_space[space]}:" for space in known)
-    return f"{line}, {also}" if line and also and len(line) + len(also) < 158 else line
+    known = {*WELL_KNOWN.values()} - {own_namespace(meta)}
+    bound = sorted((space for space in spaces if space in by_space), key=known.__contains__)
+    own = (f"{by_space[space]}: <{space}>" for space in bound if space not in known)
+    line = list_line("Prefixes: ", own, _SPELLED_CHARS)
+    others = (f"{by_space[space]}:" for space in bound[line.count(": <") :])
+    return list_line(f"{line}, " if line else "Prefixes: ", others, _PREFIX_CHARS) or line
 
 
 def _labels(meta: GraphMeta, lang: str | None) -> str:
@@ -223,7 +229,12 @@ def _labels(meta: GraphMeta, lang: str | None) -> str:
         return "Labels: none; search by local name" if terms else ""
     if has_instances(meta) and _is_named_alike(meta):
         spoken = (tag or "no language" for tag in list(meta.languages)[:4])
-        return f"Labels: all have rdfs:label, in {', '.join(spoken)}"
+        declared = meta.declared | meta.declared_properties  # what others declare is labelled there
+        kinds = {"terms": declared.intersection(terms), "individuals": meta.individuals.sample}
+        without = {what: sum(iri not in meta.labels for iri in kinds[what]) for what in kinds}
+        some = " and ".join(f"{n:,} {what}" for what, n in without.items() if n)
+        line = f"Labels: {'' if some else 'all have '}rdfs:label, in {', '.join(spoken)}"
+        return f"{line}; {some} have none" if some else line
     tags = [f"{tag or 'no language'} {count:,}" for tag, count in list(meta.languages.items())[:4]]
     line = "Labels: " + ", ".join(tags)
     if len(meta.languages) > 4:
