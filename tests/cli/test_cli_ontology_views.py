@@ -190,3 +190,22 @@ def test_the_card_spells_the_prefixes_of_its_own_terms_and_names_the_others(
     assert all(f"{name}:" in line for name in (*names, "sh")), line
     assert "<https://ontology.example.org/garden/beds/>" in line and "shacl" not in line
     assert len(card.partition("\n\n")[0]) <= 600
+
+
+# -- queries
+# ---------------------------------------------------------------------------------------
+
+
+def test_a_query_that_finds_nothing_names_the_terms_that_are_not_there(
+    rlm: Run, tmp_path: Path
+) -> None:
+    path = write(tmp_path, CHAIN + "ex:Gardener a owl:Class .")
+    done = rlm("ontology", "query", path, "SELECT ?s WHERE { ?s rdfs:subClassOf ex:Gardner }")
+    assert (done.code, done.out) == (0, "")
+    assert done.err.startswith(
+        "no rows\nthere is no term ex:Gardner in this graph; did you mean ex:Gardener?"
+    )
+    nothing = rlm("ontology", "query", path, "SELECT ?s WHERE { ?s a ex:Xyzzyplugh }")
+    assert "find its name with `rlm ontology search`" in nothing.err
+    known = rlm("ontology", "query", path, "SELECT ?s WHERE { ?s rdfs:subClassOf ex:Gardener }")
+    assert known.err == "no rows\n"

@@ -29,7 +29,7 @@ from rlm.loop.trace import render_value
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query, enforce_limit
-from rlm.ontology.query.shape import declared_prefixes, names_of
+from rlm.ontology.query.shape import declared_prefixes
 from rlm.ontology.remote.sample import sample_meta
 from rlm.ontology.terms import Prefixes, Term, local_name, term_text
 from rlm.ontology.vocabulary import XSD
@@ -55,8 +55,6 @@ COLUMNS = 30
 COLUMN_CHARS = 60
 RELATED = 2
 TITLE_CHARS = 100
-CHECKED_NAMES = 20
-"""Names of a query that are looked up when it found nothing."""
 
 DTYPE = "results"
 _SIGNS = ("", "nonNegative", "positive", "nonPositive", "negative")
@@ -221,9 +219,7 @@ class _SPARQL:
 
     def _hints(self, checked: Checked) -> list[str]:
         """Names of the query that the graph does not have."""
-        meta = self._meta
-        named = names_of(checked.text, meta.prefixes)[:CHECKED_NAMES]
-        return find_misnamed(self._engine, meta, list(map(meta.curie, named)))
+        return find_misnamed(self._engine, self._meta, checked.text)
 
     # -- its rows ----------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from rlm.errors import OntologyError
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
+from rlm.ontology.query.shape import names_of
 from rlm.ontology.terms import Term, term_text
 from rlm.ontology.views.links import counts, labels_of, shown_name, source
 from rlm.ontology.views.listing import Page
@@ -31,7 +32,8 @@ SUBCLASSES = 200
 INSTANCES = 200
 """Instances whose predicates are counted for the schema of a class."""
 KINDS = 1000
-WRONG_NAMES = 3
+CHECKED_NAMES, WRONG_NAMES = 20, 3
+"""Names of a query that are looked up when it found nothing, and that are told."""
 
 PEEK_MODES = ("sample", "schema", "count")
 SIZES = ("count_with_subclasses", "outgoing", "count")
@@ -213,12 +215,12 @@ def _count(one: _Resource, limit: int) -> dict[str, Any]:
     return {"count": outgoing + incoming, "outgoing": outgoing, "incoming": incoming}
 
 
-def find_misnamed(engine: Engine, meta: GraphMeta, names: list[str]) -> list[str]:
+def find_misnamed(engine: Engine, meta: GraphMeta, query: str) -> list[str]:
     """Which names of a query the graph does not have, each with the nearest."""
     wrong: list[str] = []
-    for name in names:
+    for iri in names_of(query, meta.prefixes)[:CHECKED_NAMES]:
         try:
-            resolve(engine, meta, name)
+            resolve(engine, meta, meta.curie(iri))
         except OntologyError as exc:
             wrong.append(clip(str(exc), CELL_CHARS * 2))
         if len(wrong) == WRONG_NAMES:
