@@ -570,6 +570,7 @@ def errors_page() -> str:
 def api_page() -> str:
     """The public names, with signatures and the first line of each docstring."""
     import rlm
+    from rlm.ontology import Ontology
     from rlm.store.sql.graph import GraphStore
 
     lines = [
@@ -597,11 +598,24 @@ def api_page() -> str:
     lines += [f"| `{name}` | `{values[name]!r}` |" for name in constants]
     lines += ["", "## The hypergraph", "", "What `store.graph` of a SQLite store gives."]
     own = ("atomic", "flush", "read_nodes")  # what its parts need of each other
-    parts = [vars(part) for part in reversed(GraphStore.__mro__)]
-    found = {name: value for part in parts for name, value in part.items() if name not in own}
-    shown = type("GraphStore", (), {**found, "__doc__": GraphStore.__doc__})
-    lines += _class("GraphStore", shown, constructor=False)
+    lines += _class("GraphStore", _flatten(GraphStore, own), constructor=False)
+    lines += [
+        "",
+        "## Ontologies",
+        "",
+        "What `rlm.ontology.open` gives: [ontologies.md](ontologies.md)",
+    ]
+    lines[-1] += " has an example of each."
+    lines += _class("Ontology", _flatten(Ontology), constructor=False)
     return "\n".join(lines)
+
+
+def _flatten(kind: type, without: tuple[str, ...] = ()) -> type:
+    """A class with what it inherits as its own."""
+    parts = [vars(part) for part in reversed(kind.__mro__[:-1])]
+    found = {name: value for part in parts for name, value in part.items() if name not in without}
+    found = {k: v for k, v in found.items() if k not in ("__dict__", "__weakref__")}
+    return type(kind.__name__, (), {**found, "__doc__": kind.__doc__})
 
 
 def _is_error(value: Any) -> bool:

@@ -251,3 +251,17 @@ def test_a_defined_class_stands_below_its_parts_and_says_why(tmp_path: Path) -> 
         assert onto.meta.roots == [EX + "Any"]
         assert onto.compare("White", "Wine")["relation"] == "below"
         assert onto.compare("Vino", "Wine")["relation"] == "equivalent"
+
+
+def test_the_views_have_the_names_of_their_commands(root: Path) -> None:
+    with rlm.ontology.open(root / "ontology" / "harbour.ttl") as onto:
+        assert onto.describe("Vessel") == onto.describe_entity("Vessel")
+        assert onto.path("Vessel", "Berth") == onto.find_path("Vessel", "Berth")
+        assert onto.search("vessel") == onto.search_entity("vessel")
+        assert onto.relations("Vessel") == onto.probe_relationships("Vessel")
+        assert onto.stats() == onto.graph_stats()
+        assert onto.card().startswith("Harbour: ")
+        (row,) = onto.query("SELECT ?c WHERE { ?c rdfs:label 'vessel'@en }").text_rows(
+            onto.meta.prefixes
+        )
+        assert row == {"c": "harbour:Vessel"}

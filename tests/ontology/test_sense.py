@@ -100,7 +100,7 @@ ex:note a owl:AnnotationProperty ; rdfs:label "note"@en . ex:leo a ex:Lion ; rdf
 def test_the_whole_card() -> None:
     assert sense_card(meta_of(ZOO)).split("\n") == [
         "Zoo: Animals and where they live.",
-        "22 triples, 4 classes, 4 properties (2 declared: 1 object, 1 annotation), 1 individuals",
+        "22 triples, 4 classes, 4 properties (2 declared: 1 object, 1 annotation), 1 individuals, 1 deprecated",
         'Key classes: ex:Animal, ex:Lion, ex:ZOO_000776 "enclosure"',
         "Key properties: ex:livesIn",
         f"Prefixes: ex: <{EX}>",
@@ -177,7 +177,7 @@ def test_the_card_of_a_graph_with_instances_says_what_they_have() -> None:
     bound = {"ex": EX, "data": "http://example.org/data/"}
     card = sense_card(meta_of(prefix + COMPANY, bound)).split("\n")
     assert card[2] == f"Prefixes: ex: <{EX}>, data: <http://example.org/data/>"
-    assert card[3] == "Labels: all have rdfs:label, in no language"
+    assert card[3] == "Labels: rdfs:label, in no language; 6 terms have none"
     start = card.index("Instances have (n: only n do; plain: text):")
     assert card[start + 1 :] == [
         "ex:Employee 12 (ex:Manager 3): ex:hired date, ex:worksIn → ex:Department, ex:phone 6",

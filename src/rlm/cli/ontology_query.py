@@ -29,6 +29,7 @@ from rlm.files import write_whole
 
 if TYPE_CHECKING:
     from rlm.ontology.engine.protocol import Answer, Engine
+    from rlm.ontology.meta.graph_meta import GraphMeta
     from rlm.ontology.query.guard import Checked
     from rlm.ontology.terms import Term
 
@@ -73,7 +74,8 @@ def query(
 
     SOURCE is an RDF file, or an endpoint that the config names. The query is given as it is, in a
     file (@FILE) or on standard input (-). The prefixes of the file and the well-known ones need not
-    be declared. An answer without rows is an answer: the exit code is 0, also when an ASK says no.
+    be declared. An answer without rows is an answer: the exit code is 0, also when an ASK says no;
+    names of the query that a file does not have are told.
     """
     from rlm.ontology.engine.protocol import EngineLimits
     from rlm.ontology.query.guard import check_query
@@ -90,8 +92,10 @@ def query(
         session, given["source"], given["format_"], limits=limits, with_meta=False
     ) as engine:
         answer = _ask(engine, asked, most, given["timeout"])
+        hints: list[str] = []
         if hasattr(engine, "content_hash"):  # of a file: names as the other commands write them
-            engine.meta()
+            meta = engine.meta()
+            hints = [] if answer else _hints(engine, meta, asked.text)
         prefixes = getattr(engine, "prefixes", None)
         rows = [] if target is not None or session.json else answer.text_rows(prefixes)
     if target is not None:
@@ -101,8 +105,18 @@ def query(
         print_json({**_results(answer), "truncated": answer.truncated})
     else:
         _print(session, answer, rows)
+    for hint in hints:
+        session.notify(hint)
     if answer.truncated:
         session.notify(_more_hint(answer, most, to_file=target is not None))
+
+
+def _hints(engine: Engine, meta: GraphMeta, query: str) -> list[str]:
+    """Why the query may have found nothing, as the REPL tells it."""
+    from rlm.tools.sparql_peek import find_faults
+
+    found = find_faults(engine, meta, query)
+    return [text.replace("search_entity(…)", "`rlm ontology search`") for text in found]
 
 
 def _read_query(given: str) -> str:

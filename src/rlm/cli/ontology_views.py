@@ -16,10 +16,13 @@ from rlm.cli.command import Decorator, command, count, with_options, words
 from rlm.cli.ontology_source import ASKED, LANG, SOURCE, open_engine, open_views, resolve_name
 from rlm.cli.output import print_cells, print_fields, print_json, print_text
 from rlm.cli.session import Session
+from rlm.ontology.views.links import add_labels
 from rlm.ontology.views.listing import MOST_ROWS
 from rlm.ontology.views.views import CATALOGUE, Views
 
 SHOWN_ROWS = 1_000
+SPACES = 10
+"""So many namespaces that were not judged are named."""
 LEVELS = ("error", "warning", "note", "never")
 DOCS = {
     "depth": "How many levels.",
@@ -112,16 +115,26 @@ def _show(session: Session, name: str, found: dict[str, Any]) -> int:
     elif name == "tree":
         _show_tree(session, found)
     else:
-        head = {k: v for k, v in found.items() if k not in ("rows", "next_offset", "total")}
+        left_out = ("rows", "next_offset", "total", "labels")
+        head = {k: _label_texts(v, found) for k, v in found.items() if k not in left_out}
         print_fields([(key.replace("_", " "), _text(value)) for key, value in head.items()])
         if rows and head:
             print_text("")
         if rows:
-            keys = list(dict.fromkeys(key for row in rows for key in row))
-            print_cells(keys, [[_text(row.get(key, "")) for key in keys] for row in rows])
+            keys = [k for k in dict.fromkeys(k for row in rows for k in row) if k != "labels"]
+            shown = (({k: _label_texts(row[k], row) for k in row}) for row in rows)
+            print_cells(keys, [[_text(row.get(key, "")) for key in keys] for row in shown])
         if rows is not None:
             session.notify(_count_line(found))
     return 0 if rows or rows is None else 1
+
+
+def _label_texts(value: Any, said: Mapping[str, Any]) -> Any:
+    """A text, or each of several, with the labels of the names that are numbers behind them."""
+    if isinstance(value, list):
+        return [_label_texts(each, said) for each in value]
+    labels = said.get("labels", {})
+    return add_labels(value, labels) if isinstance(value, str) else value
 
 
 def _count_line(found: Mapping[str, Any]) -> str:
@@ -146,7 +159,11 @@ def _show_tree(session: Session, found: dict[str, Any]) -> None:
     top = [{**found, "depth": 0}] if "name" in found else []
     for line in draw_tree([*top, *found["rows"]]):
         print_text(line)
-    session.notify(_count_line(found))
+    above, old = found.get("more_above"), found.get("deprecated_roots")
+    more = f"; {above:,} more stand above: --depth N" if above else ""
+    session.notify(_count_line(found) + more)
+    if old:
+        session.notify(f"{old:,} deprecated terms without parents: `terms --kind deprecated`")
 
 
 def draw_tree(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -193,7 +210,10 @@ def _show_lint(session: Session, found: dict[str, Any], source: str, given: Any)
             print_text(f"{row['level']}: {row['term']}: {row['message']} [{row['rule']}]")
         said = _text(found["by_rule"]) or "nothing"
         more = "" if found["next_offset"] is None else f"; {_count_line(found)}"
-        session.notify(f"found: {said}{more}")
+        left = list(found["not_judged"].items())
+        rest = f" and {len(left) - SPACES} namespaces more" if len(left) > SPACES else ""
+        others = f"; not judged: {_text(dict(left[:SPACES]))}{rest}" if left else ""
+        session.notify(f"found: {said}{more}{others}")
     fail_on = given["fail_on"]
     failing = () if fail_on == "never" else LEVELS[: LEVELS.index(fail_on) + 1]
     return int(any(level in found["levels"] for level in failing))

@@ -51,6 +51,10 @@ def open_engine(
 class Ontology(Views):
     """One ontology, open: the views, SPARQL and `diff`. Close it, or use it in a `with`."""
 
+    # as the commands call them
+    search, describe = Views.search_entity, Views.describe_entity
+    relations, path, stats = Views.probe_relationships, Views.find_path, Views.graph_stats
+
     def __enter__(self) -> Self:
         return self
 
@@ -62,8 +66,16 @@ class Ontology(Views):
         self.engine.close()
 
     def query(self, sparql: str, *, limit: int = 1000, timeout_s: float | None = None) -> Answer:
-        """SELECT, ASK, CONSTRUCT or DESCRIBE; the prefixes of the file need not be declared."""
+        """SELECT, ASK, CONSTRUCT or DESCRIBE; the prefixes of the file need not be declared. `rows`
+        holds terms as {"t", "v"}; `text_rows(onto.meta.prefixes)` has plain texts."""
         return self.engine.query(sparql, limit=limit, timeout_s=timeout_s)
+
+    def card(self) -> str:
+        """What a prompt contains of it: the sense card, and the schema's constraints."""
+        from rlm.ontology.views.summary import schema_constraints, sense_card
+
+        parts = (sense_card(self.meta, lang=self.lang), schema_constraints(self.meta))
+        return "\n\n".join(part for part in parts if part)
 
     def diff(self, other: str | Path | Views) -> dict[str, Any]:
         """What changed from this ontology to `other`, a newer release: terms added, removed,

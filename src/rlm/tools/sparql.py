@@ -28,13 +28,13 @@ from rlm.loop.trace import render_value
 from rlm.ontology.engine.protocol import Answer, Engine
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.query.guard import MAX_CHARS, Checked, check_query, enforce_limit
-from rlm.ontology.query.shape import declared_prefixes, names_of, plain_texts
+from rlm.ontology.query.shape import declared_prefixes
 from rlm.ontology.remote.sample import sample_meta
 from rlm.ontology.terms import Prefixes, Term, local_name, term_text
 from rlm.ontology.vocabulary import XSD
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import Scope
-from rlm.tools.sparql_peek import find_misnamed, find_mistyped, peek
+from rlm.tools.sparql_peek import find_faults, peek
 from rlm.tools.sparql_schema import LABEL_CHARS, SCHEMA_MODES, check_mode, describe_schema
 from rlm.tools.toolbox import Toolbox, check_count, check_text, clip, one_line, result_handle
 from rlm.tools.views import note_rest
@@ -54,8 +54,6 @@ COLUMNS = 30
 COLUMN_CHARS = 60
 RELATED = 2
 TITLE_CHARS = 100
-CHECKED_NAMES = 20
-"""Names of a query that are looked up when it found nothing."""
 
 DTYPE = "results"
 _SIGNS = ("", "nonNegative", "positive", "nonPositive", "negative")
@@ -220,12 +218,7 @@ class _SPARQL:
 
     def _hints(self, checked: Checked) -> list[str]:
         """Names of the query that the graph does not have, and texts that it has otherwise."""
-        meta = self._meta
-        named = [n for n in names_of(checked.text, meta.prefixes) if not n.startswith(XSD)]
-        return [
-            *find_misnamed(self._engine, meta, list(map(meta.curie, named[:CHECKED_NAMES]))),
-            *find_mistyped(self._engine, meta, plain_texts(checked.text)),
-        ]
+        return find_faults(self._engine, self._meta, checked.text)
 
     # -- its rows ----------------------------------------------------------------------------------
 

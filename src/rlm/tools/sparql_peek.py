@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from rlm.errors import OntologyError
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import is_language_tag, pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
+from rlm.ontology.query.shape import names_of, plain_texts
 from rlm.ontology.terms import Term, term_text
 from rlm.ontology.views.links import counts, labels_of, shown_name, source
 from rlm.ontology.views.listing import Page
@@ -31,7 +33,8 @@ SUBCLASSES = 200
 INSTANCES = 200
 """Instances whose predicates are counted for the schema of a class."""
 KINDS = 1000
-WRONG_NAMES = 3
+CHECKED_NAMES, WRONG_NAMES = 20, 3
+"""Names of a query that are looked up when it found nothing, and that are told."""
 TAGS = 40
 DATATYPES = ("integer", "decimal", "double", "int", "date", "dateTime", "gYear", "anyURI")
 """What a plain string of a query may be in the graph."""
@@ -220,12 +223,18 @@ def _count(one: _Resource, limit: int) -> dict[str, Any]:
     return {"count": outgoing + incoming, "outgoing": outgoing, "incoming": incoming}
 
 
-def find_misnamed(engine: Engine, meta: GraphMeta, names: list[str]) -> list[str]:
-    """Which names of a query the graph does not have, each with the nearest."""
+def find_faults(engine: Engine, meta: GraphMeta, query: str) -> list[str]:
+    """Why a query may have found nothing: names that the graph does not have, each with the
+    nearest, and plain texts that it has only with a language or a datatype."""
+    return [*_find_misnamed(engine, meta, query), *_find_mistyped(engine, meta, query)]
+
+
+def _find_misnamed(engine: Engine, meta: GraphMeta, query: str) -> list[str]:
     wrong: list[str] = []
-    for name in names:
+    named = (iri for iri in names_of(query, meta.prefixes) if not iri.startswith(XSD))
+    for iri in islice(named, CHECKED_NAMES):
         try:
-            resolve(engine, meta, name)
+            resolve(engine, meta, meta.curie(iri))
         except OntologyError as exc:
             wrong.append(clip(str(exc), CELL_CHARS * 2))
         if len(wrong) == WRONG_NAMES:
@@ -233,16 +242,15 @@ def find_misnamed(engine: Engine, meta: GraphMeta, names: list[str]) -> list[str
     return wrong
 
 
-def find_mistyped(engine: Engine, meta: GraphMeta, texts: list[str]) -> list[str]:
-    """Which plain strings of a query the graph has only with a language or a datatype."""
+def _find_mistyped(engine: Engine, meta: GraphMeta, query: str) -> list[str]:
     tags = [tag for tag in ("en", *meta.languages) if is_language_tag(tag)][:TAGS]
     kinds = [*(f"@{tag}" for tag in tags), *(f"^^<{XSD}{name}>" for name in DATATYPES)]
     wrong: list[str] = []
-    for text in texts[:WRONG_NAMES]:
+    for text in plain_texts(query)[:WRONG_NAMES]:
         forms = " ".join(text + kind for kind in ("", *kinds))
-        query = f"SELECT DISTINCT ?o {{ VALUES ?o {{ {forms} }} FILTER EXISTS {{ ?s ?p ?o }} }}"
+        asked = f"SELECT DISTINCT ?o {{ VALUES ?o {{ {forms} }} FILTER EXISTS {{ ?s ?p ?o }} }}"
         with suppress(OntologyError):  # only a hint
-            found = [row["o"] for row in engine.query(query, timeout_s=HINT_S).rows]
+            found = [row["o"] for row in engine.query(asked, timeout_s=HINT_S).rows]
             if found and all("lang" in term or "dt" in term for term in found):
                 shown = " and ".join(term_text(term, meta.prefixes) for term in found[:COMMON])
                 told = f"no plain {clip(text, LABEL_CHARS)} but {clip(shown, CELL_CHARS)}"

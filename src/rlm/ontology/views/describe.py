@@ -12,9 +12,10 @@ from rlm.ontology.labels import Label, cut, name_of, pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta, IRISet
 from rlm.ontology.terms import local_name
 from rlm.ontology.views.expressions import restrictions, side_text
-from rlm.ontology.views.links import counts, links, read_texts, shown_name, types_of
+from rlm.ontology.views.links import add_labels, counts, links, read_texts, shown_name, types_of
 from rlm.ontology.views.listing import Page, Window, check_limit
 from rlm.ontology.views.resolve import resolve, resolve_property
+from rlm.ontology.views.shapes import shapes_of
 
 MOST_LINKS = 25
 LISTED = 12
@@ -61,13 +62,17 @@ def describe_entity(
     found |= listed.texts(texts)
     if iri in meta.classes:
         found |= _class(meta, iri, listed) | _not_plain(meta, iri, incoming)
-        window = Window(RESTRICTIONS)
-        asked = restrictions(engine, meta, iri, window) if meta.restriction_count else {"rows": []}
-        found["restrictions"] = Page((r["text"] for r in asked["rows"]), asked.get("total"))
+        asked: dict[str, Any] = {"rows": []}
+        if meta.restriction_count:
+            asked = restrictions(engine, meta, iri, Window(RESTRICTIONS), lang=lang)
+        texts_of = (add_labels(row["text"], row.get("labels", {})) for row in asked["rows"])
+        found["restrictions"] = Page(texts_of, asked.get("total"))
     if iri in meta.properties:
         found |= _property(meta, iri, listed)
         sides = {side: side_text(engine, meta, iri, side) for side in ("domain", "range")}
         found |= {f"{side}_expression": text for side, text in sides.items() if text}
+    for key, names in zip(("shapes", "shape_paths"), shapes_of(engine, meta, iri), strict=True):
+        found |= listed.cut_list(key, names, str)  # a class of the file's own kind may be no class
     outgoing = counts(engine, iri, "out")
     found["outgoing_sample"] = Page(
         links(engine, meta, iri, "out", most=limit, without=shown_elsewhere, lang=lang),

@@ -294,12 +294,10 @@ class Comparison:
             for sub, top in sorted(found):
                 if sub in self.kept:
                     how = {"by": "definition"} if meta.follows_by_definition(sub, top) else {}
-                    yield {
-                        "name": meta.curie(sub),
-                        "change": change,
-                        "above": meta.curie(top),
-                        **how,
-                    }
+                    row, above = (name_row(meta, iri, self._lang) for iri in (sub, top))
+                    row = {key: row[key] for key in ("name", "label") if key in row}
+                    row |= {"change": change, "above": above["name"]}
+                    yield row | ({"above_label": above["label"]} if "label" in above else {}) | how
 
     def _axioms(self) -> Iterator[dict[str, Any]]:
         """Every other statement of terms that stay, and what only blank nodes say."""
@@ -411,5 +409,6 @@ def _markdown_row(part: str, row: dict[str, Any]) -> str:
         )
     if part == "hierarchy":
         how = " by definition" if "by" in row else ""
-        return f"{name}: {row['change']} below `{row['above']}`{how}"
+        label = f" ({row['above_label']})" if "above_label" in row else ""
+        return f"{name}: {row['change']} below `{row['above']}`{label}{how}"
     return f"{name}: {row['change']} {row['text']}" if part == "axioms" else name

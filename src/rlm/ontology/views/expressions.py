@@ -15,7 +15,7 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.terms import Term, term_text
-from rlm.ontology.views.links import source
+from rlm.ontology.views.links import opaque_labels, source
 from rlm.ontology.views.listing import Window
 
 Statements = Mapping[str, Mapping[str, list[Term]]]
@@ -197,9 +197,16 @@ def side_text(engine: Engine, meta: GraphMeta, iri: str, side: str) -> str:
 
 
 def restrictions(
-    engine: Engine, meta: GraphMeta, iri: str, window: Window, *, inherited: bool = False
+    engine: Engine,
+    meta: GraphMeta,
+    iri: str,
+    window: Window,
+    *,
+    inherited: bool = False,
+    lang: str | None = None,
 ) -> dict[str, Any]:
-    """What a term's definition and its superclasses without a name ask of it."""
+    """What a term's definition and its superclasses without a name ask of it. `labels` of a row:
+    of the names in its text that are numbers."""
     sources = [iri]
     if inherited:
         sources += [*meta.equivalents.get(iri, NONE), *meta.above(iri)][:ANCESTORS]
@@ -209,7 +216,12 @@ def restrictions(
     for row in rows:
         if row["source"] == meta.curie(iri):
             del row["source"]
-    return window.page(rows, lambda row: row, name=meta.curie(iri))
+
+    def show(row: dict[str, Any]) -> dict[str, Any]:
+        labels = opaque_labels(meta, row["text"], lang)
+        return row | ({"labels": labels} if labels else {})
+
+    return window.page(rows, show, name=meta.curie(iri))
 
 
 def _rows(

@@ -13,6 +13,7 @@ from rlm.errors import OntologyError
 from rlm.ontology.labels import cut, squeeze
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta, IRISet, Map
 from rlm.ontology.terms import is_machinery, local_name
+from rlm.ontology.views.links import opaque_labels
 from rlm.ontology.views.listing import Window, one_of
 from rlm.ontology.vocabulary import TOPS
 
@@ -73,12 +74,16 @@ def tree(
     lang: str | None = None,
 ) -> dict[str, Any]:
     """The classes or properties below (or above) a term, one row each, depth first. What stands
-    in several places is opened in the first and `repeated` in the others."""
+    in several places is opened in the first and `repeated` in the others. Deprecated roots with
+    nothing below them are counted only, and upwards so is what stands beyond the depth."""
     if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= DEEPEST:
         raise OntologyError(f"depth is {depth!r}; it must be a whole number from 1 to {DEEPEST}")
     down = one_of(direction, ("down", "up"), "direction") == "down"
     edges = _edges_of(meta, iri, down)
-    tops = None if iri is not None else by_label(meta, meta.roots, lang)
+    lone = {i for i in meta.roots if i in meta.deprecated and i not in meta.subs}
+    tops = (
+        None if iri is not None else by_label(meta, (i for i in meta.roots if i not in lone), lang)
+    )
     rows = list(_walk(meta, iri, edges, depth, tops, lang))
 
     def show(row: TreeRow) -> dict[str, Any]:
@@ -91,9 +96,14 @@ def tree(
     if iri is None:
         head: dict[str, Any] = {"kind": "roots", "below": len(_reached(meta)) - len(meta.roots)}
         head["instances"] = meta.individuals.count
+        head |= {"deprecated_roots": len(lone)} if lone else {}
     else:
         head = name_row(meta, iri, lang) | {"kind": meta.kind(iri)}
         head |= {"below": len(meta.below(iri)), "instances": meta.instances(iri)}
+    if not down:
+        every = {row.iri for row in _walk(meta, iri, edges, DEEPEST, tops, lang)}
+        more = len(every.difference(row.iri for row in rows))
+        head |= {"more_above": more} if more else {}
     return window.page(rows, show, **head)
 
 
@@ -309,9 +319,11 @@ def _terms_of_kind(meta: GraphMeta, kind: str) -> Iterable[str]:
 # -- two terms
 
 
-def compare(meta: GraphMeta, one: str, two: str, facts: Mapping[str, set[str]]) -> dict[str, Any]:
+def compare(
+    meta: GraphMeta, one: str, two: str, facts: Mapping[str, set[str]], lang: str | None = None
+) -> dict[str, Any]:
     """How two terms stand to each other, and what they have in common. `facts`: what the graph
-    says of each, as texts."""
+    says of each, as texts. `labels`: of the names that are numbers."""
     above_one, above_two = ([iri, *meta.above(iri)] for iri in (one, two))
     shared_above = [iri for iri in above_one if iri in set(above_two)]
     nearest = [
@@ -320,7 +332,7 @@ def compare(meta: GraphMeta, one: str, two: str, facts: Mapping[str, set[str]]) 
         if not any(other != iri and iri in meta.above(other) for other in shared_above[:50])
     ]
     own = [facts[iri] | schema_facts(meta, iri) for iri in (one, two)]
-    return {
+    found: dict[str, Any] = {
         "x": meta.curie(one),
         "y": meta.curie(two),
         "kinds": [meta.kind(one), meta.kind(two)],
@@ -330,6 +342,8 @@ def compare(meta: GraphMeta, one: str, two: str, facts: Mapping[str, set[str]]) 
         "only_x": sorted(own[0] - own[1]),
         "only_y": sorted(own[1] - own[0]),
     }
+    labels = opaque_labels(meta, str(found), lang)
+    return found | ({"labels": labels} if labels else {})
 
 
 def _relation(

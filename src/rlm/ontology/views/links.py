@@ -7,16 +7,18 @@ token; so the same query serves the local engine and any endpoint.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
-from rlm.ontology.labels import Label, cut, pick, squeeze
+from rlm.ontology.labels import Label, cut, is_opaque, pick, squeeze
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import Term, is_machinery, literal, local_name, term_source, term_text
 from rlm.ontology.terms import iri as iri_term
 
+_CURIE = re.compile(r"(?<![\w:<])([\w.-]+):([\w-]+)")
 VALUE_CHARS = 160
 BLANKS = 200
 ROWS, TEXTS, TEXT_CHARS = 10_000, 1_000, 10_000
@@ -94,6 +96,21 @@ def shown_name(meta: GraphMeta, iri: str, lang: str | None = None) -> str:
     """`ex:a`, and `ex:X_12 (widget)` where the name does not say what the label says."""
     label = _telling_label(iri, meta.labels.get(iri, []), lang)
     return f"{meta.curie(iri)} ({cut(label, 60)})" if label else meta.curie(iri)
+
+
+def opaque_labels(meta: GraphMeta, text: str, lang: str | None = None) -> dict[str, str]:
+    """Name → label, of the names in a text that are numbers (`obo:OBI_0000070`)."""
+    found = {}
+    for prefix, name in _CURIE.findall(text):
+        if is_opaque(name) and prefix in meta.prefixes:
+            labels = meta.labels.get(meta.prefixes[prefix] + name, ())
+            found[f"{prefix}:{name}"] = cut(pick(labels, lang) or "", 60)
+    return {name: label for name, label in found.items() if label}
+
+
+def add_labels(text: str, labels: Mapping[str, str]) -> str:
+    """The text with labels behind names, as `opaque_labels` gives them."""
+    return _CURIE.sub(lambda at: f"{at[0]} ({labels[at[0]]})" if at[0] in labels else at[0], text)
 
 
 def _telling_label(iri: str, labels: list[Label], lang: str | None) -> str | None:

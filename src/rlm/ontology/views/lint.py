@@ -1,9 +1,10 @@
 """What is wrong or missing in an ontology: findings by rule, and as SARIF for CI.
 
-Only the file's own terms are judged: those of its largest namespace, and of others that hold a
-tenth of what it declares, unless they are imported, well known or hardly described. In OBO's
-namespace, which many share, GO_ and CHEBI_ are two, and the larger one is the file's own. A term of
-another vocabulary has its label elsewhere.
+Only the file's own terms are judged: those of its largest namespace, of every namespace that an
+owl:Ontology of the file is named after, and of others that hold a tenth of what it declares and are
+described, unless they are imported or well known. In OBO's namespace, which many share, GO_ and
+CHEBI_ are two, and the larger one is the file's own. A term of another vocabulary has its label
+elsewhere; `not_judged` counts these by namespace.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ RULES = (
     Rule("deprecated-used", "warning", "A deprecated term is still in use."),
     Rule("undeclared", "warning", "A term is used as a class or property, but not declared."),
     Rule("missing-label", "warning", "A term has no label."),
-    Rule("duplicate-label", "warning", "Two terms of one kind have the same label."),
+    Rule("duplicate-label", "warning", "Two terms of one kind and namespace have the same label."),
     Rule("missing-definition", "note", "A term has neither a definition nor a comment."),
     Rule("language-gap", "note", "A term has no label in a language that most terms have."),
 )
@@ -73,7 +74,8 @@ def lint(
     if rule is not None:
         one_of(rule, (each.name for each in RULES), "rule")
     levels = {each.name: each.level for each in RULES}
-    found = [each for each in Linter(engine, meta).findings() if rule in (None, each.rule)]
+    linter = Linter(engine, meta)
+    found = [each for each in linter.findings() if rule in (None, each.rule)]
     by_rule = Counter(each.rule for each in found)
     by_level = Counter(levels[each.rule] for each in found)
 
@@ -84,6 +86,7 @@ def lint(
     head = {
         "by_rule": {each.name: by_rule[each.name] for each in RULES if by_rule[each.name]},
         "levels": {level: by_level[level] for level in LEVELS if by_level[level]},
+        "not_judged": linter.not_judged(),
     }
     return window.page(found, show, **head)
 
@@ -112,29 +115,44 @@ class Linter:
 
     @cached_property
     def _spaces(self) -> set[str]:
-        """The largest namespace, and any other with its share of which the file says what most
-        terms are. Terms of imports and of well-known vocabularies are only referred to."""
-        meta = self._meta
-        declared = [i for i in (*meta.declared, *meta.declared_properties) if not is_machinery(i)]
+        """The largest namespace, those of the file's ontologies, and any other with its share of
+        which the file says what most terms are. Terms of imports and of well-known vocabularies
+        are only referred to."""
+        meta, declared = self._meta, self._declared
         counted = Counter(map(_space, declared)).most_common()
         said = Counter(_space(i) for i in declared if i in meta.labels or i in meta.comments)
         elsewhere = {iri.rstrip("#/") for iri in (*meta.imports, *WELL_KNOWN.values())}
+        modules = {iri.rstrip("#/") for iri in meta.ontology_iris}
         others = {
             space
             for space, n in counted[1:]
-            if n >= OWN_SHARE * len(declared)
-            and 2 * said[space] >= n
-            and space.rstrip("#/") not in elsewhere
+            if space.rstrip("#/") not in elsewhere
             and not space.startswith(v.OBO)
+            and (
+                space.rstrip("#/") in modules
+                or (n >= OWN_SHARE * len(declared) and 2 * said[space] >= n)
+            )
         }
         return others.union(space for space, _ in counted[:1])
 
     @cached_property
+    def _declared(self) -> list[str]:
+        terms = self._meta.declared | self._meta.declared_properties
+        return sorted(iri for iri in terms if not is_machinery(iri))
+
+    def not_judged(self) -> dict[str, int]:
+        """Namespace → how many declared terms of it are not the file's own, the most first."""
+        spaces = Counter(
+            space for space in map(_space, self._declared) if space not in self._spaces
+        )
+        found = sorted(spaces.items(), key=lambda each: (-each[1], each[0]))
+        return {_short(self._meta, space): n for space, n in found}
+
+    @cached_property
     def _own(self) -> list[str]:
         """The declared terms that are the file's own and still in use."""
-        meta = self._meta
-        declared = sorted(meta.declared | meta.declared_properties)
-        return [i for i in declared if _space(i) in self._spaces and i not in meta.deprecated]
+        deprecated = self._meta.deprecated
+        return [i for i in self._declared if _space(i) in self._spaces and i not in deprecated]
 
     # -- rules
 
@@ -231,12 +249,12 @@ class Linter:
                 yield Finding("missing-definition", iri, message)
 
     def _duplicate_labels(self) -> Iterator[Finding]:
-        meta, found = self._meta, dict[tuple[bool, str, str], set[str]]()
+        meta, found = self._meta, dict[tuple[str, bool, str, str], set[str]]()
         for iri in self._own:
             for text, lang in meta.labels.get(iri, ()):
-                key = (iri in meta.classes, _fold(text), lang)
+                key = (_space(iri), iri in meta.classes, _fold(text), lang)
                 found.setdefault(key, set()).add(iri)
-        for (_, text, lang), iris in found.items():
+        for (_, _, text, lang), iris in found.items():
             if len(iris) > 1:
                 first, *others = sorted(iris)
                 tag = f"@{lang}" if lang else ""
@@ -266,6 +284,12 @@ def _space(iri: str) -> str:
     space = namespace(iri)
     name, _, number = iri[len(space) :].partition("_")
     return f"{space}{name}_" if space == v.OBO and number.isdecimal() else space
+
+
+def _short(meta: GraphMeta, space: str) -> str:
+    """A namespace by its prefix: `dcterms:`, `obo:GO_`."""
+    name = meta.curie(f"{space}x")
+    return space if name.startswith("<") else name[:-1]
 
 
 def _fold(text: str) -> str:
@@ -315,5 +339,7 @@ def to_sarif(found: Mapping[str, Any], source: str) -> dict[str, Any]:
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{"tool": tool, "results": results}],
+        "runs": [
+            {"tool": tool, "results": results, "properties": {"notJudged": found["not_judged"]}}
+        ],
     }

@@ -1,9 +1,8 @@
 """Paths between two nodes: the shortest first, every statement followed in both directions.
 
-Those along the schema and its properties come first, whatever their length; those with a hop by an
-annotation (a subset, a creator, rdfs:seeAlso) fill what room is left. Of the same length, those
-that say that two things have nothing in common (owl:disjointWith and the like) come last, those
-along the hierarchy first.
+They go along the schema and its properties. Of the same length, those that say that two things have
+nothing in common (owl:disjointWith and the like) come last, those along the hierarchy first. Where
+there is none, a path of up to REMARKED statements may have an annotation (rdfs:seeAlso) on it.
 
 Up to EVERY statements all paths are found: every combination of directions is one query to the
 engine, so that a path may pass through blank nodes; a restriction is shown with its property.
@@ -13,8 +12,10 @@ and restrictions (`-ex:eats some->`), without annotations and types.
 Some ways are not taken, because they join everything with everything and say nothing:
 
 - through a literal;
-- through the machinery (owl:Class, owl:Thing, rdf:nil, …) or along rdfs:isDefinedBy;
-- from one instance of a class to another by two rdf:type in a row.
+- through the machinery (owl:Class, owl:Thing, rdf:nil, …), along rdfs:isDefinedBy, or through the
+  annotation of an axiom;
+- from one instance of a class to another by two rdf:type in a row, or from one thing to another by
+  an annotation that both have.
 
 An rdf:type that begins or ends at the class that was asked for is taken. A path never visits a node
 twice.
@@ -23,7 +24,7 @@ twice.
 from __future__ import annotations
 
 import time
-from itertools import islice, product
+from itertools import accumulate, product
 from typing import Any, NamedTuple
 
 from rlm.errors import OntologyError, QueryTimeout
@@ -36,14 +37,16 @@ from rlm.ontology.views.listing import Page, check_limit
 from rlm.ontology.views.resolve import resolve
 
 MOST_PATHS = 25
-EVERY, DEEPEST = 4, 8
+EVERY, DEEPEST, REMARKED = 4, 8, 2
 SECONDS = 20.0
 _HUBS = sorted(v.META_TYPES | v.TOPS | {v.NAMED_INDIVIDUAL, v.RDF + "nil"})
-_AVOIDED = v.RDFS + "isDefinedBy"
+_AXIOM = (v.OWL + f"annotated{end}" for end in ("Source", "Property", "Target"))
+_AVOIDED = (v.RDFS + "isDefinedBy", *_AXIOM)
 _DIFFERENT = ("disjointWith", "propertyDisjointWith", "differentFrom", "complementOf")
 _APART = frozenset(v.OWL + name for name in _DIFFERENT)
 _REMARKS = (v.DCTERMS, v.DC, v.OIO, v.RDFS + "seeAlso", v.OWL + "versionInfo")
-MOST_REMARKS = 60
+REMARK_CHARS = 3_000
+"""Every hop of a query lists them, and a query may have 20,000."""
 FAR_ROWS, FAR_CHARS, MOST_FRONT = 10_000, 4_000, 20_000
 FILLERS = {"someValuesFrom": "some", "allValuesFrom": "only", "hasValue": "value", "onClass": "of"}
 
@@ -92,7 +95,7 @@ def _search(
     remarks, every = tuple(_remarks(meta)), min(max_depth, EVERY)
     for remarked in (False, True) if remarks else (False,):
         plan = PathPlan(start, end, remarks, remarked, meta.restriction_count > 0)
-        for depth in range(1, every + 1):
+        for depth in range(1, (min(every, REMARKED) if remarked else every) + 1):
             level, late = _search_level(engine, meta, plan, depth, limit, deadline)
             found += _order_paths(meta, level)
             if late:
@@ -102,6 +105,8 @@ def _search(
         if not found and not remarked and every < max_depth:
             found, searched = find_far(engine, meta, start, end, max_depth)
             more = bool(found)
+        if found:
+            break
     return found, searched, more
 
 
@@ -125,14 +130,12 @@ def _search_level(
 
 
 def _order_paths(meta: GraphMeta, level: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    apart, remarks = ({meta.curie(iri) for iri in iris} for iris in (_APART, _remarks(meta)))
-
+    apart = {meta.curie(iri) for iri in _APART}
     hierarchy = {meta.curie(iri) for iri in (v.SUB_CLASS, v.SUB_PROPERTY)}
 
-    def rank(text: str) -> tuple[int, int, int, str]:
+    def rank(text: str) -> tuple[int, int, str]:
         hops = [edge["predicate"] for edge in level[text]["edges"]]
-        counts = (sum(hop in some for hop in hops) for some in (apart, remarks))
-        return (*counts, -sum(hop in hierarchy for hop in hops), text)  # type: ignore[return-value]
+        return sum(hop in apart for hop in hops), -sum(hop in hierarchy for hop in hops), text
 
     return [level[text] for text in sorted(level, key=rank)]
 
@@ -140,8 +143,9 @@ def _order_paths(meta: GraphMeta, level: dict[str, dict[str, Any]]) -> list[dict
 def _remarks(meta: GraphMeta) -> list[str]:
     """The most used predicates that are remarks about a term: they join what is unrelated."""
     kinds, used = meta.kinds, meta.pred_freq
-    found = (i for i in used if kinds.get(i) == "annotation" or i.startswith(_REMARKS))
-    return list(islice(found, MOST_REMARKS))
+    found = [i for i in used if kinds.get(i) == "annotation" or i.startswith(_REMARKS)]
+    lengths = accumulate(len(iri) + 4 for iri in found)
+    return [iri for iri, length in zip(found, lengths, strict=True) if length <= REMARK_CHARS]
 
 
 class PathPlan(NamedTuple):
@@ -157,35 +161,38 @@ class PathPlan(NamedTuple):
         nodes = [source(self.start), *(f"?n{i}" for i in range(1, len(ways))), source(self.end)]
         inner = nodes[1:-1]
         triples, filters = [], []
+        avoided = ", ".join(map(source, _AVOIDED))
         for i, way in enumerate(ways):
             one, two = (nodes[i], nodes[i + 1]) if way == "out" else (nodes[i + 1], nodes[i])
             triples.append(f"{one} ?p{i} {two} .")
-            filters.append(f"?p{i} != <{_AVOIDED}>")
+            filters.append(f"?p{i} NOT IN ({avoided})")
         hubs = ", ".join(f"<{iri}>" for iri in _HUBS)
         for i, node in enumerate(inner):
             filters += [f"!isLiteral({node})", f"{node} NOT IN ({hubs})"]
             filters += [f"{node} != {other}" for other in (nodes[0], nodes[-1], *inner[:i])]
             filters.append(f"!(?p{i} = <{v.TYPE}> && ?p{i + 1} = <{v.TYPE}>)")
-        filters += self._remark_filters(len(ways))
+        filters += self._remark_filters(ways)
         named = [f"?r{i}" for i in range(1, len(ways))] if self.restrictions else []
         optional = " ".join(
             f"OPTIONAL {{ ?n{i} <{v.OWL}onProperty> ?r{i} }}" for i in range(1, len(named) + 1)
         )
         shown = [name for i in range(len(ways)) for name in (f"?p{i}", nodes[i + 1])][:-1]
         chosen = " ".join(shown)
-        last = ", ".join(map(source, (*sorted(_APART), *self.remarks)))
+        last = ", ".join(map(source, sorted(_APART)))
         order = " + ".join(f"IF(?p{i} IN ({last}), 1, 0)" for i in range(len(ways)))
         where = f"{{ {' '.join(triples)} FILTER({' && '.join(filters)}) {optional} }}"
         variables = " ".join((*shown, *named))
         return f"SELECT DISTINCT {variables} WHERE {where} ORDER BY ({order}) {chosen}"
 
-    def _remark_filters(self, length: int) -> list[str]:
+    def _remark_filters(self, ways: tuple[str, ...]) -> list[str]:
         if not self.remarks:
             return []
         some = ", ".join(map(source, self.remarks))
-        if self.remarked:
-            return [f"({' || '.join(f'?p{i} IN ({some})' for i in range(length))})"]
-        return [f"?p{i} NOT IN ({some})" for i in range(length)]
+        without = [f"?p{i} NOT IN ({some})" for i in range(len(ways))]
+        if not self.remarked:
+            return without
+        shared = ways == ("out", "in")  # then one of the two at most
+        return [f"!({' && '.join(without)})", *([f"({' || '.join(without)})"] if shared else [])]
 
 
 def _path(
@@ -248,7 +255,7 @@ def _expand(
     engine: Engine, meta: GraphMeta, front: list[str], deadline: float
 ) -> dict[str, PathEdge]:
     """The neighbours of some nodes, each by its first hop."""
-    without = ", ".join(map(source, (v.TYPE, _AVOIDED, *sorted(_APART), *_remarks(meta))))
+    without = ", ".join(map(source, (v.TYPE, *_AVOIDED, *sorted(_APART), *_remarks(meta))))
     hubs = ", ".join(f"<{iri}>" for iri in _HUBS)
     leads = "|".join(f"<{iri}>" for iri in (v.SUB_CLASS, v.OWL + "equivalentClass"))
     fillers = " ".join(f"(<{v.OWL}{name}> '{word}')" for name, word in FILLERS.items())

@@ -7,9 +7,11 @@ from typing import Any
 
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.labels import cut
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import Term, local_name
-from rlm.ontology.views.expressions import ExpressionText, node_key, term_shower
+from rlm.ontology.views.expressions import VALUE_CHARS, ExpressionText, node_key, term_shower
+from rlm.ontology.views.links import source
 from rlm.ontology.views.listing import Window
 
 SH = "http://www.w3.org/ns/shacl#"
@@ -30,15 +32,17 @@ _LEFT_OUT = frozenset(
 )
 _PATHS = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
 _MARKS = (SH + "property", *(SH + name for name in _TARGETS))
+_ALL = f"""
+    {{ ?shape a ?t VALUES ?t {{ <{SH}NodeShape> <{SH}PropertyShape> }} }}
+    UNION {{ ?shape ?q ?x VALUES ?q {{ {" ".join(f"<{iri}>" for iri in _MARKS)} }} }}"""
+_OF_CLASS = f"{{ ?shape <{SH}targetClass> %s }} UNION {{ VALUES ?shape {{ %s }} }}"
 _SHAPES = f"""
 SELECT DISTINCT ?s ?p ?o WHERE {{
-  {{ SELECT DISTINCT ?shape WHERE {{
-    {{ ?shape a ?t VALUES ?t {{ <{SH}NodeShape> <{SH}PropertyShape> }} }}
-    UNION {{ ?shape ?q ?x VALUES ?q {{ {" ".join(f"<{iri}>" for iri in _MARKS)} }} }}
-  }} }}
+  {{ SELECT DISTINCT ?shape WHERE {{ %s }} }}
   ?shape (<{SH}property>|<{SH}path>|<{SH}in>|<{SH}or>|<{SH}and>|<{SH}xone>|<{SH}not>|<{SH}node>
     |<{SH}inversePath>|<{SH}alternativePath>|<{SH}zeroOrMorePath>|<{SH}oneOrMorePath>
-    |<{SH}zeroOrOnePath>|<{SH}languageIn>|<{SH}qualifiedValueShape>
+    |<{SH}zeroOrOnePath>|<{SH}languageIn>|<{SH}qualifiedValueShape>|<{SH}ignoredProperties>
+    |<{SH}sparql>
     |<{v.RDF}first>|<{v.RDF}rest>)* ?s . ?s ?p ?o
   FILTER(?s = ?shape || isBlank(?s))
 }}"""
@@ -55,13 +59,24 @@ def shapes(engine: Engine, meta: GraphMeta, iri: str | None, window: Window) -> 
     return page | ({"note": index.note} if index.note else {})
 
 
+def shapes_of(engine: Engine, meta: GraphMeta, iri: str) -> tuple[list[str], list[str]]:
+    """The shapes that target a class, and the paths that they ask about."""
+    index = _ShapeIndex(engine, meta, iri)
+    keys = [key for key in index.shapes() if index.aims_at(key, iri)]
+    paths = dict.fromkeys(path for key in keys for path in index.paths(key))
+    return sorted(map(index.name, keys)), sorted(paths)
+
+
 class _ShapeIndex:
-    def __init__(self, engine: Engine, meta: GraphMeta) -> None:
+    """All shapes, or those that may target one class."""
+
+    def __init__(self, engine: Engine, meta: GraphMeta, iri: str | None = None) -> None:
         self._meta = meta
+        wanted = _SHAPES % (_ALL if iri is None else _OF_CLASS.replace("%s", source(iri)))
         self._statements: dict[str, dict[str, list[Term]]] = {}
         more = not meta.pred_freq.keys().isdisjoint(_MARKS)
         for offset in range(0, MOST_STATEMENTS if more else 0, ROWS):
-            answer = engine.query(f"{_SHAPES} OFFSET {offset}", limit=ROWS)
+            answer = engine.query(f"{wanted} OFFSET {offset}", limit=ROWS)
             for row in answer.rows:
                 said = self._statements.setdefault(node_key(row["s"]), {})
                 said.setdefault(row["p"]["v"], []).append(row["o"])
@@ -85,19 +100,36 @@ class _ShapeIndex:
         kinds = {term["v"] for term in said.get(v.TYPE, ())}
         return bool(kinds & {SH + "NodeShape", SH + "PropertyShape"})
 
+    def name(self, key: str) -> str:
+        return key if key.startswith("_:") else self._meta.curie(key)
+
+    def aims_at(self, key: str, iri: str) -> bool:
+        """Whether a shape targets the instances of a class."""
+        targets = self._targets(key, self._statements[key])
+        return any(word == "class" and term["v"] == iri for word, term in targets)
+
+    def paths(self, key: str) -> list[str]:
+        parts = self._parts(self._statements[key])
+        return [self._path(term) for each in parts for term in each.get(SH + "path", ())]
+
+    def _parts(self, said: Mapping[str, list[Term]]) -> list[Mapping[str, list[Term]]]:
+        """A shape and its properties."""
+        props = said.get(SH + "property", ())
+        return [said, *(self._statements.get(node_key(each), {}) for each in props)]
+
     def row(self, key: str, wanted: str | None) -> dict[str, Any] | None:
         """A shape; None where it is not about the wanted term, or is a class that asks nothing."""
         said = self._statements[key]
         targets = self._targets(key, said)
-        props = [self._statements.get(node_key(each), {}) for each in said.get(SH + "property", ())]
-        paths = {term["v"] for each in (said, *props) for term in each.get(SH + "path", ())}
+        parts = self._parts(said)
+        paths = {term["v"] for each in parts for term in each.get(SH + "path", ())}
         if wanted is not None and wanted not in {key, *paths, *(term["v"] for _, term in targets)}:
             return None
-        asks = [text for each in (said, *props) if (text := self._ask(each))]
+        asks = [text for each in parts if (text := self._ask(each))]
         if not asks and wanted is None and not any(SH + name in said for name in _TARGETS):
             return None
         return {
-            "shape": key if key.startswith("_:") else self._meta.curie(key),
+            "shape": self.name(key),
             "targets": [f"{word} {self._show(term)}" for word, term in targets],
             "asks": sorted(asks),
         }
@@ -106,13 +138,19 @@ class _ShapeIndex:
         found = [
             (word, term) for name, word in _TARGETS.items() for term in said.get(SH + name, ())
         ]
+        own = ("class", {"t": "iri", "v": key})
         kinds = {term["v"] for term in said.get(v.TYPE, ())}
-        if not found and kinds & v.CLASS_TYPES:  # a class that is a shape targets its instances
-            return [("class", {"t": "iri", "v": key})]
+        kinds.update(*map(self._meta.above, kinds))
+        if kinds & v.CLASS_TYPES and own not in found:  # such a shape targets its instances
+            found.append(own)
         return found
 
     def _ask(self, said: Mapping[str, list[Term]]) -> str:
-        """`ex:name: min 1, max 1, datatype xsd:string`; within another shape its properties too."""
+        """`ex:name: min 1, max 1, datatype xsd:string`; within another shape its properties too;
+        a constraint in SPARQL by its message, else by the first line of its query."""
+        if query := said.get(SH + "select") or said.get(SH + "ask"):
+            told = min(term["v"] for term in said.get(SH + "message", query))
+            return cut(told.strip().partition("\n")[0], VALUE_CHARS)
         parts = [
             f"{_NUMBERS.get(local_name(p), local_name(p))} {self._value(value)}"
             for p, values in sorted(said.items(), key=lambda each: _place(each[0]))

@@ -29,6 +29,8 @@ _TITLE_CHARS, _SHORT_TITLE_CHARS = 170, 110
 _LEAST_INSTANCES = 10
 _SHORT_PREFIX = 3
 """A prefix of so few characters is written out, so that names can be copied."""
+_SPELLED_CHARS, _PREFIX_CHARS = 130, 160
+"""Of prefixes with their namespaces, and with those that are only named."""
 _USE_CHARS, _KINDS = 180, 30
 """Of one main class, and of the kinds of it."""
 T = TypeVar("T")
@@ -49,6 +51,7 @@ def sense_card(
     most = _SHORT_TITLE_CHARS if has_instances(meta) else _TITLE_CHARS
     title = cut(_title(meta), min(most, max(budget, 0)))
     counts = meta.counts(by_kind=not has_instances(meta))
+    counts += f", {len(meta.deprecated):,} deprecated" if meta.deprecated else ""
     prefixes, labels = _prefixes(meta), _labels(meta, lang)
     fixed = [line for line in (title, counts, labels, prefixes) if line]
     room = budget - sum(len(line) + 1 for line in fixed)
@@ -88,7 +91,7 @@ class _Uses:
         names = _Names(meta)
         is_long = len(names.prefix or "") > _SHORT_PREFIX
         self._meta, self._lang = meta, lang
-        self._short: Callable[[str], str] = names if is_long else meta.curie
+        self._short: Callable[[str], str] = names.short if is_long else meta.curie
         self._needs = needs or {}
         self._classes = sorted(meta.class_use, key=lambda iri: -self._needed(iri))
         self._named_alike = _is_named_alike(meta)
@@ -127,9 +130,7 @@ class _Uses:
         return list_line(f"{head}: ", (self._property(prop, use) for prop in props), room)
 
     def _name(self, iri: str) -> str:
-        label = pick(self._meta.labels.get(iri, ()), self._lang)
-        name = self._short(iri)
-        return f'{name} "{cut(label, 40)}"' if label and is_opaque(local_name(iri)) else name
+        return _name_term(self._meta, iri, self._lang, self._short)
 
     def _property(self, prop: str, use: ClassUse) -> str:
         """`homePort → Harbour 11`: what the values are, and how many have it; a share of a
@@ -191,29 +192,34 @@ def _title(meta: GraphMeta) -> str:
     return meta.about() or (f"Graph in <{space}>" if space != "\0" else "Graph")
 
 
-def _name_term(meta: GraphMeta, iri: str, lang: str | None) -> str:
-    label = pick(meta.labels.get(iri, ()), lang)
-    short = meta.curie(iri)
-    return f'{short} "{cut(label, 40)}"' if label and is_opaque(local_name(iri)) else short
+def _name_term(
+    meta: GraphMeta, iri: str, lang: str | None, short: Callable[[str], str] | None = None
+) -> str:
+    """The name, with the label where it is a number."""
+    label, name = pick(meta.labels.get(iri, ()), lang), (short or meta.curie)(iri)
+    return f'{name} "{cut(label, 40)}"' if label and is_opaque(local_name(iri)) else name
 
 
 def _prefixes(meta: GraphMeta) -> str:
-    """The prefixes of the terms above and of instances; well-known ones by their name alone."""
+    """The prefixes of the terms above, of instances and of what else the file declares, spelled as
+    far as there is room; the rest and well-known ones by their name alone."""
     terms = (*key_classes(meta, 12), *key_properties(meta, 12))
     if has_instances(meta):
         used = [prop for use in meta.class_use.values() for prop in use.properties]
         things = [thing for iri in meta.class_use for thing in meta.examples.get(iri, ())]
         terms = (*terms[:1], *things, *meta.class_use, *used, *terms)
-    spaces = dict.fromkeys(map(namespace, terms))
+    declared = Counter(map(namespace, (*meta.declared, *meta.declared_properties)))
+    spaces = dict.fromkeys(
+        (*map(namespace, terms), *(space for space, _ in declared.most_common()))
+    )
     named = reversed(meta.namespaces.items())
     by_space = {space: prefix for prefix, space in named if not is_machinery(space)}
-    by_name = {*WELL_KNOWN.values()} - {own_namespace(meta)} if has_instances(meta) else set[str]()
-    bound = [space for space in spaces if space in by_space]
-    known = [space for space in bound if space in by_name]
-    spelled = (f"{by_space[space]}: <{space}>" for space in bound if space not in known)
-    line = list_line("Prefixes: ", spelled, 130)
-    also = ", ".join(f"{by_space[space]}:" for space in known)
-    return f"{line}, {also}" if line and also and len(line) + len(also) < 158 else line
+    known = {*WELL_KNOWN.values()} - {own_namespace(meta)}
+    bound = sorted((space for space in spaces if space in by_space), key=known.__contains__)
+    own = (f"{by_space[space]}: <{space}>" for space in bound if space not in known)
+    line = list_line("Prefixes: ", own, _SPELLED_CHARS)
+    others = (f"{by_space[space]}:" for space in bound[line.count(": <") :])
+    return list_line(f"{line}, " if line else "Prefixes: ", others, _PREFIX_CHARS) or line
 
 
 def _labels(meta: GraphMeta, lang: str | None) -> str:
@@ -223,7 +229,12 @@ def _labels(meta: GraphMeta, lang: str | None) -> str:
         return "Labels: none; search by local name" if terms else ""
     if has_instances(meta) and _is_named_alike(meta):
         spoken = (tag or "no language" for tag in list(meta.languages)[:4])
-        return f"Labels: all have rdfs:label, in {', '.join(spoken)}"
+        declared = meta.declared | meta.declared_properties  # what others declare is labelled there
+        kinds = {"terms": declared.intersection(terms), "individuals": meta.individuals.sample}
+        without = {what: sum(iri not in meta.labels for iri in kinds[what]) for what in kinds}
+        some = " and ".join(f"{n:,} {what}" for what, n in without.items() if n)
+        line = f"Labels: {'' if some else 'all have '}rdfs:label, in {', '.join(spoken)}"
+        return f"{line}; {some} have none" if some else line
     tags = [f"{tag or 'no language'} {count:,}" for tag, count in list(meta.languages.items())[:4]]
     line = "Labels: " + ", ".join(tags)
     if len(meta.languages) > 4:
@@ -350,7 +361,7 @@ def schema_constraints(
 
 
 class _Names:
-    """CURIEs, without the prefix for the ontology's own namespace."""
+    """CURIEs, without the prefix for the ontology's own namespace; numbers with their labels."""
 
     def __init__(self, meta: GraphMeta) -> None:
         self._meta = meta
@@ -360,6 +371,9 @@ class _Names:
         )
 
     def __call__(self, iri: str) -> str:
+        return _name_term(self._meta, iri, None, self.short)
+
+    def short(self, iri: str) -> str:
         short = self._meta.curie(iri)
         return short.removeprefix(f"{self.prefix}:") if self.prefix is not None else short
 
@@ -407,13 +421,14 @@ def _avoid(meta: GraphMeta, names: _Names) -> Iterator[str]:
     used = [iri for iri in meta.subs if any(meta.classes.get(sub) for sub in meta.subs[iri])]
     if used:
         top = min(used, key=lambda iri: (-len(meta.subs[iri]), iri))
-        yield f"Avoid `?x a {names(top)}` for all of its kinds: write a/rdfs:subClassOf*"
+        yield f"Avoid `?x a {names.short(top)}` for all of its kinds: write a/rdfs:subClassOf*"
     tagged = sum(count for tag, count in meta.languages.items() if tag)
     if tagged * 2 > sum(meta.languages.values()):
         yield 'Avoid ?label = "text": labels have a language, compare STR(?label)'
     if meta.deprecated:
         known = sorted(meta.deprecated, key=lambda iri: (not meta.replaced_by.get(iri), iri))
-        uses = {iri: names(meta.replaced_by[iri][0]) for iri in known if meta.replaced_by.get(iri)}
-        shown = (f"{names(iri)} (use {uses[iri]})" if iri in uses else names(iri) for iri in known)
+        short, replaced = names.short, meta.replaced_by
+        uses = {iri: f" (use {short(replaced[iri][0])})" for iri in known if replaced.get(iri)}
+        shown = (f"{short(iri)}{uses.get(iri, '')}" for iri in known)
         line = list_line(f"Avoid {len(meta.deprecated)} deprecated, as ", shown, 120)
         yield line or "Avoid deprecated terms"

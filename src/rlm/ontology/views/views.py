@@ -208,13 +208,15 @@ class Views:
 
         inherited: also what the classes above it state."""
         iri, window = self.resolve(term), Window(limit, offset)
-        return expressions.restrictions(self.engine, self.meta, iri, window, inherited=inherited)
+        return expressions.restrictions(
+            self.engine, self.meta, iri, window, inherited=inherited, lang=self.lang
+        )
 
     def compare(self, term: str, other: str) -> dict[str, Any]:
         """How TERM and OTHER stand to each other, what they share, what only one of them has."""
         pair = [self.resolve(term), self.resolve(other)]
         facts = {iri: statements.facts_of(self.engine, self.meta, iri) for iri in pair}
-        return hierarchy.compare(self.meta, pair[0], pair[1], facts)
+        return hierarchy.compare(self.meta, pair[0], pair[1], facts, self.lang)
 
     def labels(
         self, term: str, *, lang: str = "", limit: int = ROWS, offset: int = 0

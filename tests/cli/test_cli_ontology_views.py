@@ -1,0 +1,211 @@
+"""`rlm ontology`: what the views say of modular, SHACL and OBO-like ontologies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cli_running import Run
+
+PREFIXES = """
+@prefix ex: <http://example.org/garden#> . @prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . @prefix obo: <http://purl.obolibrary.org/obo/> .
+@prefix dcterms: <http://purl.org/dc/terms/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+"""
+
+
+def write(folder: Path, turtle: str, name: str = "garden.ttl") -> str:
+    path = folder / name
+    path.write_text(PREFIXES + turtle, "utf-8")
+    return str(path)
+
+
+# -- SHACL
+# ---------------------------------------------------------------------------------------
+
+SHAPES = """
+ex:Kind rdfs:subClassOf rdfs:Class . ex:SpecialKind rdfs:subClassOf ex:Kind .
+ex:Bed a ex:SpecialKind, sh:NodeShape ; rdfs:label "bed" ; sh:closed true ; sh:ignoredProperties ( rdf:type ex:tag ) ;
+  sh:property [ sh:path ex:grows ; sh:minCount 1 ] , [ sh:path [ sh:inversePath ex:owns ] ; sh:maxCount 1 ] ;
+  sh:sparql [ a sh:SPARQLConstraint ; sh:message "A bed must have soil." ; sh:select "SELECT $this WHERE { }" ] .
+ex:Path a ex:Kind, sh:NodeShape ; sh:sparql [ sh:select \"\"\"
+  SELECT $this
+  WHERE { $this ex:leads ?to }\"\"\" ] .
+ex:PathShape a sh:NodeShape ; sh:targetClass ex:Path ; sh:property [ sh:path ex:leads ; sh:minCount 2 ] .
+ex:Loose a sh:NodeShape ; sh:property [ sh:path ex:grows ; sh:maxCount 9 ] .
+"""
+
+
+def test_shapes_show_lists_queries_and_the_classes_that_are_shapes(
+    rlm: Run, tmp_path: Path
+) -> None:
+    found = rlm("ontology", "shapes", write(tmp_path, SHAPES), "--json").json
+    rows = {row["shape"]: row for row in found["rows"]}
+    assert {name: row["targets"] for name, row in rows.items()} == {
+        "ex:Bed": ["class ex:Bed"],
+        "ex:Path": ["class ex:Path"],
+        "ex:PathShape": ["class ex:Path"],
+        "ex:Loose": [],
+    }
+    own = next(text for text in rows["ex:Bed"]["asks"] if "closed" in text)
+    assert "ignoredProperties (rdf:type, ex:tag)" in own
+    assert "sparql (A bed must have soil.)" in own
+    assert rows["ex:Path"]["asks"] == ["sparql (SELECT $this)"]
+
+
+def test_describe_names_the_shapes_of_a_class_and_their_paths(rlm: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, SHAPES)
+    found = rlm("ontology", "describe", path, "ex:Path", "--json").json
+    assert (found["shapes"], found["shape_paths"]) == (["ex:Path", "ex:PathShape"], ["ex:leads"])
+    shown = rlm("ontology", "describe", path, "ex:Bed").out
+    assert "shape paths" in shown and "^ex:owns, ex:grows" in shown
+    assert "shapes" not in rlm("ontology", "describe", path, "ex:Kind", "--json").json
+
+
+# -- lint
+# ---------------------------------------------------------------------------------------
+
+
+def test_lint_judges_every_module_of_the_file_and_says_what_it_does_not(
+    rlm: Run, tmp_path: Path
+) -> None:
+    beds = " ".join(
+        f'ex:Bed{n} a owl:Class ; rdfs:label "bed {n}" ; rdfs:comment "A bed." .' for n in range(30)
+    )
+    modules = """<http://example.org/garden> a owl:Ontology . <http://example.org/tools> a owl:Ontology .
+    <http://example.org/tools/Spade> a owl:Class . <http://example.org/tools/Bed> a owl:Class ;
+    rdfs:label "bed 1" ; rdfs:comment "Where tools lie: a module may repeat a label." . <http://elsewhere.example/Rain> a owl:Class .
+    dcterms:title a owl:AnnotationProperty ."""
+    path = write(tmp_path, beds + modules)
+    done = rlm("ontology", "lint", path)
+    assert done.code == 1 and "tools:Spade: this class has no label" in done.out
+    assert "Rain" not in done.out and "Bed" not in done.out
+    assert done.err.strip().endswith("; not judged: http://elsewhere.example/ 1, dcterms: 1")
+    others = {"dcterms:": 1, "http://elsewhere.example/": 1}
+    assert rlm("ontology", "lint", path, "--json").json["not_judged"] == others
+    log = rlm("ontology", "lint", path, "--sarif").json
+    assert log["runs"][0]["properties"] == {"notJudged": others}
+
+
+# -- trees
+# ---------------------------------------------------------------------------------------
+
+CHAIN = " ".join(f"ex:C{n} a owl:Class ; rdfs:subClassOf ex:C{n + 1} ." for n in range(5))
+
+
+def test_a_tree_upwards_says_what_stands_above_it(rlm: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, CHAIN)
+    cut = rlm("ontology", "tree", path, "ex:C0", "--direction", "up")
+    assert "2 of 2; 3 more stand above: --depth N" in cut.err
+    assert (
+        rlm("ontology", "tree", path, "ex:C0", "--direction", "up", "--json").json["more_above"]
+        == 3
+    )
+    whole = rlm("ontology", "tree", path, "ex:C0", "--direction", "up", "--depth", "5")
+    assert "C5" in whole.out and "above" not in whole.err
+
+
+def test_deprecated_terms_without_parents_are_one_line(rlm: Run, tmp_path: Path) -> None:
+    old = " ".join(f"ex:Old{n} a owl:Class ; owl:deprecated true ." for n in range(1_012))
+    kept = " ex:OldTop a owl:Class ; owl:deprecated true . ex:New rdfs:subClassOf ex:OldTop ."
+    path = write(tmp_path, CHAIN + old + kept)
+    done = rlm("ontology", "tree", path)
+    assert [line.split()[0] for line in done.out.splitlines() if line[0] == "e"] == [
+        "ex:C5",
+        "ex:OldTop",
+    ]
+    assert "1,012 deprecated terms without parents: `terms --kind deprecated`" in done.err
+    assert rlm("ontology", "tree", path, "--json").json["deprecated_roots"] == 1_012
+
+
+# -- labels beside numbers
+# ---------------------------------------------------------------------------------------
+
+NUMBERED = """
+obo:TO_0000001 a owl:Class ; rdfs:label "tool" . obo:TO_0000002 a owl:Class ; rdfs:label "spade" ;
+  rdfs:subClassOf obo:TO_0000001, [ a owl:Restriction ; owl:onProperty obo:TO_0000009 ; owl:someValuesFrom obo:TO_0000003 ] .
+obo:TO_0000003 a owl:Class ; rdfs:label "handle" ; rdfs:subClassOf obo:TO_0000001 .
+obo:TO_0000009 a owl:ObjectProperty ; rdfs:label "has part" ; rdfs:domain obo:TO_0000001 ; rdfs:range obo:TO_0000003 .
+obo:TO_0000004 a owl:Class ; rdfs:label "soil" ; owl:disjointWith obo:TO_0000001 .
+"""
+
+
+def test_restrictions_and_comparisons_show_labels_beside_numbers(rlm: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, NUMBERED)
+    asked = "obo:TO_0000009 (has part) some obo:TO_0000003 (handle)"
+    assert asked in rlm("ontology", "restrictions", path, "spade").out
+    assert asked in rlm("ontology", "describe", path, "spade").out
+    (row,) = rlm("ontology", "restrictions", path, "spade", "--json").json["rows"]
+    assert row["text"] == "obo:TO_0000009 some obo:TO_0000003", "the text can be copied"
+    assert row["labels"] == {"obo:TO_0000009": "has part", "obo:TO_0000003": "handle"}
+    compared = rlm("ontology", "compare", path, "spade", "handle").out
+    assert (
+        "obo:TO_0000002 (spade)" in compared and "rdfs:subClassOf obo:TO_0000001 (tool)" in compared
+    )
+
+
+def test_a_diff_shows_labels_beside_numbers_in_the_hierarchy(rlm: Run, tmp_path: Path) -> None:
+    old = write(tmp_path, NUMBERED, "old.ttl")
+    new = write(tmp_path, NUMBERED + "obo:TO_0000004 rdfs:subClassOf obo:TO_0000003 .", "new.ttl")
+    line = "- `obo:TO_0000004` (soil): added below `obo:TO_0000003` (handle)"
+    assert line in rlm("ontology", "diff", old, new).out.splitlines()
+
+
+def test_the_constraints_of_a_card_show_labels_beside_numbers(rlm: Run, tmp_path: Path) -> None:
+    card = rlm("ontology", "card", write(tmp_path, NUMBERED)).out
+    assert 'TO_0000009 "has part": TO_0000001 "tool" → TO_0000003 "handle"' in card
+    assert 'Disjoint: TO_0000001 "tool" / TO_0000004 "soil"' in card
+
+
+# -- the card
+# ---------------------------------------------------------------------------------------
+
+
+def test_the_card_counts_what_has_no_label_and_what_is_deprecated(rlm: Run, tmp_path: Path) -> None:
+    plants = " ".join(f'ex:plant{n} a ex:Plant ; rdfs:label "plant {n}" .' for n in range(12))
+    terms = """ex:Plant a owl:Class ; rdfs:label "plant" . ex:Moss a owl:Class . ex:Fern a owl:Class .
+    ex:Weed a owl:Class ; owl:deprecated true ; rdfs:label "weed" ."""
+    card = rlm("ontology", "card", write(tmp_path, plants + terms)).out
+    assert "Labels: rdfs:label, in no language; 2 terms have none" in card
+    assert "12 individuals, 1 deprecated" in card
+    clean = rlm("ontology", "card", write(tmp_path, plants + 'ex:Plant rdfs:label "plant" .')).out
+    assert "Labels: all have rdfs:label, in no language\n" in clean and "deprecated" not in clean
+
+
+def test_the_card_spells_the_prefixes_of_its_own_terms_and_names_the_others(
+    rlm: Run, tmp_path: Path
+) -> None:
+    names = ("beds", "soil", "tools", "water", "weeds", "paths")
+    spaces = {name: f"https://ontology.example.org/garden/{name}/" for name in names}
+    turtle = "".join(f"@prefix {name}: <{space}> .\n" for name, space in spaces.items())
+    for size, name in enumerate(names, 3):
+        turtle += " ".join(
+            f"{name}:T{n} a owl:Class ; rdfs:subClassOf beds:T1 ." for n in range(size)
+        )
+    turtle += "ex:s a sh:NodeShape . " + " ".join(
+        f"ex:s sh:property [ sh:path beds:p{n} ; sh:minCount 1 ] ." for n in range(20)
+    )
+    card = rlm("ontology", "card", write(tmp_path, turtle)).out
+    (line,) = [line for line in card.splitlines() if line.startswith("Prefixes: ")]
+    assert all(f"{name}:" in line for name in (*names, "sh")), line
+    assert "<https://ontology.example.org/garden/beds/>" in line and "shacl" not in line
+    assert len(card.partition("\n\n")[0]) <= 600
+
+
+# -- queries
+# ---------------------------------------------------------------------------------------
+
+
+def test_a_query_that_finds_nothing_names_the_terms_that_are_not_there(
+    rlm: Run, tmp_path: Path
+) -> None:
+    path = write(tmp_path, CHAIN + "ex:Gardener a owl:Class .")
+    done = rlm("ontology", "query", path, "SELECT ?s WHERE { ?s rdfs:subClassOf ex:Gardner }")
+    assert (done.code, done.out) == (0, "")
+    assert done.err.startswith(
+        "no rows\nthere is no term ex:Gardner in this graph; did you mean ex:Gardener?"
+    )
+    nothing = rlm("ontology", "query", path, "SELECT ?s WHERE { ?s a ex:Xyzzyplugh }")
+    assert "find its name with `rlm ontology search`" in nothing.err
+    known = rlm("ontology", "query", path, "SELECT ?s WHERE { ?s rdfs:subClassOf ex:Gardener }")
+    assert known.err == "no rows\n"
