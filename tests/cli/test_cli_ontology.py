@@ -616,7 +616,8 @@ def test_a_diff_tells_renamed_from_deprecated(rlm: Run, releases: tuple[str, str
     assert [row["name"] for row in found["deprecated"]] == ["ex:Raft"]
     boat = {"name": "ex:Boat", "lang": "en", "before": "boat", "after": "vessel"}
     assert found["labels"] == [boat]
-    assert found["hierarchy"] == [{"name": "ex:Mast", "change": "added", "above": "ex:Pole"}]
+    (edge,) = found["hierarchy"]
+    assert edge == {"name": "ex:Mast", "change": "added", "above": "ex:Pole", "above_label": "spar"}
     sloop = [row for row in found["axioms"] if row["name"] == "ex:Sloop"]
     assert [(row["change"], row["text"]) for row in sloop] == [
         ("added", "rdfs:subClassOf ex:has only ex:Mast"),
