@@ -170,7 +170,12 @@ def _branch_return(
 def _hit(memory: Memory) -> dict[str, Any]:
     """A hit as data. Hosts show a model that in place of the text, so nothing stands in it twice;
     `memory_get` has the rest."""
-    more = {"weak": memory.weak, "level": memory.scope if memory.scope != LEVELS[0] else None}
+    more = {
+        "source_session": memory.source_session,
+        "perhaps_changed_on": memory.changed,
+        "weak": memory.weak,
+        "level": memory.scope if memory.scope != LEVELS[0] else None,
+    }
     return {
         "id": memory.id,
         "kind": memory.kind,
