@@ -298,9 +298,7 @@ def _terms_of_kind(meta: GraphMeta, kind: str) -> Iterable[str]:
         "deprecated": lambda: meta.deprecated,
         "defined": lambda: meta.definitions | meta.equivalents.keys(),
         "undeclared": lambda: (
-            iri
-            for iri in dict.fromkeys(every)
-            if iri not in declared and not is_machinery(iri)
+            iri for iri in dict.fromkeys(every) if iri not in declared and not is_machinery(iri)
         ),
         "imports": lambda: meta.imports,
         "ontologies": lambda: meta.ontology_iris,
