@@ -396,3 +396,10 @@ def test_what_crashes_the_converter_ends_its_worker_alone(opened):
     with pytest.raises(OntologyError, match="the parser did not survive"):
         opened("deep.ofn")
     assert opened("boats.ttl").triples == 5
+
+
+def test_a_version_in_a_file_name_is_part_of_the_name(tmp_path: Path) -> None:
+    for name, wanted in (("case-1.5.0.ttl", "case-1.5.0"), ("prov.owl.ttl", "prov")):
+        (tmp_path / name).write_text("<urn:a> a <urn:B> .")
+        with LocalEngine(tmp_path / name, cache_dir=tmp_path / "cache") as engine:
+            assert engine.name == wanted

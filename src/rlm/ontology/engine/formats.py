@@ -313,7 +313,8 @@ def find_files(
         why = "".join(f"; {note}" for note in notes[:5])
         raise OntologyError(f"no RDF file is in the folder {', '.join(map(str, paths))}{why}")
     first = Path(paths[0]).expanduser()
-    name = first.resolve().name if first.is_dir() else first.name.split(".")[0] or first.name
+    stem = re.split(r"\.(?!\d)", first.name)[0]  # case-1.5.0.ttl is case-1.5.0
+    name = first.resolve().name if first.is_dir() else stem or first.name
     found = SourceFiles(tuple(files), len(files), name, notes=tuple(notes))
     return _add_imports(found, imports or {}, within)
 
