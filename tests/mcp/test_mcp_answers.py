@@ -80,7 +80,7 @@ def test_who_keeps_what_failed_is_not_asked_again_and_who_does_not_archives_it(
 def test_what_an_agent_noted_itself_sinks_as_before(raw: RawClient) -> None:
     made = raw.call("memory_record", title="Use floats", content="Money fits a float.")
     one = made["structuredContent"]["memories"][0]["id"]
-    for _ in range(3):
+    for _ in range(6):
         said = say(raw.call("memory_outcome", ids=[one], succeeded=False))
     assert "confidence 0.00" in said
 
