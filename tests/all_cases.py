@@ -1,6 +1,6 @@
 """`all_cases`: many small cases of one behaviour as one test.
 
-A test of pytest costs 3 ms before it does anything, and a corpus has hundreds of cases that take
+A test of pytest costs 2 ms before it does anything, and a corpus has hundreds of cases that take
 less. All of them are run; each that fails is told with its name and its own traceback.
 """
 
