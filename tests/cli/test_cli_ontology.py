@@ -653,7 +653,7 @@ ex:C a owl:Class ; rdfs:label "A"@en ; rdfs:comment "x" ; rdfs:subClassOf ex:Typ
 ex:D a owl:Class ; owl:disjointWith ex:C ; rdfs:label "d"@en , "d"@de .
 ex:Old a owl:Class ; owl:deprecated true .
 ex:Kind a owl:Class ; rdfs:subClassOf rdfs:Class ; rdfs:label "k"@en , "k"@de ; rdfs:comment "x" .
-ex:Kin a ex:Kind . ex:B rdfs:subClassOf ex:Kin .
+ex:Kin a ex:Kind ; rdfs:label "i"@en , "i"@de ; rdfs:comment "x" . ex:B rdfs:subClassOf ex:Kin .
 ex:p a owl:ObjectProperty ; rdfs:domain ex:C , ex:D ; rdfs:comment "x" .
 """
 

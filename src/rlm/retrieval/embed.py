@@ -7,6 +7,7 @@ or are all zero for a text in which there is nothing to embed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -36,7 +37,7 @@ def pick_embedder(kind: str, *, url: str = "", model: str = "", key: str = "") -
     if kind == "none":
         return None
     if kind == "static":
-        return _make_embedder("static", "StaticEmbedder")
+        return _shared_static()
     if kind == "minilm":
         return _make_embedder("minilm", "MiniLMEmbedder")
     if kind != "endpoint":
@@ -47,6 +48,12 @@ def pick_embedder(kind: str, *, url: str = "", model: str = "", key: str = "") -
             why = f"the embedder 'endpoint' needs {name}: set it, or use RLM_EMBEDDER=static"
             raise ConfigError(why)
     return _make_embedder("endpoint", "EndpointEmbedder", url, model, key=key or None)
+
+
+@cache
+def _shared_static() -> Embedder:
+    """One for all stores of a process: it takes 40 MB once it is used."""
+    return _make_embedder("static", "StaticEmbedder")
 
 
 def _make_embedder(module: str, name: str, *args: Any, **kwargs: Any) -> Embedder:
