@@ -31,7 +31,7 @@ demo: $(if $(wildcard $(STAMP)),$(STAMP),$(READY))  ## show the main job, in a t
 	@$(BIN)/python tools/demo.py
 
 test: $(STAMP)   ## the default suite (under 4 minutes on 2 cores)
-	$(BIN)/python -m pytest -n 4 --dist loadfile -q
+	$(BIN)/python -m pytest -n 3 --dist loadfile -q
 
 test-slow: $(STAMP)  ## crash, concurrency and soak tests
 	$(BIN)/python -m pytest -q -m 'slow or soak'
