@@ -115,18 +115,23 @@ def _show(session: Session, name: str, found: dict[str, Any]) -> int:
     elif name == "tree":
         _show_tree(session, found)
     else:
-        left_out = ("rows", "next_offset", "total", "labels")
-        head = {k: _label_texts(v, found) for k, v in found.items() if k not in left_out}
-        print_fields([(key.replace("_", " "), _text(value)) for key, value in head.items()])
-        if rows and head:
-            print_text("")
-        if rows:
-            keys = [k for k in dict.fromkeys(k for row in rows for k in row) if k != "labels"]
-            shown = (({k: _label_texts(row[k], row) for k in row}) for row in rows)
-            print_cells(keys, [[_text(row.get(key, "")) for key in keys] for row in shown])
+        _show_fields(found)
         if rows is not None:
             session.notify(_count_line(found))
     return 0 if rows or rows is None else 1
+
+
+def _show_fields(found: dict[str, Any]) -> None:
+    """What is said of the whole, and below it a table of the rows, if there are any."""
+    left_out, rows = ("rows", "next_offset", "total", "labels"), found.get("rows")
+    head = {k: _label_texts(v, found) for k, v in found.items() if k not in left_out}
+    print_fields([(key.replace("_", " "), _text(value)) for key, value in head.items()])
+    if rows and head:
+        print_text("")
+    if rows:
+        keys = [k for k in dict.fromkeys(k for row in rows for k in row) if k != "labels"]
+        shown = (({k: _label_texts(row[k], row) for k in row}) for row in rows)
+        print_cells(keys, [[_text(row.get(key, "")) for key in keys] for row in shown])
 
 
 def _label_texts(value: Any, said: Mapping[str, Any]) -> Any:

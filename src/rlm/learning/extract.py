@@ -135,6 +135,10 @@ class Extraction:
             return None
         return made
 
+    def _template_behind(self, reading: CallReading) -> QueryPattern | None:
+        query = reading.decisive_query if self.query is None else self.query
+        return self._template(query, reading) if query else None
+
     def _lessons_of_model(
         self,
         said: Sequence[Mapping[str, Any]],
@@ -205,9 +209,7 @@ class Extraction:
         """Our own words hold nothing of the run, and may say what is known already. A query that
         certainly found the answer stands by itself where no procedure holds one; one of RDF's own
         words has a kind that is known, or is of no use."""
-        query = readings[0].decisive_query if self.query is None else self.query
-        usable = query and judgments[0].is_success
-        template = self._template(query, readings[0]) if usable else None
+        template = self._template_behind(readings[0]) if judgments[0].is_success else None
         found: list[MemoryItem] = []
         for at in sorted(range(len(readings)), key=lambda at: not judgments[at].is_success):
             for item in readings[at].lessons(judgments[at]):

@@ -64,8 +64,7 @@ def find_decisions(session: CodingSession) -> list[Decision]:
     likely = iter(score([place for _, places, _ in spoken for place in places]))
     found: list[Decision] = []
     for at, places, own in spoken:
-        turn, later = session.turns[at], session.turns[at + 1 : at + 2]
-        files = tuple(later[0].files[:FILES]) if later and later[0].role != "user" else ()
+        turn, files = session.turns[at], _changed_after(session, at)
         for index, quote, sure in _join_bare([(each.sentence, next(likely)) for each in places]):
             agrees, asked = AGREES.fullmatch(quote) is not None, places[0].asked
             context = _find_accepted(asked, echoes) if agrees else find_context(asked)
@@ -76,6 +75,12 @@ def find_decisions(session: CodingSession) -> list[Decision]:
                 found.append(made)
     said = [each for each in found if not each.accepts]
     return found if len(said) >= SETTLED else said
+
+
+def _changed_after(session: CodingSession, at: int) -> tuple[str, ...]:
+    """The files that the agent changed in the turn after this."""
+    later = session.turns[at + 1 : at + 2]
+    return tuple(later[0].files[:FILES]) if later and later[0].role != "user" else ()
 
 
 def _find_accepted(asked: Sequence[str], echoes: Echoes) -> str:
@@ -142,11 +147,8 @@ def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
     """A decision as it is stored: the quote, what it answered, and where it was said; in quarantine
     where it may not be the person's own, or speaks to whoever reads it."""
     doubt = decision.doubt or suspicious(decision.quote)
-    said = decision.context if decision.context and not suspicious(decision.context) else ""
-    told = said if decision.accepts and said else decision.quote
-    most = FEW_WORDS if find_question([said]) else BARE_WORDS
-    few = said and told != said and len(_WORD.findall(told)) <= most
-    description = _clip(f"{told} (asked: {said})" if few else told, DESCRIPTION_CHARS)
+    said = "" if suspicious(decision.context) else decision.context
+    told = (said if decision.accepts else "") or decision.quote
     lines = [f"“{decision.quote}”"]
     if said:
         lines.append(f"{'Accepts' if decision.accepts else 'In answer to'}: “{said}”")
@@ -155,7 +157,7 @@ def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
     task = next(iter(session.texts("user")), "")
     return MemoryItem(
         title=make_title(told),
-        description=description,
+        description=_describe(told, said),
         content="\n".join(lines),
         source_type="human",
         task_query=_clip(task, TASK_CHARS) or None,
@@ -172,6 +174,13 @@ def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
         session_id=session.session_id,
         **({"created_at": decision.at} if decision.at else {}),  # type: ignore[arg-type]
     )
+
+
+def _describe(told: str, said: str) -> str:
+    """What was settled, with what it answers where it has too few words by itself."""
+    most = FEW_WORDS if find_question([said]) else BARE_WORDS
+    few = said and told != said and len(_WORD.findall(told)) <= most
+    return _clip(f"{told} (asked: {said})" if few else told, DESCRIPTION_CHARS)
 
 
 def unique(items: Iterable[MemoryItem]) -> list[MemoryItem]:

@@ -128,8 +128,7 @@ def _events(session: CodingSession) -> list[_Event]:
 
 
 def _fix_of(failed: _Event, later: Sequence[_Event]) -> Fix | None:
-    """The first call of the same thing that worked, if commands alone were what ended it. Of a pipe
-    only the end says how it went."""
+    """The first call of the same thing that worked, if commands alone were what ended it."""
     between: list[str] = []
     text = _plain(failed.command.text)
     *before, goal = _JOINT.split(text)
@@ -138,18 +137,22 @@ def _fix_of(failed: _Event, later: Sequence[_Event]) -> Fix | None:
         if event.files or _EDITS.search(other):
             return None
         *first, last = _JOINT.split(other)
-        worked = event.command.ok and ("|" not in other or "pipefail" in event.command.text)
+        worked = _has_worked(event.command, other)
         if worked and last == goal:
             added = [part for part in first if part not in before and not _ASIDE.match(part)]
             done = tuple([*between, *added][-SHOWN:])
-            if done or _settings(event.command) - _settings(failed.command):
-                return Fix(failed.command, event.command, done, failed.turn)
-            return None
+            helped = done or _settings(event.command) - _settings(failed.command)
+            return Fix(failed.command, event.command, done, failed.turn) if helped else None
         if worked and _is_second_try(text, other):
             return Fix(failed.command, event.command, turn=failed.turn)
         if event.command.ok and not _ASIDE.match(other) and not _TESTS.search(other):
             between.append(event.command.text)
     return None
+
+
+def _has_worked(command: ShellCommand, plain: str) -> bool:
+    """Of a pipe only the end says how it went."""
+    return bool(command.ok) and ("|" not in plain or "pipefail" in command.text)
 
 
 def _is_second_try(one: str, other: str) -> bool:

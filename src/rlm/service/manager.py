@@ -86,10 +86,7 @@ class MemoryManager:
         chosen = self._put_changes_first(chosen)[:limit]
         if count_access:
             self.store.note_access([(each.scope, each.id) for each in chosen if each.kind != TURN])
-        if not explain:
-            return chosen
-        known = {hit.memory.id: hit for hit in ranked}
-        return [replace(each, why=known[each.id].why.to_dict()) for each in chosen]
+        return _explain(chosen, ranked) if explain else chosen
 
     def _lessons(
         self, query: str, pool: int, kinds: Iterable[str], ontology: str | None, **given: Any
@@ -326,6 +323,13 @@ def _is_believed(hit: Found) -> bool:
     from rlm.learning.confidence import RECALL_FLOOR
 
     return hit.memory.kind == TURN or hit.memory.confidence >= RECALL_FLOOR
+
+
+def _explain(chosen: Sequence[Memory], ranked: Iterable[Found]) -> list[Memory]:
+    """Each with the factors of its score; what only stands before the one that it changed has
+    none."""
+    known = {hit.memory.id: hit.why.to_dict() for hit in ranked}
+    return [replace(each, why=known.get(each.id)) for each in chosen]
 
 
 def _say(node: Node) -> str:

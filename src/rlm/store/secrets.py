@@ -202,6 +202,14 @@ def _scrub_once(text: str, kinds: set[str]) -> str:
     for sign, named in ((b"</", _ELEMENT), (b"curl ", _CURL_USER)):
         if sign in data:
             text = _scrub_named(text, named.finditer(text), kinds)
+    text = _scrub_spoken(text, data, kinds)
+    if (b":" in data or b"=" in data) and _may_name_secret(text, data):
+        text = _scrub_named(text, _ASSIGN.finditer(text), kinds)
+    return text
+
+
+def _scrub_spoken(text: str, data: bytes, kinds: set[str]) -> str:
+    """Cookies, short flags of commands, and passwords that a sentence tells."""
     for header in _COOKIES if b"ookie" in data or b"OOKIE" in data else ():
         text = header.sub(partial(_redact_cookies, kinds=kinds), text)
     for word, flag in _SHORT_FLAGS:
@@ -210,8 +218,6 @@ def _scrub_once(text: str, kinds: set[str]) -> str:
     folded = data.lower()
     if any(part in folded for part in _TOLD_PARTS):
         text = _scrub_named(text, _TOLD.finditer(text), kinds)
-    if (b":" in data or b"=" in data) and _may_name_secret(text, data):
-        text = _scrub_named(text, _ASSIGN.finditer(text), kinds)
     return text
 
 

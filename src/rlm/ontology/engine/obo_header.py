@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyhornedowl.model as model
@@ -48,16 +49,7 @@ def carry_header(data: bytes, ontology: Any) -> str:
     clauses = [found.groups() for line in header.split("\n") if (found := _CLAUSE.fullmatch(line))]
     if clauses and ontology.get_iri() is None:
         return "the header is left out: it does not name its ontology (`ontology: NAME`)"
-    asked: list[tuple[str, str, str]] = []  # a tag, a clause for the library, a text
-    for tag, value in clauses:
-        if tag == "property_value":
-            asked.append((tag, f"{tag}: {value}", ""))
-        elif tag in _DEFINITIONS and (found := _DEFINED.fullmatch(value)):
-            asked.append((tag, _DEFINITIONS[tag][2].format(found[1]), found[2]))
-        elif tag == "data-version":
-            _annotate(ontology, OWL + "versionInfo", value)
-        elif tag not in _CARRIED and not _LOST.match(f"{tag}:".encode()):
-            _annotate(ontology, OIO + tag, value)
+    asked = list(_annotate_plain(ontology, clauses))
     known = "".join(
         f"idspace: {prefix} {space}\n"
         for prefix, space in PREFIXES.items()
@@ -69,17 +61,37 @@ def carry_header(data: bytes, ontology: Any) -> str:
     except ValueError:
         return "the annotations of the header are left out: they cannot be read"
     for each in expanded.get_axioms():
-        said = each.component
-        if found := _SUBJECT.fullmatch(str(getattr(said, "subject", ""))):
-            tag, _, text = asked[int(found[1])]
-            if tag == "property_value":
-                if str(said.ann.ap.first) not in _ADDED:
-                    _annotate(ontology, str(said.ann.ap.first), said.ann.av)
-            else:
-                for named in (said.ann, *each.ann):
-                    if str(named.ap.first).endswith(("#inSubset", "#hasSynonymType")):
-                        _define(ontology, tag, str(named.av), text)
+        if found := _SUBJECT.fullmatch(str(getattr(each.component, "subject", ""))):
+            _carry_expanded(ontology, asked[int(found[1])], each)
     return ""
+
+
+def _annotate_plain(
+    ontology: Any, clauses: Iterable[tuple[str, ...]]
+) -> Iterator[tuple[str, str, str]]:
+    """Add what needs no expanding; of the rest a tag, a clause for the library, and a text."""
+    for tag, value in clauses:
+        if tag == "property_value":
+            yield tag, f"{tag}: {value}", ""
+        elif tag in _DEFINITIONS and (found := _DEFINED.fullmatch(value)):
+            yield tag, _DEFINITIONS[tag][2].format(found[1]), found[2]
+        elif tag == "data-version":
+            _annotate(ontology, OWL + "versionInfo", value)
+        elif tag not in _CARRIED and not _LOST.match(f"{tag}:".encode()):
+            _annotate(ontology, OIO + tag, value)
+
+
+def _carry_expanded(ontology: Any, asked: tuple[str, str, str], axiom: Any) -> None:
+    """Add what a stanza of ours became, as said of the ontology or of a term."""
+    tag, _, text = asked
+    said = axiom.component.ann
+    if tag == "property_value":
+        if str(said.ap.first) not in _ADDED:
+            _annotate(ontology, str(said.ap.first), said.av)
+        return
+    for named in (said, *axiom.ann):
+        if str(named.ap.first).endswith(("#inSubset", "#hasSynonymType")):
+            _define(ontology, tag, str(named.av), text)
 
 
 def _annotate(ontology: Any, predicate: str, value: Any, subject: str = "") -> None:

@@ -9,7 +9,7 @@ untyped subjects where there are any.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
@@ -102,12 +102,17 @@ def _find_main(reader: StoreReader, types: DeclaredTypes, found: Mapping[str, An
     roots = {one for one, _ in pairs} - {two for _, two in pairs}
     if len(roots) == 1:
         return roots.pop()
+    return _find_largest(here, roots or here, (*found["declared"], *found["declared_properties"]))
+
+
+def _find_largest(here: set[str], wanted: set[str], terms: Iterable[str]) -> str:
+    """Which of the wanted ontologies most terms belong to by their IRIs; '' for a tie."""
     bases = {iri.rstrip("#/"): iri for iri in here}
     counted: Counter[str] = Counter()
-    for term in (*found["declared"], *found["declared_properties"]):
+    for term in terms:
         base = max((base for base in bases if term.startswith(base)), key=len, default="")
         counted[bases.get(base, "")] += 1
-    best = [(n, iri) for iri, n in counted.most_common() if iri in (roots or here)]
+    best = [(n, iri) for iri, n in counted.most_common() if iri in wanted]
     is_clear = len(best) == 1 or (len(best) > 1 and best[0][0] > best[1][0])
     return best[0][1] if is_clear else ""
 

@@ -18,7 +18,7 @@ it counts solutions, as SPARQL has it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -297,30 +297,41 @@ def find_ungrouped(checked: Checked) -> str:
 
 def _find_ungrouped(tokens: tuple[QueryToken, ...]) -> str:
     """The same of the SELECT that begins here."""
-    part, depth, aggregate, grouped = "SELECT", 0, 0, False
     shown: dict[str, None] = {}
     known: set[str] = set()
+    grouped = False
+    for part, depth, before, token in _walk_select(tokens):
+        grouped = grouped or part in ("GROUP", "aggregate")
+        if token.kind != VAR or part not in ("SELECT", "GROUP"):
+            continue
+        if before.upper == "AS" or (part == "GROUP" and not depth):
+            known.add(token.text)
+        elif part == "SELECT":
+            shown[token.text] = None
+    return next((name for name in shown if grouped and name not in known), "")
+
+
+def _walk_select(
+    tokens: tuple[QueryToken, ...],
+) -> Iterator[tuple[str, int, QueryToken, QueryToken]]:
+    """The clause that each token stands in ("aggregate" within one of the SELECT's), how deep, and
+    the token before it; to the end of the SELECT that begins here."""
+    part, depth, aggregate = "SELECT", 0, 0
     for before, token in pairwise(tokens):
         sign = token.text if token.kind == PUNCT else ""
         if sign in ("{", "("):
             part = "WHERE" if sign == "{" and not depth else part
             depth += 1
             if part == "SELECT" and before.upper in _AGGREGATES:
-                grouped, aggregate = True, aggregate or depth
+                aggregate = aggregate or depth
         elif sign in ("}", ")"):
             aggregate = 0 if aggregate == depth else aggregate
             depth -= 1
             if depth < 0:
-                break
+                return
         elif not depth and token.upper in _CLAUSES:
             part = token.upper
-            grouped = grouped or part == "GROUP"
-        elif token.kind == VAR and part in ("SELECT", "GROUP") and not aggregate:
-            if before.upper == "AS" or (part == "GROUP" and not depth):
-                known.add(token.text)
-            elif part == "SELECT":
-                shown[token.text] = None
-    return next((name for name in shown if grouped and name not in known), "")
+        yield "aggregate" if aggregate else part, depth, before, token
 
 
 # -- prefixes

@@ -81,9 +81,7 @@ def tree(
     down = one_of(direction, ("down", "up"), "direction") == "down"
     edges = _edges_of(meta, iri, down)
     lone = {i for i in meta.roots if i in meta.deprecated and i not in meta.subs}
-    tops = (
-        None if iri is not None else by_label(meta, (i for i in meta.roots if i not in lone), lang)
-    )
+    tops = by_label(meta, set(meta.roots) - lone, lang) if iri is None else None
     rows = list(_walk(meta, iri, edges, depth, tops, lang))
 
     def show(row: TreeRow) -> dict[str, Any]:
@@ -93,18 +91,21 @@ def tree(
         said |= {"below": len(meta.below(row.iri)), "instances": meta.instances(row.iri)}
         return name_row(meta, row.iri, lang, **said, repeated=row.repeated)
 
-    if iri is None:
-        head: dict[str, Any] = {"kind": "roots", "below": len(_reached(meta)) - len(meta.roots)}
-        head["instances"] = meta.individuals.count
-        head |= {"deprecated_roots": len(lone)} if lone else {}
-    else:
-        head = name_row(meta, iri, lang) | {"kind": meta.kind(iri)}
-        head |= {"below": len(meta.below(iri)), "instances": meta.instances(iri)}
+    head = _tree_head(meta, iri, len(lone), lang)
     if not down:
         every = {row.iri for row in _walk(meta, iri, edges, DEEPEST, tops, lang)}
         more = len(every.difference(row.iri for row in rows))
         head |= {"more_above": more} if more else {}
     return window.page(rows, show, **head)
+
+
+def _tree_head(meta: GraphMeta, iri: str | None, lone: int, lang: str | None) -> dict[str, Any]:
+    if iri is not None:
+        counts = {"below": len(meta.below(iri)), "instances": meta.instances(iri)}
+        return name_row(meta, iri, lang) | {"kind": meta.kind(iri)} | counts
+    below = len(_reached(meta)) - len(meta.roots)
+    head = {"kind": "roots", "below": below, "instances": meta.individuals.count}
+    return head | ({"deprecated_roots": lone} if lone else {})
 
 
 def _reached(meta: GraphMeta) -> set[str]:
@@ -270,15 +271,7 @@ def terms(
     if kind == "individuals" and (prefix or only) and not meta.individuals.complete:
         held = f"{len(found):,} of {meta.individuals.count:,} individuals are held here"
         raise OntologyError(f"{held}: ask a query which of them are meant")
-    for other in only.split():
-        one_of(other, (*_NOT, *TERM_KINDS), "only")
-        known = set(_terms_of_kind(meta, _NOT.get(other, other)))
-        found = [iri for iri in found if (iri in known) != (other in _NOT)]
-    if prefix:
-        start = prefix if ":" in prefix else f"{prefix}:"
-        whole = prefix.strip("<>") if ":" in prefix else "\0"
-        found = [i for i in found if meta.curie(i).startswith(start) or i.startswith(whole)]
-    found = by_label(meta, found, lang)
+    found = by_label(meta, _filter_terms(meta, found, only, prefix or ""), lang)
 
     def show(iri: str) -> dict[str, Any]:
         count = meta.classes.get(iri, 0) or meta.properties.get(iri, 0)
@@ -290,6 +283,18 @@ def terms(
         page["total"] = meta.individuals.count
         page["note"] = f"{len(meta.individuals.sample):,} are listed: ask for instances of a class"
     return page
+
+
+def _filter_terms(meta: GraphMeta, found: list[str], only: str, prefix: str) -> list[str]:
+    for other in only.split():
+        one_of(other, (*_NOT, *TERM_KINDS), "only")
+        known = set(_terms_of_kind(meta, _NOT.get(other, other)))
+        found = [iri for iri in found if (iri in known) != (other in _NOT)]
+    if prefix:
+        start = prefix if ":" in prefix else f"{prefix}:"
+        whole = prefix.strip("<>") if ":" in prefix else "\0"
+        found = [i for i in found if meta.curie(i).startswith(start) or i.startswith(whole)]
+    return found
 
 
 def _terms_of_kind(meta: GraphMeta, kind: str) -> Iterable[str]:

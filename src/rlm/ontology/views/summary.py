@@ -228,18 +228,22 @@ def _labels(meta: GraphMeta, lang: str | None) -> str:
     if not labelled and not meta.languages:
         return "Labels: none; search by local name" if terms else ""
     if has_instances(meta) and _is_named_alike(meta):
-        spoken = (tag or "no language" for tag in list(meta.languages)[:4])
-        declared = meta.declared | meta.declared_properties  # what others declare is labelled there
-        kinds = {"terms": declared.intersection(terms), "individuals": meta.individuals.sample}
-        without = {what: sum(iri not in meta.labels for iri in kinds[what]) for what in kinds}
-        some = " and ".join(f"{n:,} {what}" for what, n in without.items() if n)
-        line = f"Labels: {'' if some else 'all have '}rdfs:label, in {', '.join(spoken)}"
-        return f"{line}; {some} have none" if some else line
+        return _count_labels(meta, terms)
     tags = [f"{tag or 'no language'} {count:,}" for tag, count in list(meta.languages.items())[:4]]
     line = "Labels: " + ", ".join(tags)
     if len(meta.languages) > 4:
         line += f", {len(meta.languages) - 4} more"
     return line + _label_hint(meta, terms, labelled, lang)
+
+
+def _count_labels(meta: GraphMeta, terms: list[str]) -> str:
+    spoken = (tag or "no language" for tag in list(meta.languages)[:4])
+    declared = meta.declared | meta.declared_properties  # what others declare is labelled there
+    kinds = {"terms": declared.intersection(terms), "individuals": meta.individuals.sample}
+    without = {what: sum(iri not in meta.labels for iri in kinds[what]) for what in kinds}
+    some = " and ".join(f"{n:,} {what}" for what, n in without.items() if n)
+    line = f"Labels: {'' if some else 'all have '}rdfs:label, in {', '.join(spoken)}"
+    return f"{line}; {some} have none" if some else line
 
 
 def _label_hint(
