@@ -97,3 +97,9 @@ def test_an_unknown_identifier_of_obo_is_a_missing_term(tmp_path, capsys):
     path.write_text("format-version: 1.2\nontology: mill\n\n[Term]\nid: ML:0000001\nname: mill\n")
     code = main(["ontology", "tree", str(path), "ML:9999999"])
     assert code == 2 and "there is no term ML:9999999" in capsys.readouterr().err
+
+
+def test_instances_of_a_type_of_owl_are_counted(ask):
+    """A file has such a type without declaring it: no view of classes knows it."""
+    said = ask(MILLS, "How many instances does owl:ObjectProperty have?")
+    assert said.startswith("1 instance of owl:ObjectProperty.")

@@ -230,7 +230,7 @@ def _on_vocabulary(program: str, links: dict[str, Link]) -> str:
         if found.term is None or "class" in found.term.kind:
             continue
         for view, where in _STATED.items():
-            call = re.escape(view.replace("$", f"${name}"))
+            call = re.escape(view.replace("$", f"${name}")[:-1]) + r"(?:, most=1)?\)"
             query = f"SELECT DISTINCT ?x WHERE {{ ?x {where} TERM FILTER(isIRI(?x)) }} ORDER BY ?x"
             uri = found.term.uri
             query = query.replace("TERM", uri if _CURIE.fullmatch(uri) else f"<{uri}>")
