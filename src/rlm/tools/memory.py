@@ -148,7 +148,8 @@ class _Memory:
         domain: str | None = None,
     ) -> str:
         """Store a procedure that is worth recalling in another task; returns its id. title: up to
-        10 words. description: when to use it. content: the steps, up to 4,000 characters."""
+        10 words. description: when to use it. content: the steps as a list that shows the calls,
+        terms or code they use, up to 4,000 characters."""
         check_text(content, "content", ADD_CHARS)
         for text, name in ((content, "content"), (description, "description"), (title, "title")):
             if isinstance(text, str):
