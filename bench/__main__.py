@@ -37,8 +37,9 @@ PARTS = (
     "rarity",
     "search",
 )
-ON_REQUEST = ("minilm", "teams")
-"""What needs more than the extra bench installs. `teams` takes the first of --sizes."""
+ON_REQUEST = ("minilm", "teams", "tenants")
+"""What needs more than the extra bench installs. `teams` takes the first of --sizes; `tenants`, a
+tenth of it for each."""
 INTRO = """# Benchmarks
 
 Written by `make bench`. Every section is one run on one machine; read the ratios, not the
@@ -67,6 +68,7 @@ def main() -> None:
                 folder / "minilm", ROOT.parent / "shared" / "data", "minilm"
             ),
             "teams": lambda: teams.run(folder / "teams", int(given.sizes.split(",")[0])),
+            "tenants": lambda: teams.equal(int(given.sizes.split(",")[0]) // 10),
             "cold": lambda: loads.cold_start(folder / "cold"),
             "sandbox": lambda: sandbox.run(),
             "ontology": lambda: ontology.run(

@@ -34,6 +34,8 @@ SEARCHES = 60
 WRITES = 40
 CLIENTS = (1, 4, 16)
 CLIENT_S = 8.0
+EQUAL = 100
+ROUNDS = 4
 
 
 def zipf_sizes(total: int, tenants: int = TENANTS) -> list[int]:
@@ -75,6 +77,7 @@ class Server:
             wheel_programs(), shared_buffers="512MB", autovacuum="on", max_connections="100"
         )
         self.url = self._server.new_store()
+        self.another = self._server.new_store
         self.owner = self.url.replace("rlm_app@", "postgres@")
 
     def cpu_s(self) -> float:
@@ -94,9 +97,10 @@ class Server:
         name = self.url.split("?")[0].rpartition("/")[2]
         return int(self._server.execute(f"SELECT pg_database_size('{name}')")[0][0])
 
-    def settle(self) -> None:
+    def settle(self, *urls: str) -> None:
         """What autovacuum would have done by tomorrow."""
-        self._server.execute("VACUUM ANALYZE", self.url.split("?")[0].rpartition("/")[2])
+        for url in urls:
+            self._server.execute("VACUUM ANALYZE", url.split("?")[0].rpartition("/")[2])
 
     def stop(self) -> None:
         self._server.stop()
@@ -186,7 +190,7 @@ def run(folder: Path, total: int) -> str:
             _copy("PostgreSQL → SQLite", server.owner, str(back), server),
         ]
         equal = not compare_stores(str(path), str(back)) and _same_packs(path, back, parts[0][0])
-        server.settle()
+        server.settle(server.url)
         rows = []
         for name, tenant in (
             *((f"{size:,} alone in its organisation", tenant) for tenant, size in alone),
@@ -214,6 +218,44 @@ def run(folder: Path, total: int) -> str:
         f"Filling SQLite took {filled:.0f} s. There and back {'is' if equal else 'is NOT'} equal,"
         f" row by row and by the bytes of an exported pack. A memory takes {sizes[0]:,.0f} bytes in"
         f" SQLite and {sizes[1]:,.0f} in PostgreSQL, indexes included.\n"
+    )
+
+
+def equal(size: int) -> str:
+    """A hundred tenants of one size, asked in turn, against one that is alone in its database."""
+    server, model = Server(), StaticEmbedder()
+    try:
+        words = (row for chunk in Corpus((EQUAL + 1) * size, 11).draws() for row in chunk)
+        urls = (server.url, server.another())
+        opened = [
+            open_store(url, tenant=Tenant(f"org{n % 10}", "t", f"p{n}"), embedder=model)
+            for url, count in zip(urls, (EQUAL, 1), strict=True)
+            for n in range(count)
+        ]
+        for db in opened:
+            db.add_many(memory(next(words)) for _ in range(size))
+        server.settle(*urls)
+        asked, times = Corpus(1_000).queries(SEARCHES), ([], [])
+        for number in range(EQUAL * (ROUNDS + 1)):  # a first round that is not counted
+            for db, found in zip((opened[number % EQUAL], opened[-1]), times, strict=True):
+                cpu, wall = _cpu_s(server), time.perf_counter()
+                db.retrieve(asked[number % SEARCHES], k=10, count_access=False)
+                found.append((time.perf_counter() - wall, _cpu_s(server) - cpu))
+        for db in opened:
+            db.close()
+    finally:
+        server.stop()
+    counted = [np.array(found[EQUAL:]) * 1e3 for found in times]
+    rows = [
+        (name, f"{np.median(each[:, 0]):.1f}", f"{np.percentile(each[:, 0], 99):.1f}",
+         f"{each[:, 1].mean():.1f}")
+        for name, each in zip((f"{EQUAL} tenants in turn", "one alone"), counted, strict=True)
+    ]  # fmt: skip
+    ratio = np.median(counted[0][:, 0]) / np.median(counted[1][:, 0])
+    return (
+        f"## Equal tenants: {EQUAL} of {size:,} memories, PostgreSQL\n\n"
+        f"{table(('search', 'p50 ms', 'p99 ms', 'CPU ms'), rows)}\n\n"
+        f"Each search of the one follows one of the other: {ratio:.2f} times by the median.\n"
     )
 
 
