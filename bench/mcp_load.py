@@ -167,7 +167,7 @@ def run(folder: Path, seconds: float, size: int = 100_000, clients: int = 8) -> 
 def _measure(
     path: Path, pid: int, port: int, tokens: list[str], seconds: float, pause_s: float
 ) -> str:
-    resident, began = [_resident_mb(pid)], _cpu_s(pid)
+    held, began = [_own_mb(pid)], _cpu_s(pid)
     seeds = range(int(1_000 * pause_s), int(1_000 * pause_s) + len(tokens))  # other words each time
     with ProcessPoolExecutor(len(tokens), mp_context=get_context("spawn")) as pool:
         jobs = [
@@ -175,7 +175,7 @@ def _measure(
             for n, (seed, token) in enumerate(zip(seeds, tokens, strict=True))
         ]
         while _running(jobs, seconds / 10):
-            resident.append(_resident_mb(pid))
+            held.append(_own_mb(pid))
         reports = [job.result() for job in jobs]
     cpu_s = _cpu_s(pid) - began
     spent: dict[str, list[float]] = defaultdict(list)
@@ -189,14 +189,14 @@ def _measure(
     errors = [error for report in reports for error in report.errors]
     recorded = {id_: words for report in reports for id_, words in report.recorded.items()}
     calls = sum(map(len, spent.values()))
-    shown = (resident[0], resident[len(resident) // 2], resident[-1])
+    shown = (held[0], held[len(held) // 2], held[-1])
     return (
         f"{table(('tool', 'calls', 'p50 ms', 'p99 ms'), rows)}\n\n"
         f"{len(errors)} errors, {_lost(path, recorded)} of {len(recorded):,} acknowledged records"
         f" lost. {calls / seconds:,.0f} calls a second, {cpu_s / calls * 1e3:.1f} ms of the"
-        f" server's CPU time a call. Resident at the start, in the middle and at the end:"
-        f" {', '.join(f'{each:.0f}' for each in shown)} MB."
-        + "".join(f"\n    {error}" for error in errors[:5])
+        f" server's CPU time a call. Memory of its own (without the pages of files that are mapped)"
+        f" at the start, in the middle and at the end: {', '.join(f'{each:.0f}' for each in shown)}"
+        " MB." + "".join(f"\n    {error}" for error in errors[:5])
     )
 
 
@@ -227,6 +227,7 @@ def _cpu_s(pid: int) -> float:
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _resident_mb(pid: int) -> float:
+def _own_mb(pid: int) -> float:
+    """Pages of the store and of the word index are not counted: the kernel takes them back."""
     status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+    return int(status.split("RssAnon:")[1].split()[0]) / 1024

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -109,6 +110,16 @@ def test_nodes_that_were_written_with_other_rows_get_their_word_index(tmp_path, 
         with store.together():
             store.graph.create_nodes({"type": "experience", "content": f"n {n}"} for n in range(40))
         assert store.graph.index.lexical == "tantivy"
+
+
+def test_a_word_index_that_grows_in_small_steps_stays_in_one_piece(tmp_path, large):
+    """Each catch-up leaves a segment, of eight files and some memory: they have to be merged."""
+    with open_store(tmp_path / "m.db") as store:
+        for seed in range(20):
+            store.add_many(corpus(60, seed))
+        assert store.stats()["engine"]["lexical"] == "tantivy"
+        segments = json.loads((folder_of(store) / "meta.json").read_bytes())["segments"]
+        assert len(segments) < 10
 
 
 SYLLABLES = re.findall(r"\w+", "ka to mi re lo sun ter vi pra den co sta ing mer bal fo")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from rlm import clock
+from rlm import clock, kernel
 from rlm.cli.background import distil_beside, end_with_parent
 from rlm.cli.session import LOSABLE, PATIENCE_S, Session
 from rlm.errors import ConfigError
@@ -56,6 +56,7 @@ def mcp(
     if allowed and http is None:
         raise ConfigError("--allow-host is for --http: over standard input there are no hosts")
     session.require_folder(session.path, f"--db {session.place}")
+    kernel.share_arenas()
     if http is not None:
         return _over_http(session, http, allowed, toolsets, ontologies, folders)
     with _wire() as (source, sink):

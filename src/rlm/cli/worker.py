@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rlm import kernel
 from rlm.cli.background import end_with_parent
 from rlm.cli.command import command, count, new_group, words
 from rlm.cli.output import number_of
@@ -64,6 +65,8 @@ def worker(session: Session, once: bool, watch: bool, model: str | None, beside:
         raise ValidationError("--once and --watch exclude each other: give one")
     if beside is not None:
         end_with_parent(beside)
+    if watch:
+        kernel.share_arenas()
     client, report = _open_model(session, model), Report()
     try:
         with _stop_event() as stop:

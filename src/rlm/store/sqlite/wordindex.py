@@ -247,6 +247,7 @@ class WordIndex:
             tantivy.Document(number=0, words="", note="note", state=json.dumps(note))
         )
         writer.commit()
+        writer.wait_merging_threads()  # else they are given up, and each commit leaves a segment
 
     def _pages(self, upto: int, last: int) -> Iterator[list[tuple[Any, ...]]]:
         source = self._source
