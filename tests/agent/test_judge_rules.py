@@ -9,13 +9,14 @@ from rlm import MemoryItem, Scope, agent
 from rlm.llm import ScriptedClient
 
 HARBOUR = Path(__file__).parent.parent.parent / "ontology" / "harbour.ttl"
+PROPERTY = '```repl\nprint(sparql_query("SELECT ?v WHERE { ?v harbour:mooredAt ?b }"))\n```'
 CODE = '```repl\nprint(sparql_query("SELECT ?v WHERE { ?v a harbour:Vessel ; harbour:mooredAt ?b }"))\n```'
 GOOD = '{"reason": "r", "missing": [], "confidence": "high", "is_success": true}'
 ASKED = "Which vessels are moored at a berth?"
 
 
-def judge_prompt(store, answer):
-    client = ScriptedClient([CODE, answer, GOOD, '{"items": []}'], is_language_model=True)
+def judge_prompt(store, answer, code=CODE):
+    client = ScriptedClient([code, answer, GOOD, '{"items": []}'], is_language_model=True)
     agent.run(ASKED, HARBOUR, store=store, client=client)
     return client.calls[2][1]["content"]
 
@@ -24,6 +25,11 @@ def test_the_judge_sees_what_the_graph_says_of_the_queried_terms(store):
     shown = judge_prompt(store, "FINAL(None is.)")
     assert "harbour:Vessel: A watercraft that moves by its own engine or sails." in shown
     assert '"recalled"' not in shown, "nothing was followed"
+
+
+def test_the_judge_sees_what_the_graph_says_of_the_classes_of_a_queried_property(store):
+    """A rule stands on the class of what is counted, and a query need not name that."""
+    assert "harbour:Berth: A length of quay" in judge_prompt(store, "FINAL(None is.)", PROPERTY)
 
 
 def test_the_judge_sees_the_lesson_that_was_followed_and_no_other(store):

@@ -51,7 +51,7 @@ from rlm.tools.views import MODEL_VIEW_CHARS, VIEW_CHARS
 LOG = logging.getLogger("rlm.agent")
 RECALLING = frozenset(("mem_get", "mem_quote", "memory_query", "memory_get_context"))
 """Tools whose texts a run must not store again as something new."""
-MOST_COMMENTS = 8
+MOST_COMMENTS = 12
 """Of terms that were queried, for judge and extractor."""
 
 OnStep = Callable[[RLMIteration], None]
@@ -283,7 +283,8 @@ class Attempt:
 
     def _rules(self) -> dict[str, list[str]]:
         """What an answer may rest on beside its steps: what the graph says of the terms that were
-        queried, and the lessons that the model says it used."""
+        queried, of the classes at both ends of a property and of what stands above; and the lessons
+        that the model says it used."""
         found: dict[str, list[str]] = {}
         used = followed_of(self.recalled.ids, self.uses)
         if lessons := [item for item in self.recalled.injected if item.memory_id in used]:
@@ -291,8 +292,12 @@ class Attempt:
         if self.graph is not None:
             meta = self.graph.meta
             asked = steps_of(self.trace.calls, meta.prefixes)
-            named = dict.fromkeys(iri for step in asked if step.query for iri in step.names)
-            known = [iri for iri in named if iri in meta.comments]
+            named = [iri for step in asked if step.query for iri in step.names]
+            sides = [
+                side for iri in named for of in (meta.doms, meta.rngs) for side in of.get(iri, ())
+            ]
+            above = [top for iri in [*named, *sides] for top in meta.above(iri)]
+            known = dict.fromkeys(i for i in [*named, *sides, *above] if i in meta.comments)
             said = [f"{meta.prefixes.shrink(iri)}: {meta.comments[iri]}" for iri in known]
             found |= {"comments": said[:MOST_COMMENTS]} if said else {}
         return found

@@ -283,7 +283,7 @@ class Gate:
 
     def _is_unknown(self, call: tuple[str, str]) -> bool:
         dot, name = call
-        known = METHODS if dot else self.tools | PLAIN
+        known = METHODS if dot else self.tools | PLAIN | METHODS
         return name not in known and (bool(dot) or not name.isalpha() or not name.isupper())
 
     def _names(self, item: MemoryItem, text: str) -> str:

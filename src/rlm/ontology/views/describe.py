@@ -21,6 +21,8 @@ MOST_LINKS = 25
 LISTED = 12
 COMMENT_CHARS = 400
 LABEL_CHARS = 120
+SIDE_CHARS, MOST_SIDES = 200, 4
+"""Of the comments of a property's domain and range: what counts as one is often told there."""
 RESTRICTIONS = 5
 DIRECTIONS = {"both": ("out", "in"), "out": ("out",), "in": ("in",)}
 DIRECTIONS |= {"outgoing": DIRECTIONS["out"], "incoming": DIRECTIONS["in"]}
@@ -218,4 +220,6 @@ def _property(meta: GraphMeta, iri: str, listed: _Lists) -> dict[str, Any]:
     for side in ("domain", "range"):
         if meta.is_union(iri, side):
             found[f"{side}_is_union"] = True
-    return found
+    joined = sorted({*meta.doms.get(iri, ()), *meta.rngs.get(iri, ())} & meta.comments.keys())
+    said = [f"{meta.curie(one)}: {cut(meta.comments[one], SIDE_CHARS)}" for one in joined]
+    return found | {"classes_say": said[:MOST_SIDES]}
