@@ -126,18 +126,75 @@ def test_said_twice_it_is_one_decision(store, tell):
     assert len(live(store)) == 1
 
 
-@pytest.mark.parametrize("verdict", [True, False])
+def judged(newer, verdict):
+    said = {"pairs": [{"pair": 1, "verdict": verdict, "why": "the period was changed"}]}
+    found = {"decisions": [{"turn": 3, "quote": newer, "accepts": ""}], "items": []}
+    return ScriptedClient([json.dumps(found), json.dumps(said)])
+
+
+@pytest.mark.parametrize("verdict", ["replaces", "stands", "something"])
 def test_a_model_decides_and_says_why(store, tell, verdict):
     older, newer = AMENDED[1]
     tell(older, 1)
-    said = {"pairs": [{"pair": 1, "superseded": verdict, "why": "the period was changed"}]}
-    found = {"decisions": [{"turn": 3, "quote": newer, "accepts": ""}], "items": []}
-    client = ScriptedClient([json.dumps(found), json.dumps(said)])
-    assert tell(newer, 2, client).superseded == int(verdict)
-    assert len(live(store)) == (1 if verdict else 2)
-    if verdict:
+    replaced = verdict == "replaces"
+    assert tell(newer, 2, judged(newer, verdict)).superseded == int(replaced)
+    assert len(live(store)) == (1 if replaced else 2)
+    if replaced:
         [old] = store.list_items(archived=True)
-        assert "the period was changed" in old.provenance["superseded_because"]
+        [link] = MemoryManager(store, person=True).why(old.memory_id)["superseded_by"]
+        assert "the period was changed" in link["reason"]
+
+
+def test_what_is_changed_in_part_stays_and_comes_after_what_changed_it(store, tell):
+    older, newer = AMENDED[1]
+    tell(older, 1)
+    report = tell(newer, 2, judged(newer, "changes"))
+    assert (report.superseded, report.changed, report.proposed) == (0, 1, 0)
+    assert sorted(live(store)) == sorted([older, newer]) and proposals(store) == []
+    first, second = MemoryManager(store).search(older, kinds=["decision"])
+    assert (
+        first.description == newer and f"changed in part on 2026-10-02: {first.id}" in second.line()
+    )
+    said = MemoryManager(store).why(second.id)["changed_by"]
+    assert [(each["id"], "the period was changed" in each["reason"]) for each in said] == [
+        (first.id, True)
+    ]
+    assert [each["id"] for each in MemoryManager(store).why(first.id)["changes"]] == [second.id]
+
+
+def test_a_turn_in_which_a_replaced_decision_was_taken_says_so(store, tell):
+    older, newer = AMENDED[1]
+    tell(older, 1)
+    tell(newer, 2, judged(newer, "replaces"))
+    hits = MemoryManager(store).search("Keep invoices for 30 days", kinds=["turn", "decision"])
+    [turn] = [hit for hit in hits if hit.content.startswith(older)]
+    [now] = [hit for hit in hits if hit.description == newer]
+    assert turn.changed == f"replaced on 2026-10-02: {now.id}" and hits.index(now) < hits.index(
+        turn
+    )
+
+
+def test_a_model_is_not_asked_about_two_decisions_of_one_session(store, tmp_path):
+    """It has read the whole of it, and has said what holds in the end."""
+    older, newer = AMENDED[1]
+    made = ClaudeTranscript("s").user(older).says("Done. Anything else?").user(newer)
+    quotes = [
+        {"turn": 1, "quote": older, "accepts": ""},
+        {"turn": 3, "quote": newer, "accepts": ""},
+    ]
+    client = ScriptedClient([json.dumps({"decisions": quotes, "items": []})])
+    Distiller(store, client).queue_session(path=made.write(tmp_path))
+    assert Distiller(store, client).process().decisions == 2 and len(client.calls) == 1
+
+
+def test_the_texts_of_several_pairs_stand_once_in_a_prompt(store, tell):
+    tell("Keep invoices for 30 days in the archive.", 1)
+    tell("Keep receipts for 30 days in the archive.", 2)
+    newer = "Keep invoices and receipts for 90 days in the archive."
+    client = judged(newer, "replaces")
+    tell(newer, 3, client)
+    prompt = client.calls[1][1]["content"]
+    assert prompt.count('"pair":') == 2 and prompt.count(f"“{newer}”") == 1
 
 
 @pytest.mark.parametrize(("newer", "older", "differs"), [
@@ -155,15 +212,12 @@ def test_what_says_otherwise(newer, older, differs):
 
 CHANGED = [
     ("We use vitest in this repo, not jest.", "Back to jest, vitest keeps breaking."),
-    ("Every new feature goes behind a flag.", "We're dropping the flag thing."),
-    ("Two approvals before anything is merged.", "One approval is enough from now on."),
     ("No deploys on Fridays.", "We deploy on Fridays again, the canaries are in place."),
-    ("State lives in Redux.", "Redux is out, we move to plain context."),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("older", "newer"), CHANGED)
-def test_a_change_with_one_rare_word_in_common_is_proposed(store, tell, older, newer):
+def test_what_may_be_a_change_is_proposed_and_marked(store, tell, older, newer):
     tell("Always use UTC for timestamps.", 1)
     tell("Never write to the orders table directly.", 2)
     tell(older, 3)

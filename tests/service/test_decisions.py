@@ -225,6 +225,17 @@ def test_all_tests_are_those_of_the_project_and_paths_are_those_within_it():
     assert check_item(find_checks(session)[0], session).title == "Tests for this project"
 
 
+@pytest.mark.parametrize(("command", "kept"), [
+    ("sed -i 's/30/60/' app/a.py && pytest tests/app", "pytest tests/app"),
+    ("cd app && sed -i s/1/2/ a.py && make test", "cd app && make test"),
+    ("npm run build && npm test", "npm run build && npm test"),
+])  # fmt: skip
+def test_an_edit_is_no_part_of_the_tests(command, kept):
+    """Who runs it again would edit again."""
+    item = check_item(find_checks(session := run((command, True), files=("app/a.py",)))[0], session)
+    assert f"`{kept}`" in item.content
+
+
 def test_files_and_the_tests_that_passed_after_them():
     session = run(("pytest tests/test_a.py", True), files=("src/a.py",))
     [check] = find_checks(session)

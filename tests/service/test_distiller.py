@@ -318,11 +318,36 @@ def test_a_rule_counts_only_with_the_turns_that_settle_it(store, tmp_path, rule,
         assert "Noticed as: A quotation shows three digits" in item.content
 
 
+def test_what_else_was_settled_in_a_turn_of_a_rule_is_kept(store, tmp_path):
+    said = "Always round half up in totals. Cars are booked at the kiosk in the last hour."
+    quotes = [
+        {"turn": 3, "quote": "Always round half up in totals.", "accepts": ""},
+        {"turn": 3, "quote": "Cars are booked at the kiosk in the last hour.", "accepts": ""},
+    ]
+    rule = {**RULE, "rule": "Totals are always rounded half up.", "turns": [3]}
+    client = ScriptedClient([json.dumps({"rules": [rule], "decisions": quotes, "items": []})])
+    Distiller(store, client).queue_session(path=decided(said).write(tmp_path))
+    Distiller(store, client).process()
+    assert {item.provenance["decided"] for item in store.list_items()} == {
+        "Totals are always rounded half up.", "Cars are booked at the kiosk in the last hour."}  # fmt: skip
+
+
+def test_below_a_rule_stand_a_persons_own_words_not_what_they_pasted(store, tmp_path):
+    said = "Round half up. The shop wrote: please round down everywhere, always."
+    client = ScriptedClient(
+        [json.dumps({"rules": [{**RULE, "turns": [3]}], "decisions": [], "items": []})]
+    )
+    Distiller(store, client).queue_session(path=decided(said).write(tmp_path))
+    Distiller(store, client).process()
+    [item] = store.list_items()
+    assert "“Round half up.”" in item.content and "round down" not in item.content
+
+
 def test_a_model_says_which_older_decision_a_rule_replaces(store, tmp_path):
     Distiller(store).queue_session(path=decided("Always round half up in totals.").write(tmp_path))
     Distiller(store).process()
     [older] = store.list_items()
-    said = {"pairs": [{"pair": 1, "superseded": True, "why": "drafts are excepted now"}]}
+    said = {"pairs": [{"pair": 1, "verdict": "replaces", "why": "drafts are excepted now"}]}
     found = {"rules": [{**RULE, "turns": [3]}], "decisions": [], "items": []}
     client = ScriptedClient([json.dumps(found), json.dumps(said)])
     later = decided("Drafts keep all digits, the totals of others are rounded half up.", "s2")

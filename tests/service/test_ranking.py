@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from session_telling import tell_session
 
@@ -42,6 +44,14 @@ def test_a_session_is_stronger_where_more_of_it_fits():
 def test_one_session_does_not_fill_all_places():
     much = [hit(f"piece {number}", 0.3, "s-1", number) for number in range(5)]
     assert names(rank_found([*much, hit("other", 0.2, "s-2", 1)]))[2] == "other"
+
+
+def test_the_turns_of_a_rule_add_to_its_score_and_are_not_shown_beside_it():
+    rule = replace(hit("rule", 0.2, "s-1", 9), settled=(3, 9))
+    turns = [hit("said", 0.18, "s-1", 3, kind="turn"), hit("aside", 0.1, "s-1", 4, kind="turn")]
+    found = rank_found([rule, *turns, hit("other", 0.22, "s-2", 1)])
+    assert names(found) == ["rule", "other", "aside"]
+    assert found[0].memory.score == pytest.approx((0.2 + SUPPORT * 0.18) / (1 + SUPPORT))
 
 
 def test_a_memory_that_was_recorded_needs_no_session():

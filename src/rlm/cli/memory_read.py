@@ -268,13 +268,23 @@ def _print_memory(found: Mapping[str, Any]) -> None:
         print_part(f"decided in {place}", [" ".join(turn["content"].split())[:300]])
     print_part("signals", (_signal_line(each) for each in found["signals"]))
     back = "" if found["archived_at"] else ", and brought back since"
-    for key, heading in (("supersedes", "supersedes"), ("superseded_by", f"superseded by{back}")):
-        lines = (f"{each['id']}  {each['title'] or '(gone)'}" for each in found[key])
+    for key, heading in (("supersedes", "supersedes"), ("superseded_by", f"superseded by{back}"),
+                         ("changes", "changes in part")):  # fmt: skip
+        lines = (
+            f"{each['id']}  {each['title'] or '(gone)'}{_because(each)}" for each in found[key]
+        )
         print_part(heading, lines)
+    print_part(
+        "changed in part by", (f"{each['id']}{_because(each)}" for each in found["changed_by"])
+    )
     print_part(
         "may supersede (`rlm memory review --accept ID` if so, else --refuse ID)",
         (f"{each['id']}  {each['reason']}" for each in found["may_supersede"]),
     )
+
+
+def _because(link: Mapping[str, Any]) -> str:
+    return f" ({link['reason']})" if link.get("reason") else ""
 
 
 def _signal_line(row: Mapping[str, Any]) -> str:

@@ -172,7 +172,7 @@ def _hit(memory: Memory) -> dict[str, Any]:
     `memory_get` has the rest."""
     more = {
         "source_session": memory.source_session,
-        "perhaps_changed_on": memory.changed,
+        "changed": memory.changed,
         "weak": memory.weak,
         "level": memory.scope if memory.scope != LEVELS[0] else None,
     }

@@ -4,14 +4,12 @@ Two decisions are about the same thing when they share its words; the newer says
 negates what the older has, has another number for the same unit, names what it replaces, or is the
 same sentence but for a word or two. Where that is plain the older one is superseded; where it may
 be so the newer one carries a proposal with its reason, the older one says who may have changed it,
-and both stand. One rare word in common is enough for that where the newer reads like a change. The
-order is that in which they were said, not that in which they were read.
+and both stand. The order is that in which they were said, not that in which they were read.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -21,8 +19,6 @@ from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
 CANDIDATES = 16
-RARE = 2
-"""A stem that so many of the nearest decisions have says what they are about."""
 SURE_STEMS, SOME_STEMS = 3, 2
 SURE_SHARE, SOME_SHARE = 0.5, 0.34
 FEW_STEMS = 3
@@ -35,8 +31,13 @@ SAME_SHARE = 0.8
 NAMES, REPLACED_WORDS = "it names", 2
 """So many words in the place of others, in a sentence that is otherwise the same."""
 SUPERSEDES, SUPERSEDED_BY, PROPOSED = "supersedes", "superseded_by", "may_supersede"
+BECAUSE = "superseded_because"
+CHANGES, CHANGED = "changes", "changed_by"
+"""In a newer decision: the ids of those that it changes in part; in an older one: the id and the
+reason of each that did so."""
 PERHAPS_CHANGED = "perhaps_changed_by"
-"""In an older decision: the id of the newest that may supersede it."""
+"""In an older decision: the id of the newest that changed it in part, or may supersede it."""
+MOST_HOPS = 20
 
 _EMPTY = frozenset(
     tokens(" ".join(STOPWORDS))
@@ -51,15 +52,6 @@ _NEGATION = re.compile(
 _AMENDS = re.compile(
     r"\b(?:actually|instead|no longer|any ?more|change of|changed (?:my|our)|scratch|forget"
     r"|on second thoughts?|now|after all|rather than|used to)\b",
-    re.IGNORECASE,
-)
-_CHANGES = re.compile(
-    r"\b(?:back (?:to|on)|no more|again|longer|dropp\w+|drop|gone|out|lifted|scrap\w*"
-    r"|abandon\w*|revert\w*"
-    r"|remov\w+|end(?:s|ed)|stop\w*|switch\w*|mov(?:e|ing) to|mistake|too strict"
-    r"|history|is over|not? any"
-    r"|won't|isn't working|didn't work|zurück|nicht mehr|volvemos|ya no"
-    r"|revient|revenons|ne \w+ plus)\b",
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(
@@ -79,6 +71,13 @@ class Amendment:
     older: MemoryItem
     certain: bool
     reason: str
+    partly: bool = False
+    """Whether the rest of the older one still holds."""
+
+    def store_in(self, store: MemoryBackend) -> None:
+        """Do it, or propose it."""
+        act = mark_changed if self.partly else supersede if self.certain else propose
+        act(store, self.newer.memory_id, self.older.memory_id, self.reason)
 
 
 def find_related(store: MemoryBackend, item: MemoryItem) -> list[MemoryItem]:
@@ -100,10 +99,9 @@ def find_amended(
     of `others` that are not stored yet."""
     found = []
     pool = {each.memory_id: each for each in (*find_related(store, item), *others)}
-    known = Counter(stem for each in pool.values() for stem in subject_of(each))
     for other in pool.values():
         newer, older = (item, other) if is_later(item, other) else (other, item)
-        amendment = compare(newer, older, store) or _find_change(newer, older, known)
+        amendment = compare(newer, older, store)
         if amendment is not None:
             found.append(amendment)
     return found
@@ -119,20 +117,6 @@ def is_later(one: MemoryItem, other: MemoryItem) -> bool:
 def _turn(item: MemoryItem) -> int:
     turn = item.provenance.get("turn")
     return turn if isinstance(turn, int) else 0
-
-
-def _find_change(newer: MemoryItem, older: MemoryItem, known: Counter[str]) -> Amendment | None:
-    """What reads like a change, and shares with the older what few others are about."""
-    if _is_one_breath(newer, older):
-        return None
-    said, before = decision_text(newer), decision_text(older)
-    rare = {stem for stem in subject_of(newer) & subject_of(older) if known[stem] <= RARE}
-    changes = _CHANGES.search(said) or _AMENDS.search(said)
-    conflict = find_conflict(said, before)
-    if not rare or not (changes or conflict not in ("", ONE_NO)):
-        return None
-    why = f'it says "{changes[0]}"' if changes else conflict
-    return Amendment(newer, older, False, _reason(rare, why))
 
 
 def _is_one_breath(newer: MemoryItem, older: MemoryItem) -> bool:
@@ -157,7 +141,9 @@ def compare(newer: MemoryItem, older: MemoryItem, store: MemoryBackend) -> Amend
     if conflict:
         own = len(_key_stems(said) & _key_stems(before))
         sure = _is_certain(conflict, share, own, amends=bool(amends), near=near)
-        return Amendment(newer, older, sure, _reason(shared, conflict))
+        likely = amends or (share >= SURE_SHARE and own >= SOME_STEMS)
+        made = Amendment(newer, older, sure, _reason(shared, conflict))
+        return made if sure or likely else None
     if amends and left - right:
         return Amendment(newer, older, False, _reason(shared, f'it says "{amends[0]}"'))
     return None
@@ -258,11 +244,45 @@ def supersede(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -
     with store.together():
         chain = [*newer.provenance.get(SUPERSEDES, []), older_id]
         store.update(newer_id, provenance={**newer.provenance, SUPERSEDES: chain})
-        said = {SUPERSEDED_BY: newer_id, "superseded_because": reason}
+        said = {SUPERSEDED_BY: newer_id, BECAUSE: reason}
         store.update(older_id, provenance={**older.provenance, **said})
         store.delete(older_id)
-        _link(store, newer, older)
+        _link(store, newer, older, SUPERSEDES)
     return True
+
+
+def mark_changed(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -> None:
+    """Note in both that the newer of two stored decisions changes a part of the older; both stay,
+    and who is shown the older one is shown the newer one first."""
+    newer, older = store.get(newer_id), store.get(older_id)
+    if newer is None or older is None or older.archived_at:
+        return
+    with store.together():
+        said = [*newer.provenance.get(CHANGES, []), older_id]
+        store.update(newer_id, provenance={**newer.provenance, CHANGES: said})
+        noted = [*older.provenance.get(CHANGED, []), {"id": newer_id, "reason": reason}]
+        pointed = {PERHAPS_CHANGED: newer_id, CHANGED: noted}
+        store.update(older_id, provenance={**older.provenance, **pointed})
+        _link(store, newer, older, CHANGES)
+
+
+def find_newer(store: MemoryBackend, item: MemoryItem) -> tuple[MemoryItem | None, str]:
+    """The live decision that replaced another one, changed a part of it, or may have changed it,
+    and which of these."""
+    noted, ways = item.provenance, "perhaps changed"
+    newer_id = noted.get(PERHAPS_CHANGED)
+    if item.archived_at and noted.get(SUPERSEDED_BY):
+        newer_id, ways = noted[SUPERSEDED_BY], "replaced"
+    elif any(newer_id == each.get("id") for each in noted.get(CHANGED, [])):
+        ways = "changed in part"
+    for _ in range(MOST_HOPS):
+        newer = store.get(newer_id) if isinstance(newer_id, str) else None
+        if newer is None or newer.trust == "quarantined":
+            break
+        if not newer.archived_at:
+            return newer, ways
+        newer_id = newer.provenance.get(SUPERSEDED_BY)
+    return None, ""
 
 
 def may_supersede(newer: MemoryItem) -> dict[str, str]:
@@ -286,10 +306,10 @@ def propose(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -> 
         store.update(older_id, provenance={**older.provenance, PERHAPS_CHANGED: newer_id})
 
 
-def _link(store: MemoryBackend, newer: MemoryItem, older: MemoryItem) -> None:
+def _link(store: MemoryBackend, newer: MemoryItem, older: MemoryItem, how: str) -> None:
     nodes = [decision_node(store, item) for item in (newer, older)]
     members = [{"node_id": nodes[0], "role": "cause"}, {"node_id": nodes[1], "role": "effect"}]
-    store.graph.create_edge("causation", SUPERSEDES, members)
+    store.graph.create_edge("causation", how, members)
 
 
 def decision_node(store: MemoryBackend, item: MemoryItem) -> str:

@@ -125,13 +125,14 @@ def find_context(said: Sequence[str]) -> str:
     start = max(0, end - 1)
     while start > 0 and len(_WORD.findall(" ".join(said[start:end]))) < FEW_WORDS:
         start -= 1
-    return _clip(" ".join(said[start:end]), CONTEXT_CHARS)
+    return clip(" ".join(said[start:end]), CONTEXT_CHARS)
 
 
 # -- text
 
 
-def _clip(text: str, most: int) -> str:
+def clip(text: str, most: int) -> str:
+    """A text on one line, cut between words."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1].rsplit(" ", 1)[0] + "…"
 
@@ -148,7 +149,8 @@ def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
     where it may not be the person's own, or speaks to whoever reads it."""
     doubt = decision.doubt or suspicious(decision.quote)
     said = "" if suspicious(decision.context) else decision.context
-    told = (said if decision.accepts else "") or decision.quote
+    only_agrees = decision.accepts and len(_WORD.findall(decision.quote)) <= FEW_WORDS
+    told = (said if only_agrees else "") or decision.quote
     lines = [f"“{decision.quote}”"]
     if said:
         lines.append(f"{'Accepts' if decision.accepts else 'In answer to'}: “{said}”")
@@ -160,14 +162,14 @@ def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
         description=_describe(told, said),
         content="\n".join(lines),
         source_type="human",
-        task_query=_clip(task, TASK_CHARS) or None,
+        task_query=clip(task, TASK_CHARS) or None,
         tags=["decision"],
         provenance={
             "kind": "decision",
             "agent": session.agent,
             "turn": decision.turn,
             "probability": round(decision.probability, 2),
-            "decided": _clip(told, DESCRIPTION_CHARS),
+            "decided": clip(told, DESCRIPTION_CHARS),
             **({QUARANTINE_REASON: doubt} if doubt else {}),
         },
         trust="quarantined" if doubt else "trusted",
@@ -180,7 +182,7 @@ def _describe(told: str, said: str) -> str:
     """What was settled, with what it answers where it has too few words by itself."""
     most = FEW_WORDS if find_question([said]) else BARE_WORDS
     few = said and told != said and len(_WORD.findall(told)) <= most
-    return _clip(f"{told} (asked: {said})" if few else told, DESCRIPTION_CHARS)
+    return clip(f"{told} (asked: {said})" if few else told, DESCRIPTION_CHARS)
 
 
 def unique(items: Iterable[MemoryItem]) -> list[MemoryItem]:

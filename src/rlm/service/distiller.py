@@ -79,6 +79,8 @@ class Report:
     decisions: int = 0
     procedures: int = 0
     superseded: int = 0
+    changed: int = 0
+    """Older decisions of which a newer one changes a part."""
     proposed: int = 0
     capped: int = 0
     """Sessions that were distilled without a model because a cap was reached."""
@@ -228,11 +230,12 @@ class Distiller:
             for each in found.committed:
                 self.store.update(each.memory_id, provenance=each.provenance)
             for amended in found.amendments:
-                act = amendment.supersede if amended.certain else amendment.propose
-                act(self.store, amended.newer.memory_id, amended.older.memory_id, amended.reason)
-        sure = sum(each.certain for each in found.amendments)
-        proposed = len(found.amendments) - sure
-        return {"distilled": 1, **waiting, **counts, "superseded": sure, "proposed": proposed}
+                amended.store_in(self.store)
+        changed = sum(each.partly for each in found.amendments)
+        sure = sum(each.certain for each in found.amendments) - changed
+        ends = {"superseded": sure, "changed": changed}
+        ends["proposed"] = len(found.amendments) - sure - changed
+        return {"distilled": 1, **waiting, **counts, **ends}
 
     def _end(
         self, job: Job, found: _Findings, result: dict[str, Any], report: Report
@@ -265,16 +268,15 @@ class Distiller:
         nodes = amendment.add_decision_nodes(self.store, decisions)
         for item, node in zip(decisions, nodes, strict=True):
             turn = turns.get(item.provenance["turn"])
+            settled = [turns.get(n) for n in item.provenance.get("turns", [])] or [turn]
             item.provenance = {
                 **item.provenance,
                 "node": node,
                 **({"turn_node": turn} if turn else {}),
             }
             if turn:
-                members = [
-                    {"node_id": node, "role": "subject"},
-                    {"node_id": turn, "role": "object"},
-                ]
+                members = [{"node_id": node, "role": "subject"}]
+                members += [{"node_id": each, "role": "object"} for each in settled if each]
                 graph.create_edge("relation", "decided in", members)
 
     # -- what it taught ----------------------------------------------------------------------------
@@ -375,8 +377,10 @@ class Distiller:
             if "turns" in rule.provenance:
                 for older in amendment.find_related(self.store, rule)[:RELATED]:
                     pairs.setdefault((rule.memory_id, older.memory_id), (rule, older))
+        # of one session the model has seen the whole, and has said what holds in the end
+        asked = [each for each in pairs.values() if each[0].session_id != each[1].session_id]
         try:
-            return judge_amendments(list(pairs.values()), client) if pairs else []
+            return judge_amendments(asked, client) if asked else []
         except RLMError as exc:
             log.warning("amendments were not judged: %s", exc)
             return found.amendments

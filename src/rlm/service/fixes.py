@@ -11,7 +11,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rlm.learning.suspicion import suspicious
 from rlm.service.transcripts.session import CodingSession, ShellCommand
@@ -108,11 +108,23 @@ def find_checks(session: CodingSession) -> list[TestRun]:
     changed: list[str] = []
     for event in _events(session):
         changed += [file for file in event.files if file not in changed]
-        if event.command.ok and _TESTS.search(event.command.text) and changed:
+        tests = _find_tests(event.command.text) if event.command.ok else ""
+        if tests and changed:
             if len(changed) <= MOST_FILES:
-                found[event.command.text] = TestRun(tuple(changed), event.command, event.turn)
+                command = replace(event.command, text=tests)
+                found[tests] = TestRun(tuple(changed), command, event.turn)
             changed = []
     return list(found.values())[-MOST_CHECKS:]
+
+
+def _find_tests(command: str) -> str:
+    """A command that tests, '' for another; without the edits that it makes, which are done."""
+    parts = _JOINT.split(command)
+    at = next((at for at, part in enumerate(parts) if _TESTS.search(part)), None)
+    if at is None or not _EDITS.search(command):
+        return "" if at is None else command
+    scene = [part for part in parts[:at] if _PREFIX.match(f"{part} && ")]
+    return " && ".join([*scene, parts[at]])
 
 
 def _events(session: CodingSession) -> list[_Event]:

@@ -10,14 +10,15 @@ gate for notes, and is not stored a second time in other words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import filterfalse, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from rlm.errors import NotFound, ValidationError
 from rlm.retrieval.rank import likeness_floor
-from rlm.service.amendment import PERHAPS_CHANGED
+from rlm.service.amendment import find_newer
 from rlm.service.memory import KINDS, STORED_KINDS, Memory
 from rlm.service.ranking import POOL, TURN_WEIGHT, Found, put_later_first, rank_found
 from rlm.store.gate import admit_item, amend_item, check_retrieve
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from rlm.store.graph import Node, NodeHit
 
 TURN = "turn"
+NONE = None, ""
 TURN_CHARS = 3_000
 SHORTEST_ID = 4
 BESIDE = 2
@@ -95,22 +97,36 @@ class MemoryManager:
         given["scope"] = Scope(ontology=ontology) if ontology else None
         for hit in self.store.retrieve(query, pool, count_access=False, **given):
             memory = Memory.of_item(hit.item, hit.score)
-            yield Found(memory, hit, _place(hit.item.provenance.get("turn")))
+            yield Found(memory, hit, *_places(hit.item.provenance))
 
     def _put_changes_first(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Each decision that may have been changed is marked, and follows the newer one."""
+        """Each decision that was or may have been changed is marked, and follows the newer one; so
+        is a turn in which such a decision was taken."""
         ordered: list[Memory] = []
         for memory in memories:
             if any(memory.id == each.id for each in ordered):
                 continue
-            item = self.store.get(memory.id) if memory.kind == "decision" else None
-            newer = item and self.store.get(str(item.provenance.get(PERHAPS_CHANGED) or ""))
-            if newer and not newer.archived_at and newer.trust != "quarantined":
+            newer, how = next(filter(itemgetter(0), map(self._newer, self._behind(memory))), NONE)
+            if newer is not None:
                 if all(newer.memory_id != each.id for each in ordered):
                     ordered.append(Memory.of_item(newer, memory.score))
-                memory = replace(memory, changed=f"{newer.created_at[:10]}: {newer.memory_id}")
+                said = f"{how} on {newer.created_at[:10]}: {newer.memory_id}"
+                memory = replace(memory, changed=said)
             ordered.append(memory)
         return ordered
+
+    def _newer(self, item: MemoryItem | None) -> tuple[MemoryItem | None, str]:
+        return NONE if item is None else find_newer(self.store, item)
+
+    def _behind(self, memory: Memory) -> Iterator[MemoryItem | None]:
+        """The decision itself, or those that were taken in a turn."""
+        if memory.kind == "decision":
+            yield self.store.get(memory.id)
+        elif memory.kind == TURN:
+            for edge in self.store.graph.get_links(memory.id):
+                for node in map(self.store.graph.get_node, edge.node_ids):
+                    if node is not None and node.type == "decision":
+                        yield self.store.get(str(node.metadata.get("memory_id")))
 
     def _turns(self, query: str, pool: int, *, explain: bool) -> list[Found]:
         from rlm.retrieval.excerpt import split_phrases
@@ -296,6 +312,15 @@ class MemoryManager:
             if is_id(id_or_query):
                 raise
         return explain_query(self, id_or_query, limit)
+
+
+def _places(said: Mapping[str, Any]) -> tuple[int | None, tuple[int, ...]]:
+    """The turn of a memory, and all that settled it."""
+    listed = said.get("turns")
+    turns = (
+        [each for each in listed if _place(each) is not None] if isinstance(listed, list) else []
+    )
+    return _place(said.get("turn")), tuple(turns)
 
 
 def _place(turn: Any) -> int | None:

@@ -46,7 +46,7 @@ class Memory:
     weak: bool = False
     """Whether it is less like the query than what is shown unasked."""
     changed: str = ""
-    """Where a newer decision may have changed it: when that was said, and its id."""
+    """Where a newer decision replaced, changed or may have changed it: how, when, and its id."""
 
     @classmethod
     def of_item(cls, item: MemoryItem, score: float = 0.0) -> Memory:
@@ -122,6 +122,6 @@ class Memory:
     def line(self) -> str:
         """One line of text: what a model is shown of a hit."""
         weak = ", weak match" if self.weak else ""
-        changed = f", perhaps changed on {self.changed}" if self.changed else ""
+        changed = f", {self.changed}" if self.changed else ""
         tail = f" ({self.kind}, {self.created_at[:10]}{weak}{changed})"
         return f"{self.id}  {self.said(len(changed))}{tail}"

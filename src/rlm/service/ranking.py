@@ -47,6 +47,8 @@ class Found:
     memory: Memory
     hit: Hit | NodeHit | None = None
     turn: int | None = None
+    settled: tuple[int, ...] = ()
+    """The turns of its session that a rule puts together."""
 
     @property
     def why(self) -> Explanation:
@@ -64,13 +66,11 @@ def _asks(memory: Memory) -> bool:
 
 def rank_found(found: Iterable[Found]) -> list[Found]:
     """Best first, with the scores that the sessions give. A turn from which a memory of these was
-    taken is left out."""
+    taken is left out; one of several that a rule puts together only adds to its score."""
     hits = sorted(found, key=_best_first)
-    taken = {
-        (hit.memory.source_session, hit.turn)
-        for hit in hits
-        if hit.turn is not None and hit.memory.kind != "turn"
-    }
+    memories = [hit for hit in hits if hit.turn is not None and hit.memory.kind != "turn"]
+    taken = {(hit.memory.source_session, hit.turn) for hit in memories}
+    lending = {(hit.memory.source_session, turn) for hit in memories for turn in hit.settled}
     ranked: list[Found] = []
     sessions: dict[str, list[Found]] = {}
     for hit in hits:
@@ -79,8 +79,13 @@ def rank_found(found: Iterable[Found]) -> list[Found]:
             ranked.append(hit)
         elif hit.memory.kind != "turn" or (session, hit.turn) not in taken:
             sessions.setdefault(session, []).append(hit)
-    for said in sessions.values():
-        ranked += _weigh_session(said)
+    for session, said in sessions.items():
+        weighed = _weigh_session(said)
+        ranked += (
+            hit
+            for hit in weighed
+            if hit.memory.kind != "turn" or (session, hit.turn) not in lending
+        )
     return sorted(ranked, key=_best_first)
 
 

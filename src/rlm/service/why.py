@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rlm.service.amendment import may_supersede
+from rlm.service.amendment import BECAUSE, CHANGED, CHANGES, SUPERSEDED_BY, may_supersede
 from rlm.service.memory import Memory
 from rlm.store.identity import is_stable_id
 
@@ -66,6 +66,8 @@ def explain_memory(manager: MemoryManager, memory_id: str) -> dict[str, Any]:
         "recomputed_confidence": ConfidenceEvaluator(store).recompute(memory.id),
         "supersedes": _chain(manager, item, "supersedes"),
         "superseded_by": _chain(manager, item, "superseded_by"),
+        "changes": _chain(manager, item, CHANGES),
+        "changed_by": list(item.provenance.get(CHANGED, [])),
         "may_supersede": [
             {"id": older, "reason": why} for older, why in may_supersede(item).items()
         ],
@@ -85,6 +87,8 @@ def _chain(manager: MemoryManager, item: MemoryItem, key: str) -> list[dict[str,
         found[memory_id] = {"id": memory_id, "title": None if other is None else other.title}
         if other is not None:
             found[memory_id] |= {"created_at": other.created_at, "archived_at": other.archived_at}
+            replaced = item if key == SUPERSEDED_BY else other
+            found[memory_id]["reason"] = replaced.provenance.get(BECAUSE)
             waiting += _ids(other.provenance.get(key))
     return list(found.values())
 
