@@ -49,7 +49,15 @@ def refused(url, error, match, **options):
     ("url", "match"),
     [
         ("postgresql://u:se%cret@host/db", "cannot be read.*percent-encoded"),
-        ("postgresql://u:secret@host:port/db", "cannot be reached"),
+        ("postgresql://u:secret@host:port/db", "cannot be read"),
+        ("postgresql://u:x/secret@host/db", "cannot be read.*percent-encoded"),
+        ("postgresql://u:12/secret@host/db", "cannot be read.*percent-encoded"),
+        ("postgresql://u:x@secret@host/db", "cannot be read.*percent-encoded"),
+        ("postgresql://u:x\0secret@host/db", "cannot be read.*percent-encoded"),
+        ("postgresql://127.0.0.1:1/db?password=x@secret", "Connection refused"),
+        ("postgresql://u:x?secret@127.0.0.1:1/db", "Connection refused"),
+        ("postgresql:u:secret@host/db", "this version knows"),
+        ("postgresql:/u:secret@host/db", "this version knows"),
         ("postgresql://u:secret@/db?hots=x", "cannot be read"),
         ("postgresql://u:secret@127.0.0.1:1/db", "cannot be reached.*server runs"),
         ("postgresql://u:secret@nowhere.invalid/db", "cannot be reached"),
@@ -201,6 +209,15 @@ def test_a_password_may_hold_any_character_and_is_never_shown(guarded, make_item
         refused(guarded.url("postgres", "rlm_app", wrong), StoreUnavailable, "password")
 
 
+def test_the_url_to_use_has_nothing_of_who_made_the_store(guarded):
+    place = f"host={guarded.folder}"
+    url = f"postgresql:///postgres?user=postgres&{place}&password=admin&application_name=a@b"
+    made = init_store(url, app="query_app", owner=migrations.OWNER)
+    who = f"query_app:{made.password}"
+    assert made.url == f"postgresql://{who}@/postgres?{place}&application_name=a@b"
+    open_store(made.url, embedder="none").close()
+
+
 def test_the_command_line_takes_a_url_everywhere(guarded, tmp_path, monkeypatch, capsys):
     with psycopg.connect(guarded.url("postgres"), autocommit=True) as raw:
         raw.execute("DROP DATABASE IF EXISTS cli")
@@ -214,6 +231,7 @@ def test_the_command_line_takes_a_url_everywhere(guarded, tmp_path, monkeypatch,
 
     admin = guarded.url("cli")
     made = rlm("store", "init", admin, "--role", "cli_app")
+    assert "has its password already" in rlm("store", "init", admin, "--role", "cli_app")
     url = made.splitlines()[0]
     password = url.split(":")[2].split("@")[0]
     monkeypatch.setenv("RLM_MEMORY_DB", url)

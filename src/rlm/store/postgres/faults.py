@@ -75,5 +75,6 @@ def fault(name: str, exc: Exception) -> StoreError:
 
 def _first_line(exc: Exception) -> str:
     text = getattr(getattr(exc, "diag", None), "message_primary", None) or str(exc)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.endswith("?")]  # "Is the server running?"
     return lines[-1] if lines else type(exc).__name__
