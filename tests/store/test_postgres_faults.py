@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import sys
+import threading
 
 import psycopg
 import pytest
@@ -60,6 +62,7 @@ def refused(url, error, match, **options):
         ("postgresql:/u:secret@host/db", "this version knows"),
         ("postgresql://u:secret@/db?hots=x", "cannot be read"),
         ("postgresql://u:secret@127.0.0.1:1/db", "cannot be reached.*server runs"),
+        ("postgresql://u:secret@127.0.0.1:1,127.0.0.1:2/db", "port 1 failed.*port 2 failed"),
         ("postgresql://u:secret@nowhere.invalid/db", "cannot be reached"),
         ("postgresql://u:secret@/db?host=/nowhere", "cannot be reached"),
         ("postgrseql://u:secret@host/db", "this version knows"),
@@ -72,6 +75,24 @@ def test_a_wrong_url_is_told_without_its_password(url, match):
     cause = caught.value.__cause__
     seen += [str(cause), repr(cause)] if cause else []
     assert not any("secret" in text or "se%cret" in text for text in seen)
+
+
+def test_a_certificate_that_is_missing_is_told_whole():
+    """libpq says what is wrong in one line, and what to do in the next."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def speak_tls():
+            talk = listening.accept()[0]
+            with talk:
+                talk.recv(8)
+                talk.sendall(b"S")  # yes, go on
+
+        speaks = threading.Thread(target=speak_tls)
+        speaks.start()
+        url = f"postgresql://u@127.0.0.1:{listening.getsockname()[1]}/d"
+        match = 'root certificate file "/nowhere" does not exist.*Either provide the file'
+        refused(f"{url}?sslmode=verify-full&sslrootcert=/nowhere", StoreUnavailable, match)
+        speaks.join()
 
 
 def test_a_database_without_a_store_says_how_to_make_one(postgres_server):
