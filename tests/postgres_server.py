@@ -90,7 +90,8 @@ class PostgresServer:
         command = [str(self.programs / program), *map(str, args)]
         subprocess.run(command, check=True, capture_output=True, user=self._user, cwd=self.folder)
 
-    def start(self) -> None:
+    def start(self, **settings: str) -> None:
+        self._settings |= settings
         options = [part for pair in self._settings.items() for part in ("-c", "=".join(pair))]
         log = (self.folder / "log").open("ab")
         self.process = subprocess.Popen(

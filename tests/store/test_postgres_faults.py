@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import sys
+import threading
 
 import psycopg
 import pytest
@@ -49,9 +51,18 @@ def refused(url, error, match, **options):
     ("url", "match"),
     [
         ("postgresql://u:se%cret@host/db", "cannot be read.*percent-encoded"),
-        ("postgresql://u:secret@host:port/db", "cannot be reached"),
+        ("postgresql://u:secret@host:port/db", "cannot be read"),
+        ("postgresql://u:x/secret@host/db", "cannot be read.*percent-encoded"),
+        ("postgresql://u:12/secret@host/db", "cannot be read.*percent-encoded"),
+        ("postgresql://u:x@secret@host/db", "cannot be read.*percent-encoded"),
+        ("postgresql://u:x\0secret@host/db", "cannot be read.*percent-encoded"),
+        ("postgresql://127.0.0.1:1/db?password=x@secret", "Connection refused"),
+        ("postgresql://u:x?secret@127.0.0.1:1/db", "Connection refused"),
+        ("postgresql:u:secret@host/db", "this version knows"),
+        ("postgresql:/u:secret@host/db", "this version knows"),
         ("postgresql://u:secret@/db?hots=x", "cannot be read"),
         ("postgresql://u:secret@127.0.0.1:1/db", "cannot be reached.*server runs"),
+        ("postgresql://u:secret@127.0.0.1:1,127.0.0.1:2/db", "port 1 failed.*port 2 failed"),
         ("postgresql://u:secret@nowhere.invalid/db", "cannot be reached"),
         ("postgresql://u:secret@/db?host=/nowhere", "cannot be reached"),
         ("postgrseql://u:secret@host/db", "this version knows"),
@@ -64,6 +75,24 @@ def test_a_wrong_url_is_told_without_its_password(url, match):
     cause = caught.value.__cause__
     seen += [str(cause), repr(cause)] if cause else []
     assert not any("secret" in text or "se%cret" in text for text in seen)
+
+
+def test_a_certificate_that_is_missing_is_told_whole():
+    """libpq says what is wrong in one line, and what to do in the next."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def speak_tls():
+            talk = listening.accept()[0]
+            with talk:
+                talk.recv(8)
+                talk.sendall(b"S")  # yes, go on
+
+        speaks = threading.Thread(target=speak_tls)
+        speaks.start()
+        url = f"postgresql://u@127.0.0.1:{listening.getsockname()[1]}/d"
+        match = 'root certificate file "/nowhere" does not exist.*Either provide the file'
+        refused(f"{url}?sslmode=verify-full&sslrootcert=/nowhere", StoreUnavailable, match)
+        speaks.join()
 
 
 def test_a_database_without_a_store_says_how_to_make_one(postgres_server):
@@ -201,6 +230,15 @@ def test_a_password_may_hold_any_character_and_is_never_shown(guarded, make_item
         refused(guarded.url("postgres", "rlm_app", wrong), StoreUnavailable, "password")
 
 
+def test_the_url_to_use_has_nothing_of_who_made_the_store(guarded):
+    place = f"host={guarded.folder}"
+    url = f"postgresql:///postgres?user=postgres&{place}&password=admin&application_name=a@b"
+    made = init_store(url, app="query_app", owner=migrations.OWNER)
+    who = f"query_app:{made.password}"
+    assert made.url == f"postgresql://{who}@/postgres?{place}&application_name=a@b"
+    open_store(made.url, embedder="none").close()
+
+
 def test_the_command_line_takes_a_url_everywhere(guarded, tmp_path, monkeypatch, capsys):
     with psycopg.connect(guarded.url("postgres"), autocommit=True) as raw:
         raw.execute("DROP DATABASE IF EXISTS cli")
@@ -214,6 +252,7 @@ def test_the_command_line_takes_a_url_everywhere(guarded, tmp_path, monkeypatch,
 
     admin = guarded.url("cli")
     made = rlm("store", "init", admin, "--role", "cli_app")
+    assert "has its password already" in rlm("store", "init", admin, "--role", "cli_app")
     url = made.splitlines()[0]
     password = url.split(":")[2].split("@")[0]
     monkeypatch.setenv("RLM_MEMORY_DB", url)

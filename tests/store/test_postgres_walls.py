@@ -130,6 +130,21 @@ def test_the_settings_of_a_transaction_end_with_it(url, make_item):
             assert raw.execute("SELECT count(*) FROM rlm.memory_items").fetchone()[0] == 0
 
 
+def test_nothing_stays_on_a_connection(url, make_item):
+    """Behind a pgbouncer that lends by the transaction, another client's statement of the same name
+    would be in the way, and a timeout would be another program's."""
+    with open_store(url, tenant=MINE) as store:
+        for number in range(8):  # the driver would prepare what it has seen five times
+            store.add(make_item(f"Sail {number}"))
+            store.retrieve("sail")
+        with store.db.read():
+            assert store.db.value("SHOW statement_timeout") == "1min"
+            assert store.db.value("SHOW idle_in_transaction_session_timeout") == "5min"
+        with store.db._pool.connection() as raw:
+            assert raw.execute("SELECT count(*) FROM pg_prepared_statements").fetchone()[0] == 0
+            assert raw.execute("SHOW statement_timeout").fetchone()[0] == "0"
+
+
 def test_words_are_found_by_the_index_behind_the_wall(url, make_item, postgres_server):
     """Trap 1: under a policy PostgreSQL would read every row of a tenant."""
     name = url.split("?")[0].rpartition("/")[2]

@@ -436,6 +436,7 @@ def test_the_key_is_sent_and_never_shown(qdrant, place, make_item, monkeypatch, 
         ("elastic:http://h:1", "collections", "RLM_INDEX=qdrant:"),
         ("qdrant:h:6333", "collections", "write it as qdrant:http://host:6333"),
         ("qdrant:http://u:pass@h:1", "collections", "has a user or password"),
+        ("qdrant:http://h:1?api-key=pass@", "collections", "RLM_INDEX_KEY"),
         ("qdrant:http://h:1", "flat", "collections or shared"),
     ],
 )

@@ -35,7 +35,11 @@ def init(session: Session, url: str, role: str, owner: str) -> None:
                 "url": made.url, "password": made.password}  # fmt: skip
     session.show(document, made.url)
     ran = f"{made.migrations} migrations ran" if made.migrations else "it is up to date"
-    shown = "this URL, with its password, is not shown again" if made.password else "see the URL"
+    shown = (
+        "this URL, with its password, is not shown again"
+        if made.password
+        else "which has its password already, from when it was made: put that into the URL"
+    )
     session.notify(f"{made.name}: {ran}; set RLM_MEMORY_DB to the URL of {made.app} ({shown})")
 
 

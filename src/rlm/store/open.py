@@ -22,17 +22,22 @@ if TYPE_CHECKING:
 Made = TypeVar("Made", bound="SQLMemoryBackend")
 RECOVER = "restore a backup, or read what can be read with the `.recover` command of sqlite3"
 KINDS = "a path (SQLite), sqlite:PATH, json:PATH, postgresql://USER@HOST/DATABASE"
+SERVER_SCHEMES = ("postgres", "postgresql", "qdrant")
 INSTALL_POSTGRES = "pip install 'psycopg[binary]>=3.3' 'psycopg-pool>=3.3'"
 
 
 def show_store(path_or_url: str) -> str:
-    """How a store is named in messages: a URL without its password."""
+    """How a store is named in messages: a URL, also one that is mistyped, without its password."""
     scheme, colon, rest = path_or_url.partition("://")
     if not colon:
-        return path_or_url
+        scheme, colon, rest = path_or_url.partition(":")
+        if scheme not in SERVER_SCHEMES:
+            return path_or_url
     who, at, where = rest.rpartition("@")
+    if "?" in who:  # this may be in a password, or before one
+        return f"{scheme}{colon}…"
     where = where.partition("?")[0]  # among the parameters may be a password
-    return f"{scheme}://{who.partition(':')[0]}{at}{where}"
+    return f"{scheme}{colon}{who.partition(':')[0]}{at}{where}"
 
 
 def locate_store(path_or_url: str) -> tuple[str, Path | None]:
@@ -43,7 +48,7 @@ def locate_store(path_or_url: str) -> tuple[str, Path | None]:
     scheme, _, rest = path_or_url.partition(":")
     if scheme in ("json", "sqlite") and rest and not rest.startswith("//"):
         return scheme, Path(rest).expanduser()
-    if "://" in path_or_url or (scheme in ("postgres", "postgresql", "qdrant") and rest):
+    if "://" in path_or_url or (scheme in SERVER_SCHEMES and rest):
         known = f"this version knows {KINDS}"
         raise ConfigError(f"cannot open {show_store(path_or_url)!r}: {known}")
     return "sqlite", Path(path_or_url).expanduser()

@@ -69,11 +69,13 @@ def fault(name: str, exc: Exception) -> StoreError:
         return ValidationError(f"a value cannot be stored: {exc}")
     for kinds, error, message in _FAULTS:
         if isinstance(exc, kinds):
-            return error(message.format(name=name, exc=_first_line(exc)))
-    return StoreError(f"{name}: {_first_line(exc)}")
+            return error(message.format(name=name, exc=_reason(exc)))
+    return StoreError(f"{name}: {_reason(exc)}")
 
 
-def _first_line(exc: Exception) -> str:
+def _reason(exc: Exception) -> str:
+    """What the server or libpq says, as one line; without libpq's questions ("Is the server running
+    on that host?"), and of several addresses each one's failure once."""
     text = getattr(getattr(exc, "diag", None), "message_primary", None) or str(exc)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else type(exc).__name__
+    lines = [line.strip() for line in text.rpartition("All failures were:")[2].splitlines()]
+    return " ".join(line for line in lines if line and line[-1] != "?") or type(exc).__name__

@@ -6,6 +6,7 @@ schema up to date, grants again, and changes no password.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from psycopg import sql
 
 from rlm.errors import REINSTALL, EngineUnfit, SchemaTooNew, StoreCorrupt, StoreError, StoreReadOnly
 from rlm.store.postgres import schema
-from rlm.store.postgres.connection import connect, read_url
+from rlm.store.postgres.connection import STATEMENT_TIMEOUT_S, connect, read_url
 from rlm.store.postgres.faults import map_errors
 
 MINIMUM_SERVER = 140_000
@@ -62,6 +63,7 @@ def init(url: str, *, app: str = APP, owner: str = OWNER) -> Initialised:
         check_server(raw, name)
         password = None
         with raw.transaction():
+            raw.execute(f"SET LOCAL statement_timeout = '{STATEMENT_TIMEOUT_S:g}s'".encode())
             raw.execute("SELECT pg_advisory_xact_lock(7102)")
             _check_rights(raw, name)
             _make_role(raw, owner, sql.SQL("NOLOGIN"))
@@ -77,11 +79,12 @@ def init(url: str, *, app: str = APP, owner: str = OWNER) -> Initialised:
 
 
 def _url_of(url: str, role: str, password: str | None) -> str:
-    """The same database as another role."""
+    """The same database as another role: nothing of who was named here stays in it."""
     scheme, _, rest = url.partition("://")
-    place = rest.rpartition("@")[2]
+    place, _, given = re.sub("^[^/@]*@", "", rest).partition("?")
+    kept = [part for part in given.split("&") if part.partition("=")[0] not in ("user", "password")]
     who = quote(role, safe="") + (f":{password}" if password else "")
-    return f"{scheme}://{who}@{place}"
+    return f"{scheme}://{who}@{place}" + (f"?{'&'.join(kept)}" if any(kept) else "")
 
 
 def _check_rights(raw: psycopg.Connection[Any], name: str) -> None:

@@ -41,6 +41,9 @@ class Qdrant:
     def __init__(self, url: str, *, key: str = "") -> None:
         self._secret = checked_key(key, "RLM_INDEX_KEY")
         base = parse_url(url.rstrip("/"), what="RLM_INDEX", example="qdrant:http://host:6333")
+        if "?" in base.target:  # a key, perhaps: every message would show it
+            why = "RLM_INDEX has parameters, which are not sent"
+            raise ConfigError(f"{why}: name a key in RLM_INDEX_KEY, and only the server here")
         self.shown = base.url.rstrip("/")
         self._headers = {"Accept": "application/json", "Content-Type": "application/json"}
         if self._secret:
@@ -163,11 +166,12 @@ class Qdrant:
 
     def _error(self, problem: str) -> IndexUnavailable:
         shown = hide(problem, self._secret)
-        hint = "check RLM_INDEX and RLM_INDEX_KEY"
+        hint = "Check RLM_INDEX and RLM_INDEX_KEY"
         if "dimension" in shown.lower():
-            hint = f"its vectors are of another embedder: {REBUILD}"
+            hint = f"Its vectors are of another embedder: {REBUILD}"
         other = "RLM_INDEX_FALLBACK=true searches the store itself meanwhile"
-        return IndexUnavailable(f"the index at {self.shown} {shown}. {hint}; {other}")
+        end = "" if shown.endswith("?") else "."
+        return IndexUnavailable(f"the index at {self.shown} {shown}{end} {hint}; {other}")
 
 
 def _reason(body: bytes) -> str:
