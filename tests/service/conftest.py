@@ -11,15 +11,19 @@ from session_telling import LOCAL
 from rlm import MemoryBackend, open_store
 from rlm.service import MemoryManager
 
-KINDS = ["sqlite", "json", pytest.param("postgres", marks=pytest.mark.slow)]
+SERVERS = ("postgres", "sqlite with qdrant", "postgres with qdrant")
+KINDS = ["sqlite", "json", *(pytest.param(kind, marks=pytest.mark.slow) for kind in SERVERS)]
 
 
 @pytest.fixture(params=KINDS)
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where an empty store of each kind is."""
-    if request.param == "postgres":
+    kind, _, index = request.param.partition(" with ")
+    if index:
+        request.getfixturevalue("qdrant")
+    if kind == "postgres":
         return str(request.getfixturevalue("postgres_server").empty_store())
-    return f"{request.param}:{tmp_path / 'memory'}"
+    return f"{kind}:{tmp_path / 'memory'}"
 
 
 @pytest.fixture
