@@ -133,8 +133,10 @@ class Linter:
             if space.rstrip("#/") not in elsewhere
             and (
                 (space.lower() if space.endswith("_") else space.rstrip("#/")) in modules
-                or (n >= OWN_SHARE * len(declared) and 2 * said[space] >= n)
-                and not space.startswith(v.OBO)
+                or (
+                    (n >= OWN_SHARE * len(declared) and 2 * said[space] >= n)
+                    and not space.startswith(v.OBO)
+                )
             )
         }
         return others.union(space for space, _ in counted[:1])
