@@ -364,7 +364,9 @@ def _relation_of_things(
 ) -> str:
     """Of a thing and a class, or of two things; siblings are stated to be of one class."""
     stated = [{kind for kind in types[iri] if not is_machinery(kind)} for iri in pair]
-    for kinds, other, name in zip(stated, reversed(pair), ("instance of", "has instance")):
+    for kinds, other, name in zip(
+        stated, reversed(pair), ("instance of", "has instance"), strict=True
+    ):
         same = {each for kind in kinds for each in meta.equivalents.get(kind, NONE)}
         if other in kinds | same or any(other in meta.above(kind) for kind in kinds):
             return name
