@@ -64,7 +64,8 @@ def harbour():
         ("What properties have Vessel in their domain?", "5 properties with the domain of"),
         (
             "Which properties does a Tug have?",
-            "- harbour:tows\n16 more with the domain of a class above",
+            "2 properties with the domain of harbour:Tug:\n- "
+            "harbour:bollardPullTonnes (bollard pull)\n- harbour:tows\n16 more with the domain of",
         ),
         (
             "How many properties does CargoVessel have?",
