@@ -118,8 +118,8 @@ def tell_by_domain(found: View, one: str, many: str, counts: bool = False) -> st
     name = found["name"]
     if not (asks := [] if found["total"] or found.get("cut") else shape_asks(name)):
         every = [fetch("related", name, relation="properties", all=far) for far in (True, False)]
-        further = every[0]["total"] - every[1]["total"]
-        note = f"\n{further} more with the domain of a class above it" * (further > 0)
+        more = every[0]["total"] - every[1]["total"]
+        note = f"\n{more} more with the domain of a class above it" * (more > 0 and not found.get("cut"))
         return f"{(tell_count if counts else tell_list)(found, one, many)}{note}"
     said = f"No {one} of {name} by rdfs:domain; SHACL shapes ask for {len(asks)}"
     return f"{said}." if counts else "\n- ".join([f"{said}:", *asks])
