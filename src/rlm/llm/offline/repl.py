@@ -113,13 +113,12 @@ def tell_any(found: View, one: str, many: str) -> str:
 
 
 def tell_by_domain(found: View, one: str, many: str, counts: bool = False) -> str:
-    """The properties of a class, and how many are inherited; where none has it as its domain, what
-    shapes ask of its things."""
-    name = found["name"]
-    if not (asks := [] if found["total"] or found.get("cut") else shape_asks(name)):
+    """The properties of a class, and how many are inherited; where it has none, what shapes ask."""
+    name, cut = found["name"], found.get("cut")
+    if not (asks := [] if found["total"] or cut else shape_asks(name)):
         every = [fetch("related", name, relation="properties", all=far) for far in (True, False)]
         more = every[0]["total"] - every[1]["total"]
-        note = f"\n{more} more with the domain of a class above it" * (more > 0 and not found.get("cut"))
+        note = f"\n{more} more with the domain of a class above it" * (more > 0 and not cut)
         return f"{(tell_count if counts else tell_list)(found, one, many)}{note}"
     said = f"No {one} of {name} by rdfs:domain; SHACL shapes ask for {len(asks)}"
     return f"{said}." if counts else "\n- ".join([f"{said}:", *asks])
