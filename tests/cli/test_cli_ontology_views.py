@@ -105,6 +105,14 @@ def test_a_tree_upwards_says_what_stands_above_it(rlm: Run, tmp_path: Path) -> N
     assert "C5" in whole.out and "above" not in whole.err
 
 
+def test_one_thing_in_a_tree_is_one_instance(rlm: Run, tmp_path: Path) -> None:
+    path = write(
+        tmp_path, "ex:A a owl:Class . ex:B a owl:Class . ex:a a ex:A . ex:b a ex:B . ex:c a ex:B ."
+    )
+    shown = rlm("ontology", "tree", path).out
+    assert shown.splitlines() == ["ex:A  (1 instance)", "ex:B  (2 instances)"]
+
+
 def test_deprecated_terms_without_parents_are_one_line(rlm: Run, tmp_path: Path) -> None:
     old = " ".join(f"ex:Old{n} a owl:Class ; owl:deprecated true ." for n in range(1_012))
     kept = " ex:OldTop a owl:Class ; owl:deprecated true . ex:New rdfs:subClassOf ex:OldTop ."

@@ -62,6 +62,16 @@ def harbour():
         ("search for terms with 'cargo vessel'", "1 term with such a name:"),
         ("Which properties does Vessel have?", "5 properties with the domain of harbour:Vessel"),
         ("What properties have Vessel in their domain?", "5 properties with the domain of"),
+        (
+            "Which properties does a Tug have?",
+            "2 properties with the domain of harbour:Tug:\n- "
+            "harbour:bollardPullTonnes (bollard pull)\n- harbour:tows\n16 more with the domain of",
+        ),
+        (
+            "How many properties does CargoVessel have?",
+            "0 properties with the domain of"
+            " harbour:CargoVessel.\n16 more with the domain of a class above it",
+        ),
         ("list Vessel types", DIRECT),
         ("all Vessel subclasses", BELOW),
         ("Are all tugs vessels?", "Yes: harbour:Tug is a subclass of harbour:Vessel."),

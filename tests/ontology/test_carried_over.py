@@ -153,6 +153,23 @@ def test_what_obo_says_and_nothing_can_carry_is_noted(text, note, opened):
     assert any(each.startswith(note) for each in opened("knots.obo", text).engine.notes)
 
 
+def test_what_has_no_stanza_in_obo_is_not_declared_there(opened):
+    loose = f"{OBO}\n[Term]\nid: K:9\nname: bend\nalt_id: K:8\nis_a: K:77 ! a slip\n"
+    onto = opened("knots.obo", f"{loose}relationship: drawn_to V:3\n")
+    assert names(onto.terms(kind="undeclared")) == {"obo:K_77", "obo:V_3"}
+    assert names(onto.related("obo:K_9", relation="superclasses")) == {"obo:K_77"}
+    found = {row["term"]: row["rule"] for row in onto.lint()["rows"] if row["level"] == "warning"}
+    assert found == {"obo:K_77": "undeclared"}  # V:3 is another ontology's, K:8 deprecated
+
+
+def test_an_escaped_colon_in_an_identifier_of_obo_is_a_colon(opened):
+    value = "relationship: has_value_type xsd\\:float ! it says \\: here\n"
+    onto = opened("knots.obo", f"{OBO}\n[Term]\nid: K:9\nname: ply\\: two\n{value}")
+    (row,) = onto.restrictions("obo:K_9")["rows"]
+    assert row["text"].endswith(" some xsd:float")
+    assert onto.describe("obo:K_9")["label"] == "ply: two"
+
+
 def test_obo_of_which_nothing_can_be_read_is_an_error(capsys, tmp_path):
     path = tmp_path / "bad.obo"
     path.write_text("format-version: 1.2\n\n[Term]\nid: K:1\nname knot\n")

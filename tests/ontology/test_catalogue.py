@@ -164,10 +164,20 @@ def test_the_file_and_its_shapes(view: Any) -> None:
 @pytest.mark.parametrize(
     ("one", "two", "relation"),
     [("Cub", "Animal", "below"), ("Animal", "Cub", "above"), ("Cub", "Meat", "disjoint"),
-     ("Fish", "Lion", "siblings"), ("eats", "eatenBy", "inverse"), ("Two", "Old", "unrelated")],
+     ("Fish", "Lion", "siblings"), ("eats", "eatenBy", "inverse"), ("Two", "Old", "unrelated"),
+     ("nala", "Lion", "instance of"), ("Cub", "nala", "has instance"), ("leo", "Cub", "unrelated"),
+     ("leo", "nala", "unrelated")],
 )  # fmt: skip
 def test_two_terms_side_by_side(view: Any, one: str, two: str, relation: str) -> None:
     assert view("compare", one, other=two)["relation"] == relation
+
+
+def test_two_things_of_one_class_are_siblings(tmp_path: Path) -> None:
+    zoo = "ex:leo a ex:Lion , owl:NamedIndividual . ex:kiara a ex:Lion . ex:fin a owl:NamedIndividual ."
+    (tmp_path / "pride.ttl").write_text(HEADER + zoo)
+    with rlm.ontology.open(tmp_path / "pride.ttl", cache_dir=tmp_path) as pride:
+        assert pride.compare("ex:leo", "ex:kiara")["relation"] == "siblings"
+        assert pride.compare("ex:leo", "ex:fin")["relation"] == "unrelated"
 
 
 @pytest.mark.parametrize(

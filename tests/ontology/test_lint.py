@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_graphs import HEADER
+from small_graphs import HEADER, PREFIXES
 
 import rlm.ontology
+from rlm.ontology.vocabulary import OIO
 
 GRAPH = """
 ex:A a owl:Class ; rdfs:subClassOf ex:B ; rdfs:label "A"@en ; rdfs:comment "An A." .
@@ -68,3 +69,18 @@ def test_terms_of_others_are_not_judged(tmp_path: Path, foreign: str, judged: bo
     found = {term for rule, term in findings(tmp_path, own + foreign)}
     assert {term for term in found if "GO_" in term} == {f"obo:GO_{n}" for n in range(5)}
     assert any("GO_" not in term for term in found) is judged
+
+
+def test_of_a_small_obo_ontology_its_own_terms_are_judged(tmp_path: Path) -> None:
+    """Not what a conversion adds, though that may be more."""
+    added = " ".join(f"<{OIO}has{n}> a owl:AnnotationProperty ." for n in range(4))
+    own = f"<{PREFIXES['obo']}rope.owl> a owl:Ontology . obo:ROPE_1 a owl:Class . {added}"
+    assert {term for _, term in findings(tmp_path, own)} == {"obo:ROPE_1"}
+
+
+def test_a_duplicate_label_is_quoted_as_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "d.ttl").write_text(f"{HEADER} ex:A a owl:Class ; rdfs:label 'One Of' ."
+                                    " ex:B a owl:Class ; rdfs:label 'one of' .")  # fmt: skip
+    with rlm.ontology.open(tmp_path / "d.ttl", cache_dir=tmp_path) as onto:
+        (row,) = onto.lint(rule="duplicate-label")["rows"]
+    assert row["message"] == '"One Of" is also the label of ex:B'

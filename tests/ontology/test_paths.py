@@ -214,7 +214,36 @@ def test_far_apart_is_reached_to_the_stated_depth(tmp_path: Path) -> None:
     with views_of(RESTRICTED, tmp_path).engine as engine:
         views = Views(engine)
         far = "ex:A -ex:eats some-> ex:B -rdfs:subClassOf-> ex:C -ex:p-> ex:D <-ex:p- ex:E"
-        assert texts(views.find_path("ex:A", "ex:E", max_depth=8))[0] == far
+        found = views.find_path("ex:A", "ex:E", max_depth=8)
+        assert texts(found)[0] == far
+        assert (
+            found["complete"] and found["note"] == "one of the shortest; others were not looked for"
+        )
         longer = f"{far} -ex:p-> ex:F -ex:p-> ex:G"
         assert texts(views.find_path("ex:A", "ex:G", max_depth=8))[0] == longer
         assert texts(views.find_path("ex:A", "ex:G", max_depth=4)) == [], "one author of both"
+
+
+DEFINED = """
+ex:Head a owl:Class ; owl:equivalentClass [ owl:intersectionOf ( ex:Person
+  [ a owl:Restriction ; owl:onProperty ex:leads ; owl:someValuesFrom ex:Department ] ) ] .
+ex:Either a owl:Class ; owl:equivalentClass [ owl:unionOf ( ex:Head ex:Clerk ) ] .
+ex:Department rdfs:subClassOf ex:Unit .
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "path"),
+    [
+        ("Head", "Department", "ex:Head -ex:leads some-> ex:Department"),
+        ("Department", "Head", "ex:Department <-ex:leads some- ex:Head"),
+        ("Head", "Person", "ex:Head -owl:equivalentClass and-> ex:Person"),
+        ("Clerk", "Either", "ex:Clerk <-owl:equivalentClass or- ex:Either"),
+        ("Unit", "Head", "ex:Unit <-rdfs:subClassOf- ex:Department <-ex:leads some- ex:Head"),
+    ],
+)
+def test_a_definition_joins_what_it_is_made_of(one: str, two: str, path: str, tmp_path) -> None:
+    """Though the list in it makes that five statements or more."""
+    with views_of(DEFINED, tmp_path).engine as engine:
+        found = Views(engine).find_path(f"ex:{one}", f"ex:{two}")
+    assert texts(found) == [path] and found["complete"]

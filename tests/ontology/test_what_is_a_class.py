@@ -93,6 +93,20 @@ def test_whatever_is_used_as_a_class_is_one(opened):
     assert names(onto.terms(kind="undeclared")) == used  # used, and still not declared
 
 
+def test_what_stands_where_only_a_property_can_is_a_property(opened):
+    onto = opened(
+        "kiln:Pot a owl:Class ; rdfs:subClassOf [ a owl:Restriction ; owl:onProperty kiln:madeof ;"
+        " owl:someValuesFrom kiln:Pot ] ; owl:hasKey ( kiln:mark ) . kiln:of owl:propertyChainAxiom"
+        " ( kiln:part kiln:whole ) . kiln:in owl:propertyDisjointWith kiln:out ."
+    )
+    used = {"madeof", "mark", "of", "part", "whole", "in", "out"}
+    assert names(onto.terms(kind="properties")) == used == names(onto.terms(kind="undeclared"))
+    assert onto.graph_stats()["individuals"] == 0
+    assert onto.describe_entity("kiln:madeof")["kind"] == "property"
+    found = onto.lint(rule="undeclared")["rows"]
+    assert {row["term"] for row in found} == {f"kiln:{name}" for name in used}
+
+
 def test_an_ontology_is_no_individual(opened):
     onto = opened(USED)
     assert names(onto.terms(kind="individuals")) == {"pot7"}

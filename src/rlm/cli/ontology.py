@@ -227,6 +227,8 @@ def path(session: Session, start: str, end: str, depth: int, limit: int, **given
     session.show(found, *map(one_line, lines))
     if not found["complete"]:
         session.notify("time ran out before all paths were searched: try a smaller --depth")
+    elif lines and "note" in found:
+        session.notify(found["note"])
     elif found["more"]:
         hint = ": --limit" if limit < LISTED else ""
         session.notify(f"there are more than these {len(lines)}{hint}")

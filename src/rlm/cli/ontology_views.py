@@ -187,7 +187,9 @@ def draw_tree(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _tree_text(row: Mapping[str, Any]) -> str:
-    said = [f"{row[key]:,} {key}" for key in ("below", "instances") if row.get(key)]
+    things = "instance" if row.get("instances") == 1 else "instances"
+    counted = (("below", "below"), ("instances", things))
+    said = [f"{row[key]:,} {word}" for key, word in counted if row.get(key)]
     said += ["by definition"] if "by" in row else []
     said += ["deprecated"] if "deprecated" in row else []
     said += ["see above"] if "repeated" in row else []

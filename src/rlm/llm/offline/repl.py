@@ -113,11 +113,14 @@ def tell_any(found: View, one: str, many: str) -> str:
 
 
 def tell_by_domain(found: View, one: str, many: str, counts: bool = False) -> str:
-    """The properties of a class; where none has it as its domain, what shapes ask of its things."""
-    asks = [] if found["total"] or found.get("cut") else shape_asks(found["name"])
-    if not asks:
-        return (tell_count if counts else tell_list)(found, one, many)
-    said = f"No {one} of {found['name']} by rdfs:domain; SHACL shapes ask for {len(asks)}"
+    """The properties of a class, and how many are inherited; where it has none, what shapes ask."""
+    name, cut = found["name"], found.get("cut")
+    if not (asks := [] if found["total"] or cut else shape_asks(name)):
+        every = [fetch("related", name, relation="properties", all=far) for far in (True, False)]
+        more = every[0]["total"] - every[1]["total"]
+        note = f"\n{more} more with the domain of a class above it" * (more > 0 and not cut)
+        return f"{(tell_count if counts else tell_list)(found, one, many)}{note}"
+    said = f"No {one} of {name} by rdfs:domain; SHACL shapes ask for {len(asks)}"
     return f"{said}." if counts else "\n- ".join([f"{said}:", *asks])
 
 
@@ -274,19 +277,15 @@ def tell_by_word(values: View, restrictions: View, word: str) -> str:
 
 def tell_restrictions(found: View, only: str = "", sort: str = "") -> str:
     """All of them, those about one property, or those of one sort ("some", "min|max|exactly")."""
-    kept = [
-        row
-        for row in found["rows"]
-        if only in ("", row.get("property"))
-        and (not sort or re.match(rf"\S+ (?:{sort})\b", row["text"]))
-    ]
-    only = only or sort
-    cut = bool(only) and found["total"] > len(found["rows"])
     rows = [
         {"name": f"{row.get('by', 'subclass of')}: {row['text']}"
          + (f" (from {row['source']})" if row.get("source") else "")}
-        for row in kept
+        for row in found["rows"]
+        if only in ("", row.get("property"))
+        and (not sort or re.match(rf"\S+ (?:{sort})\b", row["text"]))
     ]  # fmt: skip
+    only = only or sort
+    cut = bool(only) and found["total"] > len(found["rows"])
     found = {**found, "rows": rows, "total": len(rows) if only else found["total"], "cut": cut}
     told = tell_list(found, "restriction", "such " * bool(only) + "restrictions")
     asks = [] if found["total"] or only else shape_asks(found["name"])

@@ -36,10 +36,34 @@ _DEFINITIONS = {
 _SUBJECT = re.compile(r".*/RLM_(\d+)")
 _ADDED = frozenset((OIO + "id", OIO + "hasOBONamespace"))
 """What the library says of every stanza."""
+_OF_STANZAS = frozenset((OIO + "id", OWL + "deprecated"))
 _LOST = re.compile(
     rb"(?m)^(holds_over_chain|equivalent_to_chain|transitive_over|disjoint_over|expand_\w+_to"
     rb"|is_cyclic|is_class_level|owl-axioms|treat-xrefs-as-[\w-]+):"
 )
+
+
+_WITH_IDS = re.compile(
+    rb"(?m)^(?:id|alt_id|is_a|relationship|intersection_of|union_of|equivalent_to|disjoint_from"
+    rb"|replaced_by|consider|inverse_of|domain|range|instance_of):[^\"!{\n]*"
+)
+
+
+def plain_ids(data: bytes) -> bytes:
+    """The file with `xsd:float` where an identifier is written `xsd\\:float`, of which the library
+    makes an IRI with the backslash in it."""
+    return _WITH_IDS.sub(lambda found: found[0].replace(rb"\:", b":"), data)
+
+
+def drop_undeclared(ontology: Any) -> None:
+    """Take back the library's declarations of classes that are named in the file but have no stanza
+    there: its identifier is said of every stanza, and of an alt_id that it is deprecated."""
+    held = [each.component for each in ontology.get_axioms()]
+    said = (each for each in held if isinstance(each, model.AnnotationAssertion))
+    stanzas = {str(each.subject) for each in said if str(each.ann.ap.first) in _OF_STANZAS}
+    for each in held:
+        if isinstance(each, model.DeclareClass) and str(each.first.first) not in stanzas:
+            ontology.remove_axiom(each)
 
 
 def carry_header(data: bytes, ontology: Any) -> str:

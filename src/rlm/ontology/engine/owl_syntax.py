@@ -20,7 +20,7 @@ import pyhornedowl.model as model
 from pyhornedowl import open_ontology_from_string
 
 from rlm.errors import NotRDF
-from rlm.ontology.engine.obo_header import carry_header, count_lost
+from rlm.ontology.engine.obo_header import carry_header, count_lost, drop_undeclared, plain_ids
 from rlm.ontology.engine.safe_input import check_prolog, find_broken_line, read_entities
 
 MOST_BYTES = 1 << 30
@@ -47,14 +47,15 @@ def convert(data: bytes, syntax: str) -> tuple[bytes, dict[str, str], list[tuple
     if len(data) > MOST_BYTES:
         raise NotRDF(f"more than {MOST_BYTES >> 20} MiB of it: save it as N-Triples or Turtle")
     notes: list[tuple[int, str]] = []
-    if syntax == "owx":
-        data = expand_entities(data)
+    if syntax != "ofn":
+        data = expand_entities(data) if syntax == "owx" else plain_ids(data)
     ontology, data = _open(data, syntax, notes)
     if syntax == "obo":
         if notes and not _STANZA.search(data):
             raise NotRDF(f"not one stanza can be read; {notes[0][1]}", line=notes[0][0])
         if note := carry_header(data, ontology):
             notes.append((1, note))
+        drop_undeclared(ontology)
         notes += filter(None, [count_lost(data)])
     elif _SEVERAL.search(data):
         _split_axioms(ontology)

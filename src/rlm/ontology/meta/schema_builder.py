@@ -42,6 +42,14 @@ _USED = (
     + f" ?y ?p ?list . ?list <{v.RDF}rest>*/<{v.RDF}first> ?x",
 )
 """Where only a class can stand."""
+_OF_PROPERTIES = (
+    _any_of(*(v.OWL + name for name in ("propertyChainAxiom", "propertyDisjointWith")))
+    + " ?x ?p ?y",
+    _any_of(*(v.OWL + name for name in ("onProperty", "propertyDisjointWith"))) + " ?y ?p ?x",
+    _any_of(*(v.OWL + name for name in ("propertyChainAxiom", "hasKey")))
+    + f" ?y ?p ?list . ?list <{v.RDF}rest>*/<{v.RDF}first> ?x",
+)
+"""Where only a property can stand."""
 
 
 class DeclaredTypes:
@@ -348,7 +356,8 @@ def read_properties(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]
     same = _both_ways(
         pair for pair in reader.named_pairs(v.OWL + "equivalentProperty") if pair[0] != pair[1]
     )
-    in_use = {iri for iri in reader.pred_freq if not is_machinery(iri)}
+    used = set(reader.pred_freq).union(*map(reader.named_values, _OF_PROPERTIES))
+    in_use = {iri for iri in used if not is_machinery(iri)}
     seen = in_use.union(types.properties, doms, rngs, supers, inverses, same, *supers.values())
     found: dict[str, Any] = {
         "properties": {iri: reader.pred_freq.get(iri, 0) for iri in sorted(seen)},

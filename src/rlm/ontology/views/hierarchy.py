@@ -325,10 +325,15 @@ def _terms_of_kind(meta: GraphMeta, kind: str) -> Iterable[str]:
 
 
 def compare(
-    meta: GraphMeta, one: str, two: str, facts: Mapping[str, set[str]], lang: str | None = None
+    meta: GraphMeta,
+    pair: tuple[str, str],
+    facts: Mapping[str, set[str]],
+    types: Mapping[str, Iterable[str]],
+    lang: str | None = None,
 ) -> dict[str, Any]:
     """How two terms stand to each other, and what they have in common. `facts`: what the graph
     says of each, as texts. `labels`: of the names that are numbers."""
+    one, two = pair
     above_one, above_two = ([iri, *meta.above(iri)] for iri in (one, two))
     shared_above = [iri for iri in above_one if iri in set(above_two)]
     nearest = [
@@ -336,12 +341,15 @@ def compare(
         for iri in shared_above
         if not any(other != iri and iri in meta.above(other) for other in shared_above[:50])
     ]
-    own = [facts[iri] | schema_facts(meta, iri) for iri in (one, two)]
+    own = [facts[iri] | schema_facts(meta, iri) for iri in pair]
+    relation = _relation(meta, one, two, above_one, above_two)
+    if relation == "unrelated":
+        relation = _relation_of_things(meta, pair, types)
     found: dict[str, Any] = {
         "x": meta.curie(one),
         "y": meta.curie(two),
         "kinds": [meta.kind(one), meta.kind(two)],
-        "relation": _relation(meta, one, two, above_one, above_two, nearest),
+        "relation": relation,
         "nearest_common": [meta.curie(iri) for iri in nearest],
         "shared": sorted(own[0] & own[1]),
         "only_x": sorted(own[0] - own[1]),
@@ -351,8 +359,22 @@ def compare(
     return found | ({"labels": labels} if labels else {})
 
 
+def _relation_of_things(
+    meta: GraphMeta, pair: tuple[str, str], types: Mapping[str, Iterable[str]]
+) -> str:
+    """Of a thing and a class, or of two things; siblings are stated to be of one class."""
+    stated = [{kind for kind in types[iri] if not is_machinery(kind)} for iri in pair]
+    for kinds, other, name in zip(
+        stated, reversed(pair), ("instance of", "has instance"), strict=True
+    ):
+        same = {each for kind in kinds for each in meta.equivalents.get(kind, NONE)}
+        if other in kinds | same or any(other in meta.above(kind) for kind in kinds):
+            return name
+    return "siblings" if stated[0] & stated[1] else "unrelated"
+
+
 def _relation(
-    meta: GraphMeta, one: str, two: str, above_one: list[str], above_two: list[str], nearest: object
+    meta: GraphMeta, one: str, two: str, above_one: list[str], above_two: list[str]
 ) -> str:
     if one == two:
         return "same"

@@ -33,6 +33,7 @@ COMMON_SHARE = 0.5
 """A language that so many of the labelled terms have is expected of all."""
 LABELS_HELD = 40
 """GraphMeta holds so many labels of a term: where there are more, none can be called missing."""
+_OF_OBO = (v.OIO, f"{v.OBO}IAO_")
 SHOWN = 5
 ROWS = 10_000
 _USES = (v.SUB_CLASS, v.SUB_PROPERTY, v.DOMAIN, v.RANGE, v.TYPE, v.RDF + "first")
@@ -115,22 +116,27 @@ class Linter:
 
     @cached_property
     def _spaces(self) -> set[str]:
-        """The largest namespace, those of the file's ontologies, and any other with its share of
-        which the file says what most terms are. Terms of imports and of well-known vocabularies
-        are only referred to."""
+        """The largest namespace, those of the file's ontologies (obo/PATO_ of obo/pato.owl), and
+        any other with its share of which the file says what most terms are. Terms of imports and
+        of well-known vocabularies are only referred to; so is what every OBO file is converted
+        with, which is more than a small one has of its own."""
         meta, declared = self._meta, self._declared
         counted = Counter(map(_space, declared)).most_common()
         said = Counter(_space(i) for i in declared if i in meta.labels or i in meta.comments)
         elsewhere = {iri.rstrip("#/") for iri in (*meta.imports, *WELL_KNOWN.values())}
         modules = {iri.rstrip("#/") for iri in meta.ontology_iris}
+        modules |= {f"{iri.removesuffix('.owl').lower()}_" for iri in modules}
+        counted.sort(key=lambda each: each[0] in _OF_OBO and each[0].lower() not in modules)
         others = {
             space
             for space, n in counted[1:]
             if space.rstrip("#/") not in elsewhere
-            and not space.startswith(v.OBO)
             and (
-                space.rstrip("#/") in modules
-                or (n >= OWN_SHARE * len(declared) and 2 * said[space] >= n)
+                (space.lower() if space.endswith("_") else space.rstrip("#/")) in modules
+                or (
+                    (n >= OWN_SHARE * len(declared) and 2 * said[space] >= n)
+                    and not space.startswith(v.OBO)
+                )
             )
         }
         return others.union(space for space, _ in counted[:1])
@@ -249,16 +255,18 @@ class Linter:
                 yield Finding("missing-definition", iri, message)
 
     def _duplicate_labels(self) -> Iterator[Finding]:
-        meta, found = self._meta, dict[tuple[str, bool, str, str], set[str]]()
+        meta, found = self._meta, dict[tuple[str, bool, str, str], dict[str, str]]()
         for iri in self._own:
             for text, lang in meta.labels.get(iri, ()):
                 key = (_space(iri), iri in meta.classes, _fold(text), lang)
-                found.setdefault(key, set()).add(iri)
-        for (_, _, text, lang), iris in found.items():
-            if len(iris) > 1:
-                first, *others = sorted(iris)
+                found.setdefault(key, {}).setdefault(iri, text)
+        for (_, _, _, lang), texts in found.items():
+            if len(texts) > 1:
+                first, *others = sorted(texts)
                 tag = f"@{lang}" if lang else ""
-                message = f'"{cut(text, 80)}"{tag} is also the label of {_names(meta, others)}'
+                message = (
+                    f'"{cut(texts[first], 80)}"{tag} is also the label of {_names(meta, others)}'
+                )
                 yield Finding("duplicate-label", first, message)
 
     def _language_gaps(self) -> Iterator[Finding]:

@@ -6,8 +6,9 @@ there is none, a path of up to REMARKED statements may have an annotation (rdfs:
 
 Up to EVERY statements all paths are found: every combination of directions is one query to the
 engine, so that a path may pass through blank nodes; a restriction is shown with its property.
-Where there is none, one shortest path of up to DEEPEST is looked for, from both ends, over names
-and restrictions (`-ex:eats some->`), without annotations and types.
+Where there is none, one shortest path of up to DEEPEST is looked for, from both ends, over names,
+restrictions (`-ex:eats some->`) and the parts of definitions (`-owl:equivalentClass and->`; what is
+in a list is many statements away), without annotations and types.
 
 Some ways are not taken, because they join everything with everything and say nothing:
 
@@ -48,6 +49,10 @@ _REMARKS = (v.DCTERMS, v.DC, v.OIO, v.RDFS + "seeAlso", v.OWL + "versionInfo")
 REMARK_CHARS = 3_000
 """Every hop of a query lists them, and a query may have 20,000."""
 FAR_ROWS, FAR_CHARS, MOST_FRONT = 10_000, 4_000, 20_000
+_LEADS = "|".join(f"<{iri}>" for iri in (v.SUB_CLASS, v.OWL + "equivalentClass"))
+_MEMBER = f"<{v.RDF}rest>*/<{v.RDF}first>"
+_JOINS = f"(<{v.OWL}intersectionOf> 'and') (<{v.OWL}unionOf> 'or')"
+_PART = f"<{v.OWL}intersectionOf>/{_MEMBER}"
 FILLERS = {"someValuesFrom": "some", "allValuesFrom": "only", "hasValue": "value", "onClass": "of"}
 
 
@@ -78,6 +83,8 @@ def find_path(
     if searched < max_depth:
         seen = f"all paths up to length {searched} were looked at"
         found["note"] = f"time ran out: {seen}; ask for a smaller max_depth"
+    elif more and len(paths) <= limit:
+        found["note"] = "one of the shortest; others were not looked for"
     elif not paths:
         deeper = f"try max_depth={max_depth + 1}, or " if max_depth < DEEPEST else ""
         todo = f"{deeper}probe_relationships of both for what they share"
@@ -102,7 +109,7 @@ def _search(
                 return found, min(searched, depth - 1), True
             if len(found) > limit:
                 return found, max_depth, True
-        if not found and not remarked and every < max_depth:
+        if not found and not remarked and (every < max_depth or meta.definitions):
             found, searched = find_far(engine, meta, start, end, max_depth)
             more = bool(found)
         if found:
@@ -232,7 +239,8 @@ class PathEdge(NamedTuple):
 def find_far(
     engine: Engine, meta: GraphMeta, start: str, end: str, max_depth: int
 ) -> tuple[list[dict[str, Any]], int]:
-    """One shortest path, or none, and the length that was searched to the end."""
+    """One shortest path, or none; and the length that was searched to the end, for one that is
+    found all of it."""
     sides: list[dict[str, PathEdge | None]] = [{start: None}, {end: None}]
     fronts, deadline = [[start], [end]], time.monotonic() + SECONDS
     for length in range(1, max_depth + 1):
@@ -245,7 +253,7 @@ def find_far(
         sides[side] |= fresh
         fronts[side] = list(fresh)
         if met := sorted(node for node in fresh if node in sides[1 - side]):
-            return [_far_path(meta, sides, met[0])], length
+            return [_far_path(meta, sides, met[0])], max_depth
         if not fresh or len(fresh) > MOST_FRONT:
             return [], max_depth if not fresh else length
     return [], max_depth
@@ -257,7 +265,6 @@ def _expand(
     """The neighbours of some nodes, each by its first hop."""
     without = ", ".join(map(source, (v.TYPE, *_AVOIDED, *sorted(_APART), *_remarks(meta))))
     hubs = ", ".join(f"<{iri}>" for iri in _HUBS)
-    leads = "|".join(f"<{iri}>" for iri in (v.SUB_CLASS, v.OWL + "equivalentClass"))
     fillers = " ".join(f"(<{v.OWL}{name}> '{word}')" for name, word in FILLERS.items())
     found: dict[str, PathEdge] = {}
     for batch in batch_iris(front, FAR_CHARS):
@@ -267,8 +274,14 @@ def _expand(
         ways.append(f"{{ {asked} ?m ?p ?n BIND('in' AS ?way) FILTER(?p NOT IN ({without})) }}")
         if meta.restriction_count:
             filler = f"VALUES (?f ?how) {{ {fillers} }}"
-            ways.append(f"{{ {asked} {filler} ?n {leads} ?b . {held} ?m BIND('out' AS ?way) }}")
-            ways.append(f"{{ {asked} {filler} {held} ?n . ?m {leads} ?b BIND('in' AS ?way) }}")
+            for leads in (_LEADS, f"({_LEADS})/{_PART}"):
+                ways.append(f"{{ {asked} {filler} ?n {leads} ?b . {held} ?m BIND('out' AS ?way) }}")
+                ways.append(f"{{ {asked} {filler} {held} ?n . ?m {leads} ?b BIND('in' AS ?way) }}")
+        if meta.definitions:
+            joins = f"VALUES ?p {{ {_LEADS.replace('|', ' ')} }} VALUES (?join ?how) {{ {_JOINS} }}"
+            for way, one, two in (("out", "?n", "?m"), ("in", "?m", "?n")):
+                part = f"{one} ?p ?b . ?b ?join ?list . ?list {_MEMBER} {two}"
+                ways.append(f"{{ {asked} {joins} {part} BIND('{way}' AS ?way) }}")
         where = f"{' UNION '.join(ways)} FILTER(isIRI(?m) && ?m NOT IN ({hubs}))"
         query = f"SELECT DISTINCT ?n ?p ?m ?way ?how WHERE {{ {where} }}"
         left = max(deadline - time.monotonic(), 0.1)

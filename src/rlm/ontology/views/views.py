@@ -216,7 +216,8 @@ class Views:
         """How TERM and OTHER stand to each other, what they share, what only one of them has."""
         pair = [self.resolve(term), self.resolve(other)]
         facts = {iri: statements.facts_of(self.engine, self.meta, iri) for iri in pair}
-        return hierarchy.compare(self.meta, pair[0], pair[1], facts, self.lang)
+        types = {iri: types_of(self.engine, iri) for iri in pair}
+        return hierarchy.compare(self.meta, (pair[0], pair[1]), facts, types, self.lang)
 
     def labels(
         self, term: str, *, lang: str = "", limit: int = ROWS, offset: int = 0
