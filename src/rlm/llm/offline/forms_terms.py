@@ -260,12 +260,8 @@ _PREFIX = (
 WHOLE = [
     *list_all(
         "namespaces",
-        Noun(
-            f"{_PREFIX}|prefixes and [the|their] namespaces|namespaces and [the|their] prefixes"
-            "|namespaces and prefixes",
-            "namespace",
-            "namespaces",
-        ),
+        Noun(f"{_PREFIX}|prefixes and [the|their] namespaces|namespaces and [the|their] prefixes"
+             "|namespaces and prefixes", "namespace", "namespaces"),
         'fetch("prefixes")',
         "Which namespaces are bound?",
         listed=(
@@ -285,12 +281,8 @@ WHOLE = [
          "what is the {prefix} namespace"),
     *list_all(
         "imports",
-        Noun(
-            "(imports|imported (ontologies|ontology|vocabularies|files)|owl:imports|owl imports"
-            "|import statements)",
-            "imported ontology",
-            "imported ontologies",
-        ),
+        Noun("(imports|imported (ontologies|ontology|vocabularies|files)|owl:imports|owl imports"
+             "|import statements)", "imported ontology", "imported ontologies"),
         'fetch("terms", kind="imports")',
         "Which ontologies are imported?",
         listed=(
@@ -319,58 +311,32 @@ WHOLE = [
              f"<wh> {said} (does|has|is) (<it>|this) [have]", f"<wh> {said}", *more)
         for name, said, names, more in (
             ("title", "(title|name)", ("title", "label"), ("what is <the> <o> called",)),
-            (
-                "version",
-                "(version|version number|version iri|versioniri|version info|versioninfo)",
-                ("versioninfo", "versioniri", "version", "hasversion"),
-                (
-                    "what version is <the> <o>",
-                    "<wh> version of (<the> <o>|{ontology}) is this",
-                    "version",
-                ),
-            ),
-            (
-                "license",
-                "(license|licence)",
-                ("license", "licence", "rights"),
-                (
-                    "under (which|what) (license|licence) is <the> <o> [published|released]",
-                    "how is <the> <o> licensed",
-                ),
-            ),
-            (
-                "creator",
-                "(creator|creators|author|authors)",
-                ("creator", "author"),
-                ("who (created|wrote|authored|made) <the> <o>",),
-            ),
-            (
-                "contributors",
-                "(contributor|contributors)",
-                ("contributor",),
-                ("who contributed to <the> <o>",),
-            ),
+            ("version", "(version|version number|version iri|versioniri|version info|versioninfo)",
+             ("versioninfo", "versioniri", "version", "hasversion"),
+             ("what version is <the> <o>", "<wh> version of (<the> <o>|{ontology}) is this",
+              "version")),
+            ("license", "(license|licence)", ("license", "licence", "rights"),
+             ("under (which|what) (license|licence) is <the> <o> [published|released]",
+              "how is <the> <o> licensed")),
+            ("creator", "(creator|creators|author|authors)", ("creator", "author"),
+             ("who (created|wrote|authored|made) <the> <o>",)),
+            ("contributors", "(contributor|contributors)", ("contributor",),
+             ("who contributed to <the> <o>",)),
             ("publisher", "publisher", ("publisher",), ("who published <the> <o>",)),
         )
     ),
     *list_all(
         "ontologies",
-        Noun(
-            "(ontologies|ontology headers|declared ontologies)",
-            "declared ontology",
-            "declared ontologies",
-        ),
+        Noun("(ontologies|ontology headers|declared ontologies)", "declared ontology",
+             "declared ontologies"),
         'fetch("terms", kind="ontologies")',
         "Which ontologies are declared?",
         listed=("what is the [ontology] iri of <the> <o>", "what is the ontology iri"),
     ),
     *list_all(
         "languages",
-        Noun(
-            "(languages|label languages|language tags|languages of [the] labels)",
-            "language",
-            "languages",
-        ),
+        Noun("(languages|label languages|language tags|languages of [the] labels)", "language",
+             "languages"),
         "from_query(sparql_query('SELECT ?x (COUNT(?l) AS ?n) WHERE {"
         ' ?s rdfs:label|skos:prefLabel ?l BIND(LANG(?l) AS ?x) FILTER(?x != "") } GROUP BY ?x'
         " ORDER BY DESC(?n)', limit=1000))",

@@ -332,9 +332,8 @@ def tell_definition(texts: View, restrictions: View) -> str:
         f'- "{tidy(row["text"])[:1500]}"'
         for row in rows[: min(3, tags.count(tags[0]) if tags else 0)]
     ]
-    return "\n".join(
-        [f"Definition of {name}:", *said] if said else [f"None: {name} has no definition."]
-    )
+    none = f"None: {name} has no definition."
+    return "\n".join([f"Definition of {name}:", *said]) if said else none
 
 
 def tell_replacement(found: View) -> str:
@@ -379,9 +378,8 @@ def tell_description(about: View) -> str:
         names = [tidy(each.get("name", each) if isinstance(each, dict) else each) for each in parts]
         names = [each for each in names if not each.startswith("owl:") or key != "types"]
         rest = about.get("left_out", {}).get(key, 0)
-        title = {"use": "replaced by", "alternatives": "also called"}.get(
-            key, key.replace("_", " ")
-        )
+        titles = {"use": "replaced by", "alternatives": "also called"}
+        title = titles.get(key, key.replace("_", " "))
         if names:
             said.append(f"- {title}: {', '.join(names)}" + f" and {rest} more" * bool(rest))
     return "\n".join(said + ["- deprecated"] * bool(about.get("deprecated")))
@@ -475,18 +473,14 @@ def tell_common(compared: View) -> str:
 def tell_prefix(found: View, prefix: str) -> str:
     spaces = {row["prefix"].rstrip(":"): row["namespace"].strip("<>") for row in found["rows"]}
     space = spaces.get(prefix.rstrip(":"))
-    return (
-        f"{prefix} stands for <{space}>." if space else f"None: the prefix {prefix} is not bound."
-    )
+    none = f"None: the prefix {prefix} is not bound."
+    return f"{prefix} stands for <{space}>." if space else none
 
 
 def tell_metadata(found: View, names: tuple[str, ...] = ()) -> str:
     """What the ontology says of itself: all of it, or the statements with one of these names."""
-    rows = [
-        row
-        for row in found["rows"]
-        if not names or re.split("[/#:]", row["property"].strip("<>"))[-1].lower() in names
-    ]
+    rows = [row for row in found["rows"] if not names
+            or re.split("[/#:]", row["property"].strip("<>"))[-1].lower() in names]  # fmt: skip
     if not rows:
         return "None: the ontology does not say so of itself."
     return "\n".join(
