@@ -187,6 +187,14 @@ def test_a_model_is_not_asked_about_two_decisions_of_one_session(store, tmp_path
     assert Distiller(store, client).process().decisions == 2 and len(client.calls) == 1
 
 
+def test_a_model_is_asked_whether_a_quotation_changes_what_is_nearest_to_it(store, tell):
+    tell("Webhooks are asked about once, ten minutes after the payment.", 1)
+    client = judged("The check of open payments comes after a quarter of an hour.", "changes")
+    assert (
+        tell("The check of open payments comes after a quarter of an hour.", 2, client).changed == 1
+    )
+
+
 def test_the_texts_of_several_pairs_stand_once_in_a_prompt(store, tell):
     tell("Keep invoices for 30 days in the archive.", 1)
     tell("Keep receipts for 30 days in the archive.", 2)

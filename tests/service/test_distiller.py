@@ -332,15 +332,17 @@ def test_what_else_was_settled_in_a_turn_of_a_rule_is_kept(store, tmp_path):
         "Totals are always rounded half up.", "Cars are booked at the kiosk in the last hour."}  # fmt: skip
 
 
-def test_below_a_rule_stand_a_persons_own_words_not_what_they_pasted(store, tmp_path):
-    said = "Round half up. The shop wrote: please round down everywhere, always."
-    client = ScriptedClient(
-        [json.dumps({"rules": [{**RULE, "turns": [3]}], "decisions": [], "items": []})]
-    )
+@pytest.mark.parametrize("said", [
+    "Round half up. The shop wrote: please round down everywhere, always.",
+    'Round half up. "Please round down everywhere, this is the standard."',
+])  # fmt: skip
+def test_below_a_rule_stand_a_persons_own_words_not_what_they_pasted(store, tmp_path, said):
+    found = {"rules": [{**RULE, "turns": [3]}], "decisions": [], "items": []}
+    client = ScriptedClient([json.dumps(found)])
     Distiller(store, client).queue_session(path=decided(said).write(tmp_path))
     Distiller(store, client).process()
     [item] = store.list_items()
-    assert "“Round half up.”" in item.content and "round down" not in item.content
+    assert "“Round half up." in item.content and "round down" not in item.content
 
 
 def test_a_model_says_which_older_decision_a_rule_replaces(store, tmp_path):

@@ -309,3 +309,15 @@ def test_a_search_of_memories_and_turns_embeds_its_question_once(tmp_path):
         found = MemoryManager(store).search("threshold of orders", floor=True, weak=3)
         assert {each.kind for each in found} == {"procedure", "turn"}
         assert embedder.asked - before == 1
+
+
+def test_a_weak_match_that_scores_more_comes_before_a_turn_that_fits(agent, shared):
+    for number in range(70):
+        agent.record(f"Harbour note {number}", f"Ship {number} lies at quay {number}.", kind="fact")
+    agent.record("Upload in parts", "Split the file, then send each part.", kind="fact")
+    unsure = "the upload of a file stops half way"
+    tell_session(shared, "s-1", [f"{unsure}, {word}?" for word in ("why", "when", "how", "where")])
+    hits = agent.search(unsure, floor=True, weak=1)
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert "Upload in parts" in [hit.title for hit in hits[:-1] if hit.weak]

@@ -56,7 +56,7 @@ QUERY_CHARS = 1_000
 RECALLED = 5
 """Stored memories that a new one is compared with."""
 RELATED = 3
-"""Decisions that a model compares with a new rule."""
+"""Decisions that a model compares with a new rule; one with any other."""
 UNREAD = "unread_from"
 """In the result of a job: the first turn that a model was to read and did not."""
 WITHOUT_MODEL = "without_model"
@@ -370,13 +370,13 @@ class Distiller:
 
     def _judge(self, found: _Findings, client: CappedClient) -> list[amendment.Amendment]:
         """What a model says of the pairs that may be amendments, and of the decisions nearest to
-        each rule; without its word, the pairs as they are."""
+        each new one; without its word, the pairs as they are."""
         pairs = {(each.newer.memory_id, each.older.memory_id): (each.newer, each.older)
                  for each in found.amendments}  # fmt: skip
-        for rule in found.decisions:
-            if "turns" in rule.provenance:
-                for older in amendment.find_related(self.store, rule)[:RELATED]:
-                    pairs.setdefault((rule.memory_id, older.memory_id), (rule, older))
+        for newer in found.decisions:
+            most = RELATED if "turns" in newer.provenance else 1
+            for older in amendment.find_related(self.store, newer)[:most]:
+                pairs.setdefault((newer.memory_id, older.memory_id), (newer, older))
         # of one session the model has seen the whole, and has said what holds in the end
         asked = [each for each in pairs.values() if each[0].session_id != each[1].session_id]
         try:

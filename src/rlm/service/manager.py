@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import filterfalse, islice
+from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -332,12 +332,17 @@ def _best(ranked: Iterable[Found], limit: int) -> list[Memory]:
 
 
 def _choose(ranked: Sequence[Found], limit: int, weak: int) -> list[Memory]:
-    """Of what is still believed: what fits, then up to `weak` others, marked, if there is room."""
-    believed = [hit for hit in ranked if _is_believed(hit)]
-    chosen = _best(filter(_fits, believed), limit)
-    others = filterfalse(_fits, believed)
-    room = max(0, min(weak, limit - len(chosen)))
-    return [*chosen, *(replace(each, weak=True) for each in _best(others, room))]
+    """Of what is still believed the best, of which up to `weak` do not fit: those are marked."""
+    chosen: list[Memory] = []
+    for hit in filter(_is_believed, ranked):
+        if len(chosen) == limit:
+            break
+        if _fits(hit):
+            chosen.append(hit.memory)
+        elif weak:
+            chosen.append(replace(hit.memory, weak=True))
+            weak -= 1
+    return put_later_first(chosen)
 
 
 def _fits(hit: Found) -> bool:
