@@ -197,6 +197,15 @@ def test_the_latest_steps_are_shortened_last():
         ("The mean is 58.75.", {"58.7512"}, []),
         ("The mean is 58.7.", {"58.75"}, []),
         ("About 46% of them.", {"0.4583"}, []),
+        ("About 4.17 tonnes.", {"4168.4"}, []),  # kilos
+        ("About 4.17 tonnes.", {"4168"}, []),
+        ("4.18 tonnes, or 4.16.", {"4168"}, ["4.18", "4.16"]),
+        ("A berth of 14.2 km.", {"14211"}, []),
+        ("14,250 m in all.", {"14.25"}, []),
+        ("68.75 % of them.", {"0.6875"}, []),
+        ("1,234.50 in all.", {"123450"}, []),  # cents
+        ("300 ships at 4 berths, 4.2 each.", {"3", "4168"}, ["300", "4", "4.2"]),  # by chance
+        ("4.17 or 4.168.", {"4168", *map(str, range(5000, 5100))}, ["4.17"]),
         ("Ships: a, b and c. That is 3.", set(), []),
         ("- a\n- b\n- c\n- d\nThat makes 4.", set(), []),
         ("Of the 250 suppliers 227 have one.", {"250"}, ["227"]),
