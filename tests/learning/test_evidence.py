@@ -41,6 +41,18 @@ def test_a_query_is_whole_with_its_rows_and_stands_once():
     assert QUERY not in step["code"] and "[query of call 1]" in step["code"]
 
 
+@pytest.mark.parametrize("said", ["a craft", 'a "craft"', "isn't a craft", 'isn\'t a "craft"'])
+def test_what_stands_elsewhere_is_left_out_however_it_was_printed(said):
+    rule = f"- Count what {said} of the harbour, by its comment.\n- Query `?craft`."
+    literal = rule.replace("\n", " ")
+    row = {"x": "harbour:Berth", "c": '"{}"@en'.format(literal.replace('"', '\\"'))}
+    printed = "\n".join(map(str, (rule, [rule], row, "7 rows")))
+    turns = [turn(1, block(stdout=printed))]
+    (step,) = Evidence.of_run("How many?", "7", turns, known=[rule, literal]).show()["steps"]
+    assert "craft" not in step["output"] and "harbour:Berth" in step["output"]
+    assert step["output"].endswith("7 rows") and step["output"].count("[…]") == 3
+
+
 def test_calls_stand_with_the_block_that_made_them():
     turns = [turn(1, block("a()"), block("b()")), turn(2, block("c()"))]
     calls = [

@@ -135,11 +135,13 @@ class RecalledTexts:
     """
 
     def __init__(self) -> None:
+        self.texts: list[str] = []
         self._texts: set[str] = set()
         self._queries: set[str] = set()
 
     def note(self, text: str) -> None:
         """This text was recalled."""
+        self.texts.append(text)
         self._texts.add(_letters(text))
         self._queries.update(map(shape_key, FENCED.findall(text)))
 
