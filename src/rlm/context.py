@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rlm.errors import OntologyError
+from rlm.ontology.labels import split_name
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.source import open_engine
 from rlm.ontology.terms import local_name
@@ -65,6 +67,9 @@ LINE_CHARS = 300
 """Of a description, in the line of a memory that is not shown whole."""
 STEP_CHARS = 200
 """Of a step in `format_memories_for_injection`."""
+NAMED = 4
+"""A property that the task names in full counts as so many that share a word with it; a class twice
+that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,16 +202,23 @@ def build_context(
 
 
 def _terms_first(meta: GraphMeta, task: str, learnt: Mapping[str, int]) -> dict[str, int]:
-    """Classes and properties of instances, weighed by the runs that needed them; one whose name or
-    label shares a telling word with the task goes before all of those."""
+    """Classes and properties of instances, weighed by the runs that needed them. Before these goes
+    what shares a telling word with the task, in a name or, where no other has it, in its comment;
+    and before that what the task names in full, by a local name, a label or an alternative."""
     found, wanted = dict(learnt), _telling_words(task)
     most = max(found.values(), default=0) + 1
     terms = {iri for use in meta.class_use.values() for iri in use.properties}
     for iri in meta.class_use:
         terms.update((iri, *(sub for sub in meta.below(iri) if meta.classes.get(sub))))
+    said = {iri: wanted & _telling_words(meta.comments.get(iri, "")) for iri in terms}
+    uses = Counter(word for shared in said.values() for word in shared)
     for iri in terms:
-        named = f"{local_name(iri)} {meta.label(iri)}"
-        if wanted and not wanted.isdisjoint(_telling_words(named)):
+        labels = (*meta.labels.get(iri, ()), *meta.alternatives.get(iri, ()))
+        texts = {local_name(iri), *(text for text, _ in labels)}
+        names = [words for text in texts if (words := _telling_words(split_name(text)))]
+        if any(words <= wanted for words in names):
+            found[iri] = found.get(iri, 0) + most * NAMED * (2 if iri in meta.classes else 1)
+        elif any(words & wanted for words in names) or any(uses[word] == 1 for word in said[iri]):
             found[iri] = found.get(iri, 0) + most
     return found
 

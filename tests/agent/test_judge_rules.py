@@ -40,3 +40,22 @@ def test_the_judge_sees_the_lesson_that_was_followed_and_no_other(store):
         store.add(item)
     shown = judge_prompt(store, "Uses: 1\nFINAL(None is.)")
     assert "Leave out what is out of commission." in shown and "Use `?crane`" not in shown
+
+
+def test_an_output_is_shown_without_fetched_memories_and_comments_that_stand_elsewhere(store):
+    """They would take the room of the rows that were counted."""
+    rule = '- Leave out what isn\'t "in commission", by the comment of its yard.\n- Query `?craft`.'
+    item = MemoryItem("List moored vessels", "d", rule, scope=Scope(ontology="harbour"))
+    item.trust = "trusted"
+    found = store.add(item)
+    query = (
+        "SELECT ?x ?c WHERE { ?x rdfs:comment ?c FILTER(?x IN (harbour:Berth, harbour:Vessel)) }"
+    )
+    code = (
+        f"```repl\nprint(mem_get({found!r}))\nprint(mem_get({found!r})[0]['content'])\n"
+        f'for row in sparql_query("{query}"): print(row)\n'
+        f'print(sparql_query("SELECT ?v WHERE {{ ?v a harbour:Vessel ; harbour:mooredAt ?b }}"))\n```'
+    )
+    shown = judge_prompt(store, "Uses: 1\nFINAL(None is.)", code)
+    assert shown.count("in commission") == 1 and shown.count("by its own engine or sails") == 1
+    assert "'id': '" in shown and "'x': 'harbour:Vessel'" in shown

@@ -41,6 +41,18 @@ def test_a_query_is_whole_with_its_rows_and_stands_once():
     assert QUERY not in step["code"] and "[query of call 1]" in step["code"]
 
 
+@pytest.mark.parametrize("said", ["a craft", 'a "craft"', "isn't a craft", 'isn\'t a "craft"'])
+def test_what_stands_elsewhere_is_left_out_however_it_was_printed(said):
+    rule = f"- Count what {said} of the harbour, by its comment.\n- Query `?craft`."
+    literal = rule.replace("\n", " ")
+    row = {"x": "harbour:Berth", "c": '"{}"@en'.format(literal.replace('"', '\\"'))}
+    printed = "\n".join(map(str, (rule, [rule], row, "7 rows")))
+    turns = [turn(1, block(stdout=printed))]
+    (step,) = Evidence.of_run("How many?", "7", turns, known=[rule, literal]).show()["steps"]
+    assert "craft" not in step["output"] and "harbour:Berth" in step["output"]
+    assert step["output"].endswith("7 rows") and step["output"].count("[…]") == 3
+
+
 def test_calls_stand_with_the_block_that_made_them():
     turns = [turn(1, block("a()"), block("b()")), turn(2, block("c()"))]
     calls = [
@@ -197,6 +209,15 @@ def test_the_latest_steps_are_shortened_last():
         ("The mean is 58.75.", {"58.7512"}, []),
         ("The mean is 58.7.", {"58.75"}, []),
         ("About 46% of them.", {"0.4583"}, []),
+        ("About 4.17 tonnes.", {"4168.4"}, []),  # kilos
+        ("About 4.17 tonnes.", {"4168"}, []),
+        ("4.18 tonnes, or 4.16.", {"4168"}, ["4.18", "4.16"]),
+        ("A berth of 14.2 km.", {"14211"}, []),
+        ("14,250 m in all.", {"14.25"}, []),
+        ("68.75 % of them.", {"0.6875"}, []),
+        ("1,234.50 in all.", {"123450"}, []),  # cents
+        ("300 ships at 4 berths, 4.2 each.", {"3", "4168"}, ["300", "4", "4.2"]),  # by chance
+        ("4.17 or 4.168.", {"4168", *map(str, range(5000, 5100))}, ["4.17"]),
         ("Ships: a, b and c. That is 3.", set(), []),
         ("- a\n- b\n- c\n- d\nThat makes 4.", set(), []),
         ("Of the 250 suppliers 227 have one.", {"250"}, ["227"]),

@@ -266,6 +266,23 @@ def test_a_title_is_whole_words_and_steps_are_whole(learn):
     assert len(item.content) <= 600 and len(item.content.splitlines()) == 4
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Craft at a berth now: the last known stay, no transit",
+         "Craft at a berth now: the last known stay"),
+        ("Craft at a berth now: the last stay, not a planned one",
+         "Craft at a berth now: the last stay"),
+        ("Berths, quays or terminals: only those that are long enough count",
+         "Berths, quays or terminals: only those that are long enough"),
+    ],
+)  # fmt: skip
+def test_a_title_is_not_cut_behind_the_first_words_of_a_clause(learn, said, kept):
+    (item,), (body,) = learn(lessons(lesson(said)))
+    assert item.title == kept
+    assert "10 words, at most 80 characters; the rest is cut off" in body["messages"][0]["content"]
+
+
 # -- the query of a lesson
 
 

@@ -12,6 +12,7 @@ from all_cases import all_cases
 from rlm.context import list_steps
 from rlm.handles import Meter, Store
 from rlm.learning.gates import REPEATS, TOOLS, Gate, suspicious
+from rlm.learning.lesson import join_template
 from rlm.ontology.views.views import Views
 from rlm.packs import bootstrap_general_strategies
 from rlm.store.open import open_store
@@ -165,6 +166,24 @@ def test_what_was_recalled_is_said_to_be_so_unless_a_call_is_new():
     assert not gate.reason(
         item(steps=old.replace("?x rdfs:subClassOf+ $ENTITY_1", "$ENTITY_1 rdfs:subClassOf+ ?x"))
     )
+
+
+def test_a_query_that_was_not_recalled_makes_a_lesson_new():
+    fleet = (
+        "SELECT ?x ?l WHERE { ?x a/rdfs:subClassOf* harbour:Vessel ."
+        " OPTIONAL { ?x rdfs:label ?l } OPTIONAL { ?x rdfs:comment ?note } } ORDER BY DESC(?l)"
+    )
+    cranes = fleet.replace("harbour:Vessel .", "harbour:Terminal ; harbour:craneCount ?n .")
+    recalled = RecalledTexts()
+    recalled.note(join_template("- Take a kind with its kinds: run the query below.", fleet))
+    gate = Gate(recalled=recalled)
+
+    def reason(query):
+        steps = "- Leave out what has no `harbour:craneCount`: run the query below."
+        return gate.reason(item(steps=join_template(steps, query), scope=Scope("harbour")))
+
+    assert not reason(cranes), "the shape that most queries share is no copy"
+    assert reason(f"{fleet} LIMIT 5") == REPEATS
 
 
 @pytest.mark.parametrize(

@@ -218,6 +218,10 @@ def test_what_the_task_has_words_of_comes_first(root: Path) -> None:
             "WaterCraft 15 (Tug 2, BulkCarrier 2, …): draught decimal 4",
         ),
         ("When did the voyages end?", "Voyage 4: endTime dateTime 2"),
+        ("Which tariff groups are there?", "TariffGroup 3: "),  # not hasTariffGroup of WaterCraft
+        ("Which lighters are there?", "WaterCraft 15 (Barge 1, BulkCarrier 2, …)"),  # alternative
+        ("Which ports have a code?", "Harbour 4: harbourCode"),
+        ("What is poured loose?", "BulkCargo 2: massTonnes"),  # by its comment; a small class
     ):
         lines = build_context(task, meta).text.split("\n")
         place = next(n for n, line in enumerate(lines) if line.startswith("Instances have"))

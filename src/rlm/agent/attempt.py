@@ -271,13 +271,16 @@ class Attempt:
     def evidence(self) -> Evidence:
         """What judge and extractor see; made once, after the loop has ended."""
         if self._evidence is None:
+            rules = self._rules()
+            comments = (said.partition(": ")[2] for said in rules.get("comments", ()))
             self._evidence = Evidence.of_run(
                 self.query,
                 self.result.answer,
                 self.result.iterations,
                 self.trace.calls,
                 not_found=self._find_unseen(self.result),
-                more=self._rules(),
+                more=rules,
+                known=[*self.repeats.texts, *comments],
             )
         return self._evidence
 

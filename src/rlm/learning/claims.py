@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -105,6 +105,8 @@ QUOTE_WORDS = 5
 """Shorter ones are names, titles and words that are meant."""
 MOST = 10
 COUNTED_BY_EYE = 30
+TELLING_DIGITS, MANY = 3, 100
+"""So many digits of a number in another unit are no chance; one more where many are known."""
 _UNIT = r"(?!(?:st|nd|rd|th|am|pm|[DGK])\b|(?<=0)s\b)[^\W\d_]{1,3}[²³23]?(?:/[^\W\d_]{1,3})?"
 """Letters behind a number that are no ordinal, hour, decade or name (3D, 5G, 4K)."""
 _NUMBER = re.compile(
@@ -129,8 +131,9 @@ _WORDS = re.compile(r"\w+")
 
 def find_unseen_numbers(answer: str, seen: set[str], question: str = "") -> list[str]:
     """The numbers of an answer that are neither in `seen` nor in the question. A rounded number is
-    seen where a longer one rounds to it, the length of a list where the list stands, and the sum or
-    difference of two that were seen where the answer gives these too."""
+    seen where a longer one rounds to it, or one that is 100 or 1,000 times as large or small; the
+    length of a list where the list stands; and the sum or difference of two that were seen where
+    the answer gives these too."""
     text = plain_words(_LIST_MARK.sub("", answer[:READ_CHARS]))
     known = _add_sums({Decimal(number) for number in seen | numbers_in(question)}, text)
     counted = {len(_LIST_MARK.findall(answer))}.union(*map(_count_listed, text.splitlines()))
@@ -154,6 +157,7 @@ def _is_unseen(written: str, known: set[Decimal], counted: set[int]) -> bool:
         if said not in known
         and not (said < COUNTED_BY_EYE and said in counted)
         and not any(_rounds_to(other, said) for other in known)
+        and not _restates(said, known)
     ]
     is_month = len(left) == 1 and left[0] <= 12 and _DATE.match(written)
     return bool(left) and not is_month
@@ -172,6 +176,20 @@ def _rounds_to(other: Decimal, said: Decimal) -> bool:
         return False
     unit = Decimal(1).scaleb(exponent)
     return abs(other - said) < unit or abs(100 * other - said) < unit
+
+
+def _restates(said: Decimal, known: Collection[Decimal]) -> bool:
+    """Whether a number is one that is known, rounded in a unit of another size (kilos as tonnes),
+    and has digits enough to be no chance."""
+    digits, exponent = said.as_tuple()[1:]
+    if not isinstance(exponent, int):
+        return False
+    telling = len(digits if exponent else said.normalize().as_tuple().digits)
+    return telling >= TELLING_DIGITS + (len(known) > MANY) and any(
+        2 * abs(other.scaleb(shift) - said) <= Decimal(1).scaleb(exponent)
+        for other in known
+        for shift in (-3, -2, 2, 3)
+    )
 
 
 def find_unseen_quotes(answer: str, texts: Iterable[str]) -> list[str]:

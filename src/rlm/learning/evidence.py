@@ -40,6 +40,8 @@ MOST_CALLS, MOST_SUB_CALLS, FEW_SUB_CALLS = 12, 5, 2
 """Of one step, and of one that is not among the latest."""
 READ_CHARS, PIECE, LEAST_FOCUS = 50_000, 240, 200
 """Of an output: what is looked at, the longest line shown whole, and the least to choose from."""
+LEAST_KNOWN = 40
+"""A shorter text takes no room that is worth leaving it out."""
 FEW_ALIKE = 3
 """So many calls of a step that differ in nothing but names and numbers are shown each."""
 _WORD = re.compile(r"[^\W_]{2,}")
@@ -127,14 +129,18 @@ class Evidence:
         *,
         not_found: Sequence[str] | None = None,
         more: Mapping[str, Sequence[str]] | None = None,
+        known: Iterable[str] = (),
     ) -> Evidence:
-        """The evidence of a run that has ended; `calls` are those of its trace."""
+        """The evidence of a run that has ended; `calls` are those of its trace. Outputs are shown
+        without `known` texts: those of memories, and what `more` holds anyway."""
         by_block: dict[int, list[ToolCall]] = {}
         for call in calls:
             by_block.setdefault(call.block, []).append(call)
         blocks = [(turn.number, block) for turn in iterations for block in turn.code_blocks]
+        printed = {form for text in known if len(text) >= LEAST_KNOWN for form in _printed(text)}
+        left_out = sorted(printed, key=len, reverse=True)
         steps = [
-            _step(turn, block, by_block.get(number, ()))
+            _step(turn, block, by_block.get(number, ()), left_out)
             for number, (turn, block) in enumerate(blocks, 1)
         ]
         return cls(task, answer, steps, not_found, more or {})
@@ -288,10 +294,21 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def _step(turn: int, block: CodeBlock, calls: Sequence[ToolCall]) -> RunStep:
+def _step(
+    turn: int, block: CodeBlock, calls: Sequence[ToolCall], left_out: Sequence[str]
+) -> RunStep:
     error = describe_error(block) if is_failed(block) else ""
     kept, alike = _group_calls(calls)
-    return RunStep(turn, block.code, block.result.stdout, error, kept, alike, block.sub_calls)
+    output = block.result.stdout
+    for text in left_out:
+        output = output.replace(text, GAP.strip())
+    return RunStep(turn, block.code, output, error, kept, alike, block.sub_calls)
+
+
+def _printed(text: str) -> tuple[str, ...]:
+    """A text as it is printed alone, inside of a list or a dict, and as a literal of a row."""
+    literal = text.replace('"', '\\"')
+    return text, repr(text)[1:-1], repr(f'"{literal}"')[2:-2]
 
 
 def _group_calls(calls: Sequence[ToolCall]) -> tuple[list[ToolCall], dict[int, int]]:

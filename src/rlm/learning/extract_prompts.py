@@ -45,7 +45,8 @@ nothing worth a line in a team's notes, reply {{"items": []}}: that is a good re
 usual, {most} is the most.
 
 Each lesson has:
-- "title": what it is for, as a colleague would look for it; 3 to 10 words, at most 80 characters.
+- "title": what it is for, as a colleague would look for it; 3 to 10 words, at most 80 characters; \
+the rest is cut off.
 - "description": when to use it and what it spares; one or two sentences, at most 200 characters.
 - "steps": one to five imperative steps, at most 600 characters together. They show what they work \
 with in backticks: calls, terms, patterns, lines of code. A lesson without any is held back.

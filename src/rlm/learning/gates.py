@@ -25,6 +25,7 @@ from datetime import date
 
 from rlm.context import bullets
 from rlm.errors import RLMError, ValidationError
+from rlm.learning.lesson import FENCED, shape_key
 from rlm.learning.suspicion import (
     REPEATS_DATA,
     SURELY_ENGLISH,
@@ -134,11 +135,19 @@ class RecalledTexts:
     """
 
     def __init__(self) -> None:
+        self.texts: list[str] = []
         self._texts: set[str] = set()
+        self._queries: set[str] = set()
 
     def note(self, text: str) -> None:
         """This text was recalled."""
+        self.texts.append(text)
         self._texts.add(_letters(text))
+        self._queries.update(map(shape_key, FENCED.findall(text)))
+
+    def has_query(self, query: str) -> bool:
+        """Whether a query was recalled, but for the names of its variables."""
+        return shape_key(query) in self._queries
 
     def repeats(self, text: str) -> bool:
         """Whether a text repeats what was recalled."""
@@ -314,8 +323,10 @@ class Gate:
         return "retells this run: it names what the question was about" if weak > 1 else ""
 
     def _find_repetition(self, item: MemoryItem) -> str:
-        """Procedures are alike in their words: a call that is new makes one new."""
+        """Procedures are alike in their words: a call or a query that is new makes one new."""
         if self.recalled is None or not self.recalled.repeats(item.content):
+            return ""
+        if not all(map(self.recalled.has_query, FENCED.findall(item.content))):
             return ""
         calls = [span for span in _SPAN.findall(item.content) if len(span) >= LONG_CALL]
         return REPEATS if all(map(self.recalled.repeats, calls)) else ""

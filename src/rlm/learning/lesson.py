@@ -41,12 +41,15 @@ def is_common(iri: str) -> bool:
 
 
 def whole_title(text: str, most: int = TITLE_CHARS, *, words: int | None = TITLE_WORDS) -> str:
-    """As many whole words as fit; one that is cut short does not end in "of the"."""
+    """As many whole words as fit. One that is cut short does not end in "of the", nor a title with
+    one or two words of a clause: "master, no" of "master, no relief" says the contrary."""
     every = " ".join(text.split()).rstrip(".!? " if words else " ").split(" ")
     kept = every[:words]
     while len(kept) > 1 and len(" ".join(kept)) > most:
         kept.pop()
     if len(kept) < len(every):
+        ends = [at for at in (-2, -1) if words and " ".join(kept[:at])[-1:] in (",", ";", ":")]
+        kept = kept[: ends[0]] if ends and len(kept) > 4 else kept
         while len(kept) > 2 and kept[-1].casefold().strip(",;:") in _DANGLING:
             kept.pop()
     return " ".join(kept)[:most].rstrip(" ,;:")

@@ -21,7 +21,7 @@ from rlm.ontology import vocabulary as v
 from rlm.ontology.meta.store_reader import StoreReader, solutions
 from rlm.ontology.terms import is_machinery
 
-CLASSES, PROPERTIES, SEEN = 12, 40, 500
+CLASSES, PROPERTIES, SEEN = 40, 40, 500
 LOOKED_AT = 40
 """Classes with instances of their own that are looked at, those with the most first."""
 GLANCE = 30
