@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pack_making import memories, memory, pack_bytes, store
 
+from rlm import open_store
 from rlm.errors import PackError
 from rlm.packs import export_pack, score_generalization
 from rlm.packs.select import candidates
@@ -189,3 +190,16 @@ def test_exporting_does_not_touch_the_store(tmp_path: Path) -> None:
         assert candidates(db)[0]
         assert db.db.writes == writes
     assert (tmp_path / "p.jsonl").read_bytes() == pack_bytes(memories(3))
+
+
+def test_what_a_session_taught_is_shared_without_the_rest_of_the_session(tmp_path: Path) -> None:
+    with open_store(tmp_path / "m.db", origin="distiller") as db:
+        noted = {"kind": "procedure", "turn": 3, "turn_node": "n-1", "repo": "/home/me/secret-shop"}
+        asked = "Bob wrote: the shop in Oslo closes"
+        item = MemoryItem("Find a term by its label", "Names that are not IRIs.", STEPS)
+        item.source_type, item.task_query, item.session_id = "human", asked, "s-1"
+        item.provenance, item.tags = noted, ["universal"]
+        db.add(item)
+        assert export_pack(db, tmp_path / "p.jsonl").count == 1
+    shared = (tmp_path / "p.jsonl").read_text("utf-8")
+    assert not any(word in shared for word in ("Bob", "s-1", "n-1", "secret-shop"))

@@ -120,6 +120,13 @@ def test_two_answers_to_like_questions_are_at_most_a_proposal(store, tmp_path):
     assert len(live(store)) == 2
 
 
+@pytest.mark.parametrize(("firm", "word"), [(True, "now"), (False, "perhaps")])
+def test_a_suggestion_takes_back_no_firm_decision(store, tell, firm, word):
+    tell("We decided to order flour on Fridays from now on, not on Tuesdays.", 1)
+    newer = f"We decided to order flour {word} on Mondays from now on, not on Fridays."
+    assert tell(newer, 2).superseded == int(firm) and len(live(store)) == 2 - firm
+
+
 def test_said_twice_it_is_one_decision(store, tell):
     tell("Never merge on Fridays without a second review.", 1)
     assert tell("ok, and never merge on Fridays without a second review", 2).decisions == 0

@@ -38,6 +38,18 @@ def quotes(session: CodingSession) -> list[str]:
 
 
 @pytest.mark.parametrize("words", [
+    "We decided to order flour on Fridays.",
+    "We have decided that the cache lives in Redis.",
+    "ok, I've decided: releases happen on Mondays",
+    "Wir haben uns für Postgres entschieden.",
+])  # fmt: skip
+def test_who_says_that_it_is_decided_has_decided_it(words):
+    assert quotes(talk("Done, all green.", words)) == [words]
+    assert quotes(talk("Done, all green.", words.rstrip(".") + "?")) == []
+    assert quotes(talk("Done, all green.", "We decided nothing yet.")) == []
+
+
+@pytest.mark.parametrize("words", [
     "No, retries belong in the client.",
     "From now on run the linter before you commit.",
     "We decided to keep the old endpoint until March.",

@@ -136,8 +136,16 @@ def _lines(
     return lines, left_out
 
 
+OF_A_SESSION = ("node", "turn_node", "turn", "turns", "repo", "commits")
+"""What a memory's provenance says of the session that it came from."""
+
+
 def _clean(item: MemoryItem, tenant: Tenant, *, universal: bool) -> MemoryItem:
-    """Through the gate again, whose rules may be newer; a universal task names no IRI."""
+    """Through the gate again, whose rules may be newer; a universal task names no IRI. What a
+    session taught leaves without what else was said there, and where."""
+    if item.origin == "distiller":
+        kept = {key: each for key, each in item.provenance.items() if key not in OF_A_SESSION}
+        item = replace(item, task_query=None, session_id=None, provenance=kept)
     if universal and item.task_query and hardcoded_term(item.task_query):
         item = replace(item, task_query=None)
     return gate.admit_item(item, tenant, origin=item.origin or "export")

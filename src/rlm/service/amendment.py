@@ -54,6 +54,12 @@ _AMENDS = re.compile(
     r"|on second thoughts?|now|after all|rather than|used to)\b",
     re.IGNORECASE,
 )
+_HEDGES = re.compile(
+    r"\b(?:perhaps|maybe|might|could|possibly|probably|if|unless|not sure|what about|vielleicht"
+    r"|könnten?|eventuell|wenn|falls|quizás?|tal vez|peut-être)\b",
+    re.IGNORECASE,
+)
+"""What is no firm word takes back no firm one."""
 _INSTEAD = re.compile(
     r"\b(?:instead of|rather than|not|no longer|in place of|replaces?)\s+([\w\s'/-]{2,60})",
     re.IGNORECASE,
@@ -140,7 +146,8 @@ def compare(newer: MemoryItem, older: MemoryItem, store: MemoryBackend) -> Amend
         return None
     if conflict:
         own = len(_key_stems(said) & _key_stems(before))
-        sure = _is_certain(conflict, share, own, amends=bool(amends), near=near)
+        certain = _is_certain(conflict, share, own, amends=bool(amends), near=near)
+        sure = certain and (bool(_HEDGES.search(before)) or not _HEDGES.search(said))
         likely = amends or (share >= SURE_SHARE and own >= SOME_STEMS)
         made = Amendment(newer, older, sure, _reason(shared, conflict))
         return made if sure or likely else None

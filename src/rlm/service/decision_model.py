@@ -51,6 +51,18 @@ itself none says much; the classifier weighs which of them stand together."""
 _TOKEN = re.compile(r"\d[\d.,:/]*|[^\W\d_]+(?:'[^\W\d_]+)?|\.\.\.|[?!:,;…()\"“”`👍]")
 
 
+DECLARES = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|so|and|also|then|alright|right|yes|no|fyi)\b[,:]?\s+)*"
+    r"(?:(?:we|i)(?:['’]ve| have)?(?: (?:just|now|finally|already|all|both))? (?:decided|agreed)\b"
+    r"(?! (?:nothing|whether|if|yet))|decision\s*:"
+    r"|wir haben (?:[\w,]+ ){0,10}(?:entschieden|beschlossen)"
+    r"|hemos (?:decidido|acordado)|(?:nous avons|on a) décidé)",
+    re.IGNORECASE,
+)
+"""Who says that it is decided has decided it, whatever it is about."""
+DECLARED = 0.95
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A sentence in its turn, after what the agent said."""
@@ -168,4 +180,12 @@ def score(places: Sequence[Place]) -> list[float]:
     for number, place in enumerate(places):
         seen = read_features(place)
         logits[number] += sum(weights.get(name, 0.0) * value for name, value in seen.items())
-    return [float(each) for each in 1.0 / (1.0 + np.exp(-logits))]
+    likely = [float(each) for each in 1.0 / (1.0 + np.exp(-logits))]
+    return [
+        max(each, DECLARED) if _declares(place) else each
+        for each, place in zip(likely, places, strict=True)
+    ]
+
+
+def _declares(place: Place) -> bool:
+    return bool(DECLARES.match(place.own)) and not QUESTION.search(place.sentence)
