@@ -103,3 +103,14 @@ def test_instances_of_a_type_of_owl_are_counted(ask):
     """A file has such a type without declaring it: no view of classes knows it."""
     said = ask(MILLS, "How many instances does owl:ObjectProperty have?")
     assert said.startswith("1 instance of owl:ObjectProperty.")
+
+
+def test_of_two_terms_of_one_name_both_are_told(ask):
+    """The one of the file's own namespace was taken, whichever had been meant."""
+    two = """<http://mill.test/> a owl:Ontology . mill:K1 a owl:Class ; rdfs:label "Grinder" ;
+      owl:deprecated true . <http://other.test/K2> a owl:Class ; rdfs:label "grinder" .
+      mill:K3 a owl:Class ; rdfs:label "Hopper" ; owl:deprecated true ."""
+    told = ask(two, "Is grinder deprecated?")
+    assert "No: <http://other.test/K2> is not deprecated." in told
+    assert "Yes: mill:K1 is deprecated." in told
+    assert ask(two, "Is hopper deprecated?").startswith("Yes: mill:K3 is deprecated")
