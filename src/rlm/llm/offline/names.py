@@ -197,13 +197,14 @@ def _fits(term: NamedTerm, said: str, kind: str) -> bool:
 def _prefer(terms: Sequence[NamedTerm], name: str, kind: str, own: str) -> list[NamedTerm]:
     """Of several, those that have it as their own name; of the kind meant; of the ontology itself,
     where others are only referred to; spelt so letter by letter."""
+    mixed = kind == "old" and len({term.is_deprecated for term in terms}) > 1
     tests: tuple[Callable[[NamedTerm], bool], ...] = (
         lambda term: name in (term.curie, term.uri),
         lambda term: term.field != "alternative",
         lambda term: kind != "individual" or "individual" in term.kind,
         lambda term: "ontology" not in term.kind,
         lambda term: kind == "old" or not term.is_deprecated,
-        lambda term: bool(own) and term.uri.startswith(own),
+        lambda term: bool(own) and term.uri.startswith(own) and not mixed,
         lambda term: re.split(r"[/#:]", term.curie.rstrip(">"))[-1] == name.replace(" ", ""),
     )
     chosen = list({term.uri: term for term in terms}.values())
