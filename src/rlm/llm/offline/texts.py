@@ -101,9 +101,9 @@ def text_reply(prompt: Prompt) -> str:
         )
     form, words = read
     uses = "Uses: none\n\n" if prompt.procedures else ""
-    code = (
-        f"import re\n{_sources()}\nreply = report({form!r}, {words!r}, context)\nprint(reply[:500])"
-    )
+    functions = "\n".join(inspect.getsource(each) for each in _IN_REPL)
+    call = f"reply = report({form!r}, {words!r}, context)"
+    code = f"import re\n{functions}\n{call}\nprint(reply[:500])"
     return f"{uses}{INTRO.format('find')}\n\n```repl\n# offline: find\n{code}\n```"
 
 
@@ -119,10 +119,6 @@ def read_text_question(question: str) -> tuple[str, str] | None:
                 words, quoted = asked.restore(slots["text"])
                 return name, words if quoted else _ARTICLE.sub("", words)
     return None
-
-
-def _sources() -> str:
-    return "\n".join(inspect.getsource(each) for each in _IN_REPL)
 
 
 # -- run in the REPL
