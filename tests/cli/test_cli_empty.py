@@ -102,6 +102,23 @@ def test_no_folder_is_made_that_db_misspells(
     assert not folder.exists()
 
 
+def test_a_plain_path_to_json_is_no_sqlite_file(
+    rlm: Run, add: Callable[..., str], db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, path = add(), tmp_path / "out.JSON"
+    refused = [rlm("memory", "list", "--db", str(path)), rlm("store", "copy", db, str(path)),
+               rlm("graph", "copy", str(path), "--db", db)]  # fmt: skip
+    monkeypatch.setenv("RLM_MEMORY_DB", str(path))
+    refused += [rlm("memory", "add", "--title", "T", "--content", "c"), rlm("doctor")]
+    for each in refused:
+        assert (each.code, each.out) == (2, "") and f"write json:{path}" in each.err
+    assert not path.exists()
+    assert rlm("store", "copy", db, f"json:{path}").code == 0
+    assert rlm("memory", "list").code == 2, "that a JSON file is there changes nothing"
+    path.write_bytes(Path(db).read_bytes())
+    assert found in rlm("memory", "list").out, "a SQLite file of that name is still read"
+
+
 def test_no_folder_is_made_that_a_setting_misspells(
     rlm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -151,6 +151,19 @@ def test_list_filters_and_pages(rlm: Run, add: Callable[..., str], db: str) -> N
     assert [line.split("\t")[0] for line in table.out.splitlines()] == ["id", bad, good]
 
 
+def test_a_list_shows_the_kind_and_lists_only_one(
+    rlm: Run, add: Callable[..., str], db: str
+) -> None:
+    made = {"procedure": add(), "decision": add("Ship on Fridays", "No.", "--kind", "decision")}
+    made["fact"] = add("Water is wet", "It is.", "--kind", "fact")
+    listed = rlm("memory", "list", "--db", db, "--json").json
+    assert {each["kind"]: each["memory_id"] for each in listed} == made
+    for kind, found in made.items():
+        heads, *rows = rlm("memory", "list", "--kind", kind, "--db", db).out.splitlines()
+        (row,) = (dict(zip(heads.split("\t"), row.split("\t"), strict=True)) for row in rows)
+        assert (row["id"], row["kind"]) == (found, kind)
+
+
 def test_show_takes_the_beginning_of_an_id(rlm: Run, add: Callable[..., str], db: str) -> None:
     found = add()
     shown = rlm("memory", "show", found[:4], "--db", db)

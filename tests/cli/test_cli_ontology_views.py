@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from cli_running import Run
 
 PREFIXES = """
@@ -93,16 +94,24 @@ def test_lint_judges_every_module_of_the_file_and_says_what_it_does_not(
 CHAIN = " ".join(f"ex:C{n} a owl:Class ; rdfs:subClassOf ex:C{n + 1} ." for n in range(5))
 
 
-def test_a_tree_upwards_says_what_stands_above_it(rlm: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "side", "shown", "more"),
+    [
+        (("ex:C0", "--direction", "up"), "above", 2, 3),
+        (("ex:C5",), "below", 2, 3),
+        ((), "below", 2, 4),
+        (("--depth", "5"), "below", 5, 1),
+    ],
+)
+def test_a_tree_that_ends_at_its_depth_says_what_there_is_more(
+    rlm: Run, tmp_path: Path, line: tuple[str, ...], side: str, shown: int, more: int
+) -> None:
     path = write(tmp_path, CHAIN)
-    cut = rlm("ontology", "tree", path, "ex:C0", "--direction", "up")
-    assert "2 of 2; 3 more stand above: --depth N" in cut.err
-    assert (
-        rlm("ontology", "tree", path, "ex:C0", "--direction", "up", "--json").json["more_above"]
-        == 3
-    )
-    whole = rlm("ontology", "tree", path, "ex:C0", "--direction", "up", "--depth", "5")
-    assert "C5" in whole.out and "above" not in whole.err
+    cut = rlm("ontology", "tree", path, *line)
+    assert f"{shown} of {shown}; {more} more {side}: --depth N" in cut.err
+    assert rlm("ontology", "tree", path, *line, "--json").json[f"more_{side}"] == more
+    whole = rlm("ontology", "tree", path, *line, "--depth", "6")
+    assert ("C5" if side == "above" else "C0") in whole.out and "more" not in whole.err
 
 
 def test_one_thing_in_a_tree_is_one_instance(rlm: Run, tmp_path: Path) -> None:

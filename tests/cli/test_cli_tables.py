@@ -66,7 +66,7 @@ def test_memory_list_is_readable(db: str, filled: list[str], columns: int) -> No
 def test_a_wide_terminal_has_one_line_for_each(db: str, filled: list[str]) -> None:
     lines = lines_of(160, "memory", "list", "--db", db)
     assert len(lines) == 1 + len(filled)
-    assert lines[0].split() == ["id", "made", "level", "outcome", "trust", "conf", "title"]
+    assert lines[0].split() == ["id", "made", "kind", "level", "outcome", "trust", "conf", "title"]
     assert all(line.startswith(tuple(filled)) for line in lines[1:])
 
 

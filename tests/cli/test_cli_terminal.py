@@ -98,7 +98,7 @@ def test_a_pipe_gets_the_names_of_the_columns_then_tabs(
 ) -> None:
     made = add()
     heads, row = [line.split("\t") for line in rlm("memory", "list", "--db", db).out.splitlines()]
-    assert heads == ["id", "made", "level", "outcome", "trust", "conf", "title"]
+    assert heads == ["id", "made", "kind", "level", "outcome", "trust", "conf", "title"]
     assert len(row) == len(heads) and row[0] == made
     assert rlm("memory", "list", "--db", db, "--tag", "none").out == "", "no row, no header"
 

@@ -64,6 +64,39 @@ def test_a_run_over_a_long_text_in_the_sealed_repl(tmp_path):
     assert is_unanswered(refused.answer) and not refused.answered
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How often is yeast mentioned?", "“yeast” occurs 102000 times."),
+        ("How many lines mention yeast?", "51000 lines with “yeast”."),
+        (
+            "Where is yeast mentioned?",
+            "“yeast” occurs 102000 times; the first 10 lines:\nline 1: “",
+        ),
+        ("Where is yeast 50000 mentioned?", "all of the words “yeast 50000” occurs 1 time:"),
+    ],
+)
+def test_hits_are_counted_to_the_last(tmp_path, question, answer):
+    text = "".join(f"Yeast and sugar make beer, {number} yeast\n" for number in range(51_000))
+    text += "No ferment.\n" * 250_000  # too long to be taken in as a whole
+    result = agent.run(question, None, tmp_path / "m.db", context=text, model="offline")
+    assert result.answer.startswith(answer)
+
+
+def test_lines_are_those_where_a_hit_begins():
+    text = "The\nquay, the quay and the quay.\nNot here.\n\n" + "the quay\n" * 20
+    assert report("count_lines", "the quay", text) == "22 lines with “the quay”."
+    found = report("find", "the quay", {"one": text, "two": text}).splitlines()
+    assert found[0] == "“the quay” occurs 46 times; the first 10 lines:"
+    assert found[1:4] == [
+        "one, line 1: “The”",
+        "one, line 2: “quay, the quay and the quay.”",
+        "one, line 5: “the quay”",
+    ]
+    assert (len(found), found[-1]) == (11, "one, line 12: “the quay”")
+    assert report("find", "here", "here and here").startswith("“here” occurs 2 times:")
+
+
 def test_a_text_beside_an_ontology_is_asked_what_the_ontology_is_not(tmp_path):
     asked = agent.run("Where is the ferry mentioned?", "ontology/harbour.ttl", tmp_path / "m.db",
                       context=TEXT, model="offline")  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -273,3 +274,10 @@ def test_an_address_that_is_none_is_said(capsys: Any, folder: Path, server: HTTP
     for wrong in ("8765", ":8765", "localhost", "localhost:99999", "a:b:8765", "::1:80", taken):
         assert main(["mcp", "--http", wrong, "--db", str(folder / "m.db")]) == 2
         assert "--http" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_it_without_an_error(tmp_path: Path) -> None:
+    with over_http(tmp_path) as server:
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(20) == 130
+    assert (tmp_path / "stderr.txt").read_text("utf-8") == ""

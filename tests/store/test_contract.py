@@ -627,9 +627,9 @@ def test_levels_and_kinds_choose(backend, make_item):
     assert titles(levels=("team", "org")) == {"Cache of the team", "Cache of the org"}
     assert titles(kinds=("decision",)) == {"Cache decided"}
     assert len(titles(kinds=("procedure",))) == 3 and not titles(kinds=("fact",))
-    assert [each.title for each in backend.list_items(provenance={"kind": "decision"})] == [
-        "Cache decided"
-    ]
+    for chosen in ({"kind": "decision"}, {"provenance": {"kind": "decision"}}):
+        assert [each.title for each in backend.list_items(**chosen)] == ["Cache decided"]
+    assert len(backend.list_items(kind="procedure")) == 3 and not backend.list_items(kind="fact")
 
 
 def test_a_query_that_is_not_text_is_refused(backend):

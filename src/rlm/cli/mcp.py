@@ -14,6 +14,7 @@ import click
 
 from rlm import clock, kernel
 from rlm.cli.background import distil_beside, end_with_parent
+from rlm.cli.failure import INTERRUPTED
 from rlm.cli.session import LOSABLE, PATIENCE_S, Session
 from rlm.errors import ConfigError
 
@@ -58,7 +59,10 @@ def mcp(
     session.require_folder(session.path, f"--db {session.place}")
     kernel.share_arenas()
     if http is not None:
-        return _over_http(session, http, allowed, toolsets, ontologies, folders)
+        try:
+            return _over_http(session, http, allowed, toolsets, ontologies, folders)
+        except KeyboardInterrupt:  # the usual end, no error
+            return INTERRUPTED
     with _wire() as (source, sink):
         end_with_parent(os.getppid())
         return _over_stdio(session, source, sink, toolsets, ontologies, folders or (".",))

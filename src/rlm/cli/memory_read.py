@@ -13,7 +13,7 @@ from rlm.cli.output import print_fields, print_json, print_part, print_text
 from rlm.cli.session import Session, elsewhere
 from rlm.cli.text import read_stdin
 from rlm.errors import NotFound
-from rlm.service.memory import KINDS, Memory
+from rlm.service.memory import KINDS, STORED_KINDS, Memory
 from rlm.store.types import LEVELS, OUTCOMES, SOURCE_TYPES, TRUSTS
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def why_text(hit: Memory) -> str:
     return "" if hit.why is None else str(Explanation.from_dict(hit.why))
 
 
+@words("--kind", STORED_KINDS, "Only memories of this kind.")
 @words("--source", SOURCE_TYPES, "Only memories from this source.")
 @words("--outcome", OUTCOMES, "Only lessons of this kind.")
 @words("--trust", TRUSTS, "Only memories with this trust.")
@@ -106,8 +107,9 @@ def list_memories(
         return f"no memories{'' if store.stats()['memories'] else elsewhere(store, 'memories')}"
 
     found = session.list_rows(lambda store: store.list_items(limit=limit, **filters), nothing)
-    headers = ("id", "made", "level", "outcome", "trust", "conf", "title")
-    documents, rows = [item.to_dict() for item in found], [_row(item) for item in found]
+    headers = ("id", "made", "kind", "level", "outcome", "trust", "conf", "title")
+    documents = [{**item.to_dict(), "kind": item.kind} for item in found]
+    rows = [_row(item) for item in found]
     session.show_table(documents, headers, rows, ("title",))
     if len(found) == limit:
         session.notify(f"the newest {limit}: more with --limit or --offset")
@@ -115,8 +117,8 @@ def list_memories(
 
 def _row(item: MemoryItem) -> tuple[object, ...]:
     confidence = f"{item.confidence or 0.0:.2f}"
-    day = item.created_at[:10]
-    return item.memory_id, day, item.level, item.outcome, item.trust, confidence, item.title
+    shown = (item.kind, item.level, item.outcome, item.trust, confidence, item.title)
+    return (item.memory_id, item.created_at[:10], *shown)
 
 
 @click.argument("memory_id", metavar="ID")

@@ -164,9 +164,10 @@ def _show_tree(session: Session, found: dict[str, Any]) -> None:
     top = [{**found, "depth": 0}] if "name" in found else []
     for line in draw_tree([*top, *found["rows"]]):
         print_text(line)
-    above, old = found.get("more_above"), found.get("deprecated_roots")
-    more = f"; {above:,} more stand above: --depth N" if above else ""
-    session.notify(_count_line(found) + more)
+    sides, old = ("below", "above"), found.get("deprecated_roots")
+    deeper = [f"; {found[key]:,} more {side}: --depth N" for side in sides
+              if (key := f"more_{side}") in found]  # fmt: skip
+    session.notify(_count_line(found) + "".join(deeper))
     if old:
         session.notify(f"{old:,} deprecated terms without parents: `terms --kind deprecated`")
 

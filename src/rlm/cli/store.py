@@ -50,9 +50,9 @@ def init(session: Session, url: str, role: str, owner: str) -> None:
 def copy(session: Session, source: str, target: str, dry_run: bool) -> None:
     """Copy everything of every tenant: memories, runs, signals, graph, packs, queue, tokens.
 
-    FROM and TO are stores of any kind, as in --db. TO must be empty, or hold a part of the same
-    copy, which then goes on: anything else is refused. Let nobody write meanwhile. At the end both
-    are read and compared.
+    FROM and TO are stores of any kind, as in --db: a path (SQLite), json:PATH or postgresql://….
+    TO must be empty, or hold a part of the same copy, which then goes on: anything else is refused.
+    Let nobody write meanwhile. At the end both are read and compared.
     """
     from rlm.store.copy import copy_store, count_store
 

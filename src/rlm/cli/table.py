@@ -37,8 +37,9 @@ def show_table(
     room = console.width - sum(fixed.values()) - len(GAP) * (len(widths) - 1)
     below = room < sum(min(width, LEAST) for width in loose.values())
     beside = fixed if below else widths | _share(room, loose)
+    tight = sum(beside.values()) + len(GAP) * (len(beside) - 1) > console.width
     for number, row in enumerate([headers, *cells]):
-        shown = _join(console, row, beside)
+        shown = _join(console, row, beside, " " if tight else GAP)
         for text in filter(None, (row[place] for place in loose)) if below else ():
             shown += [
                 GAP + line for line in _lines(console, text, max(console.width - len(GAP), 1))
@@ -68,11 +69,11 @@ def _lines(console: Console, text: str, width: int) -> list[str]:
     return lines
 
 
-def _join(console: Console, row: Sequence[str], widths: dict[int, int]) -> list[str]:
+def _join(console: Console, row: Sequence[str], widths: dict[int, int], gap: str) -> list[str]:
     """The lines of one row, its cells beside each other at these widths."""
     columns = [_lines(console, row[place], width) for place, width in widths.items()]
     lines = []
     for parts in zip_longest(*columns, fillvalue=""):
         cells = zip(parts, widths.values(), strict=True)
-        lines.append(GAP.join(set_cell_size(part, width) for part, width in cells))
+        lines.append(gap.join(set_cell_size(part, width) for part, width in cells))
     return lines

@@ -22,6 +22,7 @@ import click
 from rlm import kernel
 from rlm.cli.background import end_with_parent
 from rlm.cli.command import command, count, new_group, words
+from rlm.cli.failure import INTERRUPTED
 from rlm.cli.output import number_of
 from rlm.cli.session import Session
 from rlm.cli.store import embed_stale
@@ -67,7 +68,7 @@ def worker(session: Session, once: bool, watch: bool, model: str | None, beside:
         end_with_parent(beside)
     if watch:
         kernel.share_arenas()
-    client, report = _open_model(session, model), Report()
+    client, report, interrupted = _open_model(session, model), Report(), 0
     try:
         with _stop_event() as stop:
             refresh = True
@@ -77,13 +78,17 @@ def worker(session: Session, once: bool, watch: bool, model: str | None, beside:
                 _embed_stale(session, stop)
                 if not watch or stop.wait(WATCH_S):
                     break
+    except KeyboardInterrupt:
+        if not watch:
+            raise
+        interrupted = INTERRUPTED  # the usual end, no error
     finally:
         if client is not None:
             client.close()
     session.show(report.to_dict(), _summary(report))
     for error in report.errors:
         session.notify(error)
-    return 1 if report.failed or report.dead else 0
+    return interrupted or int(bool(report.failed or report.dead))
 
 
 def _open_model(session: Session, model: str | None) -> Client | None:

@@ -31,7 +31,7 @@ from rlm.packs.curriculum import Curriculum, Task, read_curriculum
 from rlm.packs.transfer import import_pack
 from rlm.retrieval.embed import Embedder
 from rlm.store.backend import MemoryBackend
-from rlm.store.open import open_store
+from rlm.store.open import is_sqlite, open_store
 from rlm.store.types import LOCAL
 from rlm.train import (
     OnTask,
@@ -50,7 +50,6 @@ ARMS = ("off", "packs", "trained", "on")
 that the spec names, as it is."""
 USUAL_ARMS = ARMS[:3]
 MOST_TRIALS = 1_000
-SQLITE = b"SQLite format 3"
 
 OnRun = Callable[[Measured, int, int], None]
 """Told each run, how many are done, and how many there are."""
@@ -220,8 +219,7 @@ class _Stores:
     def open_copy(self, arm: str, folder: Path) -> MemoryBackend:
         """A store as the arm's was when it was frozen."""
         copy = Path(shutil.copyfile(self.folder / f"{arm}.frozen", folder / "memory.db"))
-        with copy.open("rb") as file:
-            kind = "sqlite" if file.read(len(SQLITE)) == SQLITE else "json"
+        kind = "sqlite" if is_sqlite(copy) else "json"
         tenant = self.tenant if arm == "on" else LOCAL
         return open_store(
             f"{kind}:{copy}", embedder=self.embedder, tenant=tenant, origin="evaluation"

@@ -88,6 +88,7 @@ class ItemStore(Protocol):
         ontology: str | None = None,
         provenance: dict[str, str] | None = None,
         level: str | None = None,
+        kind: str | None = None,
         archived: bool = False,
         limit: int = 100,
         offset: int = 0,

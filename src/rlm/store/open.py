@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Made = TypeVar("Made", bound="SQLMemoryBackend")
 RECOVER = "restore a backup, or read what can be read with the `.recover` command of sqlite3"
 KINDS = "a path (SQLite), sqlite:PATH, json:PATH, postgresql://USER@HOST/DATABASE"
+SQLITE = b"SQLite format 3"
 SERVER_SCHEMES = ("postgres", "postgresql", "qdrant")
 INSTALL_POSTGRES = "pip install 'psycopg[binary]>=3.3' 'psycopg-pool>=3.3'"
 
@@ -42,7 +43,8 @@ def show_store(path_or_url: str) -> str:
 
 def locate_store(path_or_url: str) -> tuple[str, Path | None]:
     """The kind of a store and its file, None where a server keeps it. ConfigError for a URL that
-    this version cannot open."""
+    this version cannot open, and for a plain path that ends in .json and is no SQLite file: who
+    names it so means a JSON file."""
     if is_url(path_or_url):
         return "postgresql", None
     scheme, _, rest = path_or_url.partition(":")
@@ -51,7 +53,21 @@ def locate_store(path_or_url: str) -> tuple[str, Path | None]:
     if "://" in path_or_url or (scheme in SERVER_SCHEMES and rest):
         known = f"this version knows {KINDS}"
         raise ConfigError(f"cannot open {show_store(path_or_url)!r}: {known}")
-    return "sqlite", Path(path_or_url).expanduser()
+    path = Path(path_or_url).expanduser()
+    if path.suffix.lower() == ".json" and not is_sqlite(path):
+        raise ConfigError(
+            f"a plain path is a SQLite file: for a store in a JSON file write json:{path_or_url}"
+        )
+    return "sqlite", path
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a SQLite file is there."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(SQLITE)) == SQLITE
+    except OSError:
+        return False
 
 
 def open_store(

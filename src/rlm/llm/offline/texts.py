@@ -101,9 +101,9 @@ def text_reply(prompt: Prompt) -> str:
         )
     form, words = read
     uses = "Uses: none\n\n" if prompt.procedures else ""
-    code = (
-        f"import re\n{_sources()}\nreply = report({form!r}, {words!r}, context)\nprint(reply[:500])"
-    )
+    functions = "\n".join(inspect.getsource(each) for each in _IN_REPL)
+    call = f"reply = report({form!r}, {words!r}, context)"
+    code = f"import re\n{functions}\n{call}\nprint(reply[:500])"
     return f"{uses}{INTRO.format('find')}\n\n```repl\n# offline: find\n{code}\n```"
 
 
@@ -121,10 +121,6 @@ def read_text_question(question: str) -> tuple[str, str] | None:
     return None
 
 
-def _sources() -> str:
-    return "\n".join(inspect.getsource(each) for each in _IN_REPL)
-
-
 # -- run in the REPL
 
 
@@ -137,8 +133,18 @@ def parts_of(texts: Any) -> list[Any]:
     return [("", texts)]
 
 
-def places_of(pattern: str, text: Any, most: int = 100_000) -> list[int]:
-    return [match.start() for match in re.finditer(pattern, text, re.IGNORECASE)][:most]
+def find_hits(pattern: str, name: str, text: Any) -> tuple[int, int, list[Any]]:
+    """Hits, lines with hits, and the first ten of these; with no call to the host for each hit."""
+    first: list[Any] = []
+    hits, lines, line, last = 0, 0, 1, 0
+    for match in re.finditer(rf"\n|{pattern}", text, re.IGNORECASE | re.MULTILINE):
+        if (hit := match.group()) != "\n":
+            hits, lines = hits + 1, lines + (line != last)
+            if line != last and lines <= 10:
+                first.append((name, text, line, match.start()))
+            last = line
+        line += hit == "\n" or hit.count("\n")
+    return hits, lines, first
 
 
 def report(form: str, words: str, texts: Any) -> str:
@@ -148,47 +154,39 @@ def report(form: str, words: str, texts: Any) -> str:
         return f"{measure(words, parts)} {words}."
     pieces = [re.escape(word) for word in words.split()]
     phrase = r"(?<!\w)" + r"\s+".join(pieces) + r"(?!\w)"
-    found = [(name, text, places_of(phrase, text)) for name, text in parts]
-    total = sum(len(places) for _, _, places in found)
-    told = f"“{words}”"
+    found = [find_hits(phrase, *part) for part in parts]
+    total, told = sum(each[0] for each in found), f"“{words}”"
     if not total and form in ("find", "quote") and len(pieces) > 1:
         every = "^" + "".join(rf"(?=.*(?<!\w){piece}(?!\w))" for piece in pieces) + ".+"
-        found = [(name, text, places_of(f"(?m){every}", text)) for name, text in parts]
-        total = sum(len(places) for _, _, places in found)
-        told = f"all of the words {told}"
+        found = [find_hits(every, *part) for part in parts]
+        total, told = sum(each[0] for each in found), f"all of the words {told}"
+    number = sum(each[1] for each in found)
     head = f"{told} occurs {total} time{'s' * (total != 1)}"
     if form == "count":
         return f"{head}."
     if form == "count_lines":
-        number = len(quote_lines(found, 100_000))
         return f"{number} line{'s' * (number != 1)} with {told}."
     if not total:
         return f"None: the text has no line with {told}."
-    lines = quote_lines(found, 10)[:10]
-    head += f"; the first {len(lines)} lines" * (total > len(lines))
+    lines = [quote_line(*at) for at in [at for each in found for at in each[2]][:10]]
+    head += "; the first 10 lines" * (number > 10)
     return "\n".join([f"{head}:", *lines] if form == "find" else [*lines, f"({head})"])
 
 
 def measure(unit: str, parts: list[Any]) -> int:
     """How many lines, words, characters or texts there are."""
-    if unit == "texts":
-        return len(parts)
-    pattern = {"lines": r"[^\n]*\n|[^\n]+$", "words": r"\S+"}.get(unit)
-    return sum(len(places_of(pattern, text, 10**9) if pattern else text) for _, text in parts)
+    if unit in ("texts", "characters"):
+        return len(parts) if unit == "texts" else sum(len(text) for _, text in parts)
+    pattern = {"lines": r"[^\n]*\n|[^\n]+$", "words": r"\S+"}[unit]
+    return sum(1 for _, text in parts for _ in re.finditer(pattern, text))
 
 
-def quote_lines(found: list[Any], most: int) -> list[str]:
-    """The lines around the first places in every text, each once."""
-    lines: dict[str, str] = {}
-    for name, text, places in found:
-        for place in places[:most]:
-            start = max(0, place - 300)
-            before, after = str(text[start:place]), str(text[place : place + 300])
-            line = before.rpartition("\n")[2] + after.partition("\n")[0]
-            number = text[:place].count("\n") + 1
-            where = f"{name}, line {number}" if name else f"line {number}"
-            lines.setdefault(where, f"{where}: “{' '.join(line.split())}”")
-    return list(lines.values())
+def quote_line(name: str, text: Any, number: int, place: int) -> str:
+    """The line around a place."""
+    before, after = str(text[max(0, place - 300) : place]), str(text[place : place + 300])
+    line = before.rpartition("\n")[2] + after.partition("\n")[0]
+    where = f"{name}, line {number}" if name else f"line {number}"
+    return f"{where}: “{' '.join(line.split())}”"
 
 
-_IN_REPL = (parts_of, places_of, report, measure, quote_lines)
+_IN_REPL = (parts_of, find_hits, report, measure, quote_line)

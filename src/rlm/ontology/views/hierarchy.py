@@ -75,14 +75,14 @@ def tree(
 ) -> dict[str, Any]:
     """The classes or properties below (or above) a term, one row each, depth first. What stands
     in several places is opened in the first and `repeated` in the others. Deprecated roots with
-    nothing below them are counted only, and upwards so is what stands beyond the depth."""
+    nothing below them are counted only, and so is what stands beyond the depth."""
     if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= DEEPEST:
         raise OntologyError(f"depth is {depth!r}; it must be a whole number from 1 to {DEEPEST}")
     down = one_of(direction, ("down", "up"), "direction") == "down"
     edges = _edges_of(meta, iri, down)
     lone = {i for i in meta.roots if i in meta.deprecated and i not in meta.subs}
-    tops = by_label(meta, set(meta.roots) - lone, lang) if iri is None else None
-    rows = list(_walk(meta, iri, edges, depth, tops, lang))
+    tops = set(meta.roots) - lone if iri is None else edges.get(iri, NONE)
+    rows = list(_walk(meta, iri, edges, depth, by_label(meta, tops, lang), lang))
 
     def show(row: TreeRow) -> dict[str, Any]:
         sub, top = (row.iri, row.parent) if down else (row.parent, row.iri)
@@ -92,10 +92,8 @@ def tree(
         return name_row(meta, row.iri, lang, **said, repeated=row.repeated)
 
     head = _tree_head(meta, iri, len(lone), lang)
-    if not down:
-        every = {row.iri for row in _walk(meta, iri, edges, DEEPEST, tops, lang)}
-        more = len(every.difference(row.iri for row in rows))
-        head |= {"more_above": more} if more else {}
+    if more := len(_reached(edges, tops).difference(row.iri for row in rows)):
+        head["more_below" if down else "more_above"] = more
     return window.page(rows, show, **head)
 
 
@@ -103,16 +101,16 @@ def _tree_head(meta: GraphMeta, iri: str | None, lone: int, lang: str | None) ->
     if iri is not None:
         counts = {"below": len(meta.below(iri)), "instances": meta.instances(iri)}
         return name_row(meta, iri, lang) | {"kind": meta.kind(iri)} | counts
-    below = len(_reached(meta)) - len(meta.roots)
+    below = len(_reached(meta.subs, meta.roots)) - len(meta.roots)
     head = {"kind": "roots", "below": below, "instances": meta.individuals.count}
     return head | ({"deprecated_roots": lone} if lone else {})
 
 
-def _reached(meta: GraphMeta) -> set[str]:
-    """All classes that some root leads to, the roots too."""
-    found, todo = set(meta.roots), list(meta.roots)
+def _reached(edges: Map, tops: Iterable[str]) -> set[str]:
+    """All that these lead to, and these."""
+    found, todo = set(tops), list(tops)
     while todo:
-        fresh = meta.subs.get(todo.pop(), NONE) - found
+        fresh = edges.get(todo.pop(), NONE) - found
         found |= fresh
         todo += fresh
     return found
@@ -131,12 +129,11 @@ def _walk(
     iri: str | None,
     edges: Mapping[str, IRISet],
     depth: int,
-    tops: list[str] | None,
+    tops: list[str],
     lang: str | None,
 ) -> Iterator[TreeRow]:
     opened = set() if iri is None else {iri}
-    first = by_label(meta, edges.get(iri or "", NONE), lang) if tops is None else tops
-    todo = [(each, 1, iri) for each in reversed(first)]
+    todo = [(each, 1, iri) for each in reversed(tops)]
     while todo:
         here, level, parent = todo.pop()
         under = by_label(meta, edges.get(here, NONE), lang) if level < depth else []

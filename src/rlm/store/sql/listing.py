@@ -90,6 +90,7 @@ class Listing(Part):
         ontology: str | None = None,
         provenance: dict[str, str] | None = None,
         level: str | None = None,
+        kind: str | None = None,
         archived: bool = False,
         limit: int = 100,
         offset: int = 0,
@@ -103,6 +104,7 @@ class Listing(Part):
             **{f"{name} = ?": value for name, value in names.items()},
             self.db.dialect.holds.format("tags_json"): tag,
             "scope_json ->> 'ontology' = ?": ontology,
+            "coalesce(provenance_json ->> 'kind', 'procedure') = ?": kind,
         }
         for condition, value in conditions.items():
             if value is not None:
