@@ -133,6 +133,12 @@ def test_code_of_ours_may_stand_in_a_procedure():
     assert not Gate().reason(item(steps=query))
 
 
+def test_a_method_of_python_may_stand_without_what_it_is_called_on():
+    steps = ("Drop the lines for which `endswith(mark)` holds.", "Count the others.")
+    assert Gate().reason(item(steps=steps)) == ""
+    assert "no tool" in Gate().reason(item(steps=("Drop them by `endwith(mark)`.",)))
+
+
 def test_hard_coded_names_need_an_ontology_in_the_scope():
     steps = ['`sparql_query("SELECT ?x WHERE { ?x prov:used $ENTITY_1 }")`', "list every IRI"]
     assert "names prov:used" in Gate().reason(item(steps=steps))

@@ -234,6 +234,7 @@ def test_describe_a_property(zoo: Views) -> None:
         ["ex:houses"],
     )
     assert (lives["uses"], lives["kind"]) == (2, "object property")
+    assert lives["classes_say"] == ["ex:Animal: Something that lives."]  # a rule often stands there
     age = zoo.describe_entity("ex:age")
     assert (age["domain"], age["domain_is_union"], age["traits"]) == (
         ["ex:Lion", "ex:SeaLion"],

@@ -9,7 +9,7 @@ import pytest
 from dev_set import measure, read_set
 
 from rlm.service import CodingSession, SessionTurn, find_decisions, find_fixes
-from rlm.service.decisions import decision_item
+from rlm.service.decisions import Decision, decision_item
 from rlm.service.fixes import check_item, find_checks, fix_item
 from rlm.service.own_words import sentences
 from rlm.service.transcripts import ShellCommand
@@ -95,6 +95,17 @@ def test_ways_to_decide(words):
 ])  # fmt: skip
 def test_what_decides_nothing(words):
     assert quotes(talk("I see.", words)) == []
+
+
+def test_who_agrees_and_says_more_is_titled_by_their_own_words():
+    offer = "Finally support: I can put a trace id into the answer, and the stack trace beside it."
+    for quote, title in (
+        ("yes", "Finally support"),
+        ("yes, the id, but no stack traces ever", "yes, the id"),
+    ):
+        said = Decision(quote, 3, "", context=offer, accepts=True)
+        item = decision_item(said, talk(offer, quote))
+        assert item.title.startswith(title) and offer in item.content
 
 
 def test_a_short_yes_quotes_what_it_accepts():
