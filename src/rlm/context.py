@@ -213,14 +213,19 @@ def _terms_first(meta: GraphMeta, task: str, learnt: Mapping[str, int]) -> dict[
     said = {iri: wanted & _telling_words(meta.comments.get(iri, "")) for iri in terms}
     uses = Counter(word for shared in said.values() for word in shared)
     for iri in terms:
-        labels = (*meta.labels.get(iri, ()), *meta.alternatives.get(iri, ()))
-        texts = {local_name(iri), *(text for text, _ in labels)}
-        names = [words for text in texts if (words := _telling_words(split_name(text)))]
+        names = _names_of(meta, iri)
         if any(words <= wanted for words in names):
-            found[iri] = found.get(iri, 0) + most * NAMED * (2 if iri in meta.classes else 1)
+            found[iri] = found.get(iri, 0) + most * NAMED * (1 + (iri in meta.classes))
         elif any(words & wanted for words in names) or any(uses[word] == 1 for word in said[iri]):
             found[iri] = found.get(iri, 0) + most
     return found
+
+
+def _names_of(meta: GraphMeta, iri: str) -> list[set[str]]:
+    """The telling words of each name that a term has."""
+    labels = (*meta.labels.get(iri, ()), *meta.alternatives.get(iri, ()))
+    texts = {local_name(iri), *(text for text, _ in labels)}
+    return [words for text in texts if (words := _telling_words(split_name(text)))]
 
 
 def pack_guide(guide: Guide | None, task: str) -> str:

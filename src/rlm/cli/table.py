@@ -40,12 +40,16 @@ def show_table(
     tight = sum(beside.values()) + len(GAP) * (len(beside) - 1) > console.width
     for number, row in enumerate([headers, *cells]):
         shown = _join(console, row, beside, " " if tight else GAP)
-        for text in filter(None, (row[place] for place in loose)) if below else ():
-            shown += [
-                GAP + line for line in _lines(console, text, max(console.width - len(GAP), 1))
-            ]
+        for place in loose if below else ():
+            shown += _indent(console, row[place])
         for line in shown:
             console.print(Text(line.rstrip(), style="" if number else "bold"), soft_wrap=True)
+
+
+def _indent(console: Console, text: str) -> list[str]:
+    """A text below its row; nothing for an empty one."""
+    width = max(console.width - len(GAP), 1)
+    return [GAP + line for line in _lines(console, text, width)] if text else []
 
 
 def _share(room: int, wanted: dict[int, int]) -> dict[int, int]:

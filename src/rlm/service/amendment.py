@@ -59,7 +59,6 @@ _HEDGES = re.compile(
     r"|könnten?|eventuell|wenn|falls|quizás?|tal vez|peut-être)\b",
     re.IGNORECASE,
 )
-"""What is no firm word takes back no firm one."""
 _INSTEAD = re.compile(
     r"\b(?:instead of|rather than|not|no longer|in place of|replaces?)\s+([\w\s'/-]{2,60})",
     re.IGNORECASE,
@@ -144,23 +143,27 @@ def compare(newer: MemoryItem, older: MemoryItem, store: MemoryBackend) -> Amend
     conflict, amends = find_conflict(said, before), _AMENDS.search(said)
     if conflict in ("", ONE_NO) and share < SURE_SHARE:
         return None
-    if conflict:
-        own = len(_key_stems(said) & _key_stems(before))
-        certain = _is_certain(conflict, share, own, amends=bool(amends), near=near)
-        sure = certain and (bool(_HEDGES.search(before)) or not _HEDGES.search(said))
-        likely = amends or (share >= SURE_SHARE and own >= SOME_STEMS)
-        made = Amendment(newer, older, sure, _reason(shared, conflict))
-        return made if sure or likely else None
-    if amends and left - right:
-        return Amendment(newer, older, False, _reason(shared, f'it says "{amends[0]}"'))
-    return None
+    own = len(_key_stems(said) & _key_stems(before))
+    sure = _is_firm(said, before) and _is_certain(
+        conflict, share, own, amends=bool(amends), near=near
+    )
+    if amends and not conflict:
+        conflict = f'it says "{amends[0]}"' if left - right else ""
+    likely = amends or (share >= SURE_SHARE and own >= SOME_STEMS)
+    made = Amendment(newer, older, sure, _reason(shared, conflict))
+    return made if conflict and (sure or likely) else None
+
+
+def _is_firm(said: str, before: str) -> bool:
+    """What is no firm word takes back no firm one."""
+    return not _HEDGES.search(said) or bool(_HEDGES.search(before))
 
 
 def _is_certain(conflict: str, share: float, own: int, *, amends: bool, near: bool) -> bool:
     """Only a proposal where two share the question alone (`own` counts the stems of the answers):
     one answer may be a no, and both stand. Of two things that are named both may hold."""
     bare_no = conflict == ONE_NO and not amends
-    if share < (PLAIN_NO_SHARE if bare_no else SURE_SHARE):
+    if not conflict or share < (PLAIN_NO_SHARE if bare_no else SURE_SHARE):
         return False
     if conflict.startswith(NAMES) and not amends:
         return False

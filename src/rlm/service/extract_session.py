@@ -322,43 +322,46 @@ def _show_item(letter: str, item: MemoryItem) -> dict[str, str]:
 def judge_amendments(
     pairs: Sequence[tuple[MemoryItem, MemoryItem]], client: Client
 ) -> list[Amendment]:
-    """Which of these pairs a model says are superseded, and why. RLMError when it cannot say."""
+    """What a model says of these pairs: which older one is changed or replaced, and why. RLMError
+    when it cannot say."""
     ordered = [pair if is_later(*pair) else (pair[1], pair[0]) for pair in pairs]
-    letters = {id_: f"D{n}" for n, id_ in enumerate(dict.fromkeys(
-        each.memory_id for pair in ordered for each in pair), 1)}  # fmt: skip
-    shown = {each.memory_id: each for pair in ordered for each in pair}
-    data = {
-        "decisions": [_show_item(letters[id_], item) for id_, item in shown.items()],
-        "pairs": [
-            {"pair": n, "newer": letters[newer.memory_id], "older": letters[older.memory_id]}
-            for n, (newer, older) in enumerate(ordered, 1)
-        ],
-    }
-    opened, text, closed = mark_data(data)
+    opened, text, closed = mark_data(_show_pairs(ordered))
     messages = [
         {"role": "system", "content": AMENDED_RULES},
         {"role": "user", "content": ASK.format(opened=opened, data=text, closed=closed)},
     ]
-
-    def read(reply: str) -> list[Any]:
-        found = parse_json(reply)
-        if not isinstance(found, dict) or not isinstance(found.get("pairs"), list):
-            raise ValueError('it has no list "pairs"')
-        return list(found["pairs"])
-
     try:
         said = ask_json(
-            client, lambda share: messages, read, schema=AMENDED_SCHEMA, temperature=0.0,
+            client, lambda share: messages, _read_pairs, schema=AMENDED_SCHEMA, temperature=0.0,
             repair=AMENDED_REPAIR,
         )  # fmt: skip
     except ValueError as exc:
         raise RLMError(f"two replies of {client.model} could not be read: {exc}") from exc
     found = []
     for each in said:
-        number = each.get("pair") if isinstance(each, dict) else None
-        verdict = each.get("verdict") if isinstance(each, dict) else None
+        number, verdict = each.get("pair"), each.get("verdict")
         if isinstance(number, int) and 1 <= number <= len(ordered) and verdict in AMENDING:
             why = " ".join(str(each.get("why") or "a model said so").split())[:300]
             partly = verdict == AMENDING[0]
             found.append(Amendment(*ordered[number - 1], True, f"{client.model}: {why}", partly))
     return found
+
+
+def _show_pairs(pairs: Sequence[tuple[MemoryItem, MemoryItem]]) -> dict[str, Any]:
+    """Each decision once, under a letter of its own, and the pairs by these."""
+    shown = {each.memory_id: each for pair in pairs for each in pair}
+    letters = {memory_id: f"D{number}" for number, memory_id in enumerate(shown, 1)}
+    return {
+        "decisions": [_show_item(letters[each], item) for each, item in shown.items()],
+        "pairs": [
+            {"pair": n, "newer": letters[newer.memory_id], "older": letters[older.memory_id]}
+            for n, (newer, older) in enumerate(pairs, 1)
+        ],
+    }
+
+
+def _read_pairs(reply: str) -> list[dict[str, Any]]:
+    found = parse_json(reply)
+    if not isinstance(found, dict) or not isinstance(found.get("pairs"), list):
+        raise ValueError('it has no list "pairs"')
+    return [each for each in found["pairs"] if isinstance(each, dict)]
