@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from transcript_making import ClaudeTranscript
 
-from rlm import open_store
+from rlm import MemoryItem, open_store
 from rlm.llm import ScriptedClient
 from rlm.service import Distiller, MemoryManager
 from rlm.service.amendment import (
@@ -166,7 +167,26 @@ def test_what_is_changed_in_part_stays_and_comes_after_what_changed_it(store, te
     assert [(each["id"], "the period was changed" in each["reason"]) for each in said] == [
         (first.id, True)
     ]
-    assert [each["id"] for each in MemoryManager(store).why(first.id)["changes"]] == [second.id]
+    [link] = MemoryManager(store).why(first.id)["changes"]
+    assert link["id"] == second.id and "the period was changed" in link["reason"]
+
+
+def test_each_link_of_a_chain_has_its_own_reason(store, tell):
+    said = [f"Keep invoices for {days} days in the archive." for days in (30, 60, 90)]
+    for day, words in enumerate(said, 1):
+        tell(words, day)
+    first, *_ = (item for item in store.list_items(archived=True) if "30" in item.title)
+    links = MemoryManager(store, person=True).why(first.memory_id)["superseded_by"]
+    assert [re.findall(r"\d+", link["reason"]) for link in links] == [["60", "30"], ["90", "60"]]
+
+
+@pytest.mark.parametrize("noted", [5, "x", ["x"], [{"id": ["y"]}], {"id": "x"}])
+def test_what_a_pack_says_of_changes_breaks_no_search(store, noted):
+    """Provenance is data of others."""
+    said = {"kind": "decision", "changed_by": noted, "perhaps_changed_by": noted, "turns": noted}
+    store.add(MemoryItem("Keep invoices for 30 days", "In the archive.", "c", provenance=said))
+    [hit] = MemoryManager(store).search("keep invoices")
+    assert hit.changed == "" and MemoryManager(store).why(hit.id)["changed_by"] == []
 
 
 def test_a_turn_in_which_a_replaced_decision_was_taken_says_so(store, tell):

@@ -270,7 +270,8 @@ def mark_changed(store: MemoryBackend, newer_id: str, older_id: str, reason: str
     with store.together():
         said = [*newer.provenance.get(CHANGES, []), older_id]
         store.update(newer_id, provenance={**newer.provenance, CHANGES: said})
-        noted = [*older.provenance.get(CHANGED, []), {"id": newer_id, "reason": reason}]
+        reasons = {**changed_by(older), newer_id: reason}
+        noted = [{"id": each, "reason": why} for each, why in reasons.items()]
         pointed = {PERHAPS_CHANGED: newer_id, CHANGED: noted}
         store.update(older_id, provenance={**older.provenance, **pointed})
         _link(store, newer, older, CHANGES)
@@ -283,7 +284,7 @@ def find_newer(store: MemoryBackend, item: MemoryItem) -> tuple[MemoryItem | Non
     newer_id = noted.get(PERHAPS_CHANGED)
     if item.archived_at and noted.get(SUPERSEDED_BY):
         newer_id, ways = noted[SUPERSEDED_BY], "replaced"
-    elif any(newer_id == each.get("id") for each in noted.get(CHANGED, [])):
+    elif isinstance(newer_id, str) and newer_id in changed_by(item):
         ways = "changed in part"
     for _ in range(MOST_HOPS):
         newer = store.get(newer_id) if isinstance(newer_id, str) else None
@@ -296,9 +297,18 @@ def find_newer(store: MemoryBackend, item: MemoryItem) -> tuple[MemoryItem | Non
 
 
 def may_supersede(newer: MemoryItem) -> dict[str, str]:
-    """The older decisions that a newer one may take back, and why: a person decides. What has
-    another form is left out."""
-    listed = newer.provenance.get(PROPOSED)
+    """The older decisions that a newer one may take back, and why: a person decides."""
+    return _read_noted(newer, PROPOSED)
+
+
+def changed_by(older: MemoryItem) -> dict[str, str]:
+    """The decisions that changed a part of an older one, and why."""
+    return _read_noted(older, CHANGED)
+
+
+def _read_noted(item: MemoryItem, key: str) -> dict[str, str]:
+    """Ids with reasons; provenance may come out of a pack, so what has another form is left out."""
+    listed = item.provenance.get(key)
     given = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     pairs = ((each.get("id"), each.get("reason")) for each in given)
     return {key: why for key, why in pairs if isinstance(key, str) and isinstance(why, str)}

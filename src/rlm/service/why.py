@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rlm.service.amendment import BECAUSE, CHANGED, CHANGES, SUPERSEDED_BY, may_supersede
+from rlm.service.amendment import BECAUSE, CHANGES, SUPERSEDED_BY, changed_by, may_supersede
 from rlm.service.memory import Memory
 from rlm.store.identity import is_stable_id
 
@@ -67,7 +67,7 @@ def explain_memory(manager: MemoryManager, memory_id: str) -> dict[str, Any]:
         "supersedes": _chain(manager, item, "supersedes"),
         "superseded_by": _chain(manager, item, "superseded_by"),
         "changes": _chain(manager, item, CHANGES),
-        "changed_by": list(item.provenance.get(CHANGED, [])),
+        "changed_by": [{"id": newer, "reason": why} for newer, why in changed_by(item).items()],
         "may_supersede": [
             {"id": older, "reason": why} for older, why in may_supersede(item).items()
         ],
@@ -78,19 +78,25 @@ def explain_memory(manager: MemoryManager, memory_id: str) -> dict[str, Any]:
 def _chain(manager: MemoryManager, item: MemoryItem, key: str) -> list[dict[str, Any]]:
     """What it replaced, or what replaced it, the nearest first; what is gone is named by its id."""
     found: dict[str, dict[str, Any]] = {}
-    waiting = list(_ids(item.provenance.get(key)))
+    waiting = [(each, item) for each in _ids(item.provenance.get(key))]
     while waiting and len(found) < MOST_LINKS:
-        memory_id = waiting.pop(0)
+        memory_id, nearer = waiting.pop(0)
         if memory_id in found or memory_id == item.memory_id:
             continue
         other = manager.store.get(memory_id)
         found[memory_id] = {"id": memory_id, "title": None if other is None else other.title}
         if other is not None:
             found[memory_id] |= {"created_at": other.created_at, "archived_at": other.archived_at}
-            replaced = item if key == SUPERSEDED_BY else other
-            found[memory_id]["reason"] = replaced.provenance.get(BECAUSE)
-            waiting += _ids(other.provenance.get(key))
+            found[memory_id]["reason"] = _reason(key, nearer, other)
+            waiting += [(each, other) for each in _ids(other.provenance.get(key))]
     return list(found.values())
+
+
+def _reason(key: str, nearer: MemoryItem, other: MemoryItem) -> Any:
+    """Why one link of a chain is there; the older of two decisions has it."""
+    if key == CHANGES:
+        return changed_by(other).get(nearer.memory_id)
+    return (nearer if key == SUPERSEDED_BY else other).provenance.get(BECAUSE)
 
 
 def _ids(value: Any) -> Iterable[str]:
