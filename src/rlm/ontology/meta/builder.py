@@ -49,6 +49,7 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     """A GraphMeta as JSON without version and namespaces, and the prefixes that vocabularies in the
     store recommend (vann). At most so many individuals are named."""
     reader = StoreReader(store)
+    subjects = Background(lambda: reader.subject_count)
     types = read_types(reader)
     found = read_classes(reader, types)
     use = Background(ClassUseReader(store, reader, found["classes"], found["subs"]).read)
@@ -65,7 +66,7 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     labels = _read_labels(reader, roles, terms.union(sample))
     comments = _read_comments(reader, roles, terms)
     # Seldom in data, and to know it takes longer than all of the above.
-    if untyped := _find_untyped(reader, types) - terms:
+    if untyped := _find_untyped(reader, types, subjects.result()) - terms:
         named = named | untyped
         sample = _smallest(individuals, named)
         labels = _read_labels(reader, roles, terms.union(sample))
@@ -77,7 +78,7 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
         "restriction_count": reader.pred_freq.get(v.OWL + "onProperty", 0),
         "comments": comments,
         "triple_count": sum(reader.pred_freq.values()),
-        "subject_count": reader.subject_count,
+        "subject_count": subjects.result(),
         "pred_freq": reader.pred_freq,
         "individuals": {"count": len(named), "sample": sample},
         "examples": dict(sorted(types.examples.items())),
@@ -117,10 +118,10 @@ def _find_largest(here: set[str], wanted: set[str], terms: Iterable[str]) -> str
     return best[0][1] if is_clear else ""
 
 
-def _find_untyped(reader: StoreReader, types: DeclaredTypes) -> set[str]:
+def _find_untyped(reader: StoreReader, types: DeclaredTypes, subjects: int) -> set[str]:
     """The IRIs among the subjects without a type. The counts tell that there are none, mostly."""
     typed = types.individuals | types.schema | types.shapes
-    return set() if reader.subject_count == len(typed) else reader.named_subjects() - typed
+    return set() if subjects == len(typed) else reader.named_subjects() - typed
 
 
 def _smallest(count: int, names: set[str]) -> list[str]:
