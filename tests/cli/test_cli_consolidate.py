@@ -6,6 +6,7 @@ import pytest
 from cli_running import Run
 
 from rlm import MemoryItem, open_store
+from rlm.service.amendment import mark_changed
 from rlm.store import Tenant
 
 OLD = "2025-01-01T00:00:00Z"
@@ -114,3 +115,20 @@ def test_a_wrong_setting_is_named(rlm: Run, db: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("RLM_PROMOTE", "yes")
     done = rlm("memory", "consolidate", "--db", db)
     assert done.code == 2 and "RLM_PROMOTE is 'yes': choose review or automatic" in done.err
+
+
+def test_a_person_takes_back_that_a_decision_was_changed_in_part(rlm: Run, db: str) -> None:
+    texts = ("Keep invoices for 30 days in the archive.", "Keep paid invoices for 60 days.")
+    items = [MemoryItem(each, each, each, provenance={"kind": "decision"}) for each in texts]
+    with open_store(db, tenant=Tenant(project="local"), embedder="none") as store:
+        older, newer = store.add_many(items)
+        mark_changed(store, newer, older, "paid ones are kept longer")
+    told = rlm("memory", "why", older, "--db", db).out
+    assert "changed in part by (`rlm memory review --refuse" in told and newer in told
+    assert rlm("memory", "review", "--refuse", newer, "--db", db).code == 1
+    assert rlm("memory", "review", "--refuse", older[:8], "--db", db).out == f"refused\t{older}\n"
+    for each in (older, newer):
+        why = rlm("memory", "why", each, "--db", db, "--json").json
+        assert why["changed_by"] == why["changes"] == [] and not why["archived_at"]
+    assert "changed in part" not in rlm("memory", "search", "keep invoices", "--db", db).out
+    assert rlm("memory", "review", "--refuse", older, "--db", db).code == 1

@@ -17,6 +17,9 @@ from rlm.service.amendment import (
     SUPERSEDES,
     decision_text,
     find_conflict,
+    mark_changed,
+    propose,
+    supersede,
 )
 from rlm.service.review import proposals, refuse
 
@@ -183,10 +186,16 @@ def test_each_link_of_a_chain_has_its_own_reason(store, tell):
 @pytest.mark.parametrize("noted", [5, "x", ["x"], [{"id": ["y"]}], {"id": "x"}])
 def test_what_a_pack_says_of_changes_breaks_no_search(store, noted):
     """Provenance is data of others."""
-    said = {"kind": "decision", "changed_by": noted, "perhaps_changed_by": noted, "turns": noted}
+    keys = ("changed_by", "perhaps_changed_by", "turns", "changes", "supersedes", "may_supersede")
+    said = {"kind": "decision", **dict.fromkeys(keys, noted)}
     store.add(MemoryItem("Keep invoices for 30 days", "In the archive.", "c", provenance=said))
     [hit] = MemoryManager(store).search("keep invoices")
     assert hit.changed == "" and MemoryManager(store).why(hit.id)["changed_by"] == []
+    other = store.add(MemoryItem("Another", "It is.", "c", provenance={"kind": "decision"}))
+    for act in (mark_changed, propose, supersede):
+        act(store, hit.id, other, "a reason")
+    [link] = MemoryManager(store, person=True).why(other)["superseded_by"]
+    assert link["id"] == hit.id
 
 
 def test_a_turn_in_which_a_replaced_decision_was_taken_says_so(store, tell):

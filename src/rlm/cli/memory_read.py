@@ -277,7 +277,8 @@ def _print_memory(found: Mapping[str, Any]) -> None:
         )
         print_part(heading, lines)
     print_part(
-        "changed in part by", (f"{each['id']}{_because(each)}" for each in found["changed_by"])
+        "changed in part by (`rlm memory review --refuse` with this one's id takes it back)",
+        (f"{each['id']}{_because(each)}" for each in found["changed_by"]),
     )
     print_part(
         "may supersede (`rlm memory review --accept ID` if so, else --refuse ID)",

@@ -31,7 +31,8 @@ def review(session: Session, limit: int, **chosen: tuple[str, ...]) -> int:
     What is in quarantine is approved or rejected. Proposals are accepted or refused: that a memory
     goes up to the team or the organisation (`rlm memory undo` takes it back), and that one goes to
     the archive because a newer decision supersedes it, or because what a person said failed several
-    times (`rlm memory restore` brings it back).
+    times (`rlm memory restore` brings it back). A decision that a model says was changed in part by
+    a newer one is refused that change, and stands as it is.
     """
     if not any(chosen.values()):
         _list_waiting(session, limit)
@@ -148,36 +149,46 @@ def _decide_proposals(
     """Accept and refuse what is proposed; of how many memories."""
     if not agree and not disagree:
         return 0
+    from rlm.service.amendment import unmark_changed
     from rlm.service.review import accept, proposals, refuse
 
     known: dict[str, list[Proposal]] = {}
     for each in reversed(proposals(store)):  # the newest amendment first: it supersedes
         known.setdefault(each.item.memory_id, []).append(each)
-    good, bad = _find_proposed(store, known, agree), _find_proposed(store, known, disagree)
+    good = _find_proposed(store, known, agree)
+    bad = _find_proposed(store, known, disagree, changed=True)
     _require_one_word(set(good) & set(bad), "accepted and refused")
     by = config.user_name()
     for memory_id in good:
         done = [accept(store, each, by=by) for each in known[memory_id]]
         decided["accepted"] += [memory_id] if any(done) else []
     for memory_id in bad:
-        for each in known[memory_id]:
+        for each in known.get(memory_id, ()):
             refuse(store, each, by=by)
+        unmark_changed(store, memory_id)
         decided["refused"].append(memory_id)
     return len(good) + len(bad)
 
 
 def _find_proposed(
-    store: MemoryBackend, known: dict[str, list[Proposal]], names: tuple[str, ...]
+    store: MemoryBackend,
+    known: dict[str, list[Proposal]],
+    names: tuple[str, ...],
+    *,
+    changed: bool = False,
 ) -> list[str]:
-    """The memories of these names about which something is proposed, the oldest first."""
+    """The memories of these names about which something is proposed, the oldest first; on request
+    also those that are said to be changed in part."""
+    from rlm.service.amendment import changed_by
+
     if "all" in names:
         return list(reversed(known))
-    found = [find_memory(store, name).memory_id for name in names]
-    for each in found:
-        if each not in known:
+    found = {item.memory_id: item for item in (find_memory(store, name) for name in names)}
+    for each, item in found.items():
+        if each not in known and not (changed and changed_by(item)):
             why = f"nothing is proposed about {each}"
             raise NotFound(f"{why}: `rlm memory review` lists what is")
-    return list(dict.fromkeys(found))
+    return list(found)
 
 
 # -- consolidation

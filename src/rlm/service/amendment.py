@@ -252,7 +252,7 @@ def supersede(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -
     if newer is None or older is None or older.archived_at:
         return False
     with store.together():
-        chain = [*newer.provenance.get(SUPERSEDES, []), older_id]
+        chain = [*read_ids(newer, SUPERSEDES), older_id]
         store.update(newer_id, provenance={**newer.provenance, SUPERSEDES: chain})
         said = {SUPERSEDED_BY: newer_id, BECAUSE: reason}
         store.update(older_id, provenance={**older.provenance, **said})
@@ -268,13 +268,24 @@ def mark_changed(store: MemoryBackend, newer_id: str, older_id: str, reason: str
     if newer is None or older is None or older.archived_at:
         return
     with store.together():
-        said = [*newer.provenance.get(CHANGES, []), older_id]
+        said = [*read_ids(newer, CHANGES), older_id]
         store.update(newer_id, provenance={**newer.provenance, CHANGES: said})
         reasons = {**changed_by(older), newer_id: reason}
-        noted = [{"id": each, "reason": why} for each, why in reasons.items()]
-        pointed = {PERHAPS_CHANGED: newer_id, CHANGED: noted}
+        pointed = {PERHAPS_CHANGED: newer_id, CHANGED: _note(reasons)}
         store.update(older_id, provenance={**older.provenance, **pointed})
         _link(store, newer, older, CHANGES)
+
+
+def unmark_changed(store: MemoryBackend, older_id: str) -> None:
+    """Take back what `mark_changed` noted of a decision: it holds as it is."""
+    older = store.get(older_id)
+    if older is None:
+        return
+    for newer in filter(None, map(store.get, changed_by(older))):
+        left = [each for each in read_ids(newer, CHANGES) if each != older_id]
+        store.update(newer.memory_id, provenance={**newer.provenance, CHANGES: left})
+    kept = {k: v for k, v in older.provenance.items() if k not in (CHANGED, PERHAPS_CHANGED)}
+    store.update(older_id, provenance=kept)
 
 
 def find_newer(store: MemoryBackend, item: MemoryItem) -> tuple[MemoryItem | None, str]:
@@ -306,6 +317,17 @@ def changed_by(older: MemoryItem) -> dict[str, str]:
     return _read_noted(older, CHANGED)
 
 
+def read_ids(item: MemoryItem, key: str) -> list[str]:
+    """The ids under a key, one or several."""
+    given = item.provenance.get(key)
+    listed = given if isinstance(given, list) else [given]
+    return [each for each in listed if isinstance(each, str) and each]
+
+
+def _note(reasons: dict[str, str]) -> list[dict[str, str]]:
+    return [{"id": each, "reason": why} for each, why in reasons.items()]
+
+
 def _read_noted(item: MemoryItem, key: str) -> dict[str, str]:
     """Ids with reasons; provenance may come out of a pack, so what has another form is left out."""
     listed = item.provenance.get(key)
@@ -319,8 +341,8 @@ def propose(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -> 
     newer, older = store.get(newer_id), store.get(older_id)
     if newer is None or older is None:
         return
-    proposed = [*newer.provenance.get(PROPOSED, []), {"id": older_id, "reason": reason}]
-    store.update(newer_id, provenance={**newer.provenance, PROPOSED: proposed})
+    reasons = {**may_supersede(newer), older_id: reason}
+    store.update(newer_id, provenance={**newer.provenance, PROPOSED: _note(reasons)})
     known = store.get(str(older.provenance.get(PERHAPS_CHANGED) or newer_id))
     if known is None or is_later(newer, known):
         store.update(older_id, provenance={**older.provenance, PERHAPS_CHANGED: newer_id})

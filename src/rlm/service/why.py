@@ -7,10 +7,16 @@ Everything here is read through one manager, so it says no more than that may se
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rlm.service.amendment import BECAUSE, CHANGES, SUPERSEDED_BY, changed_by, may_supersede
+from rlm.service.amendment import (
+    BECAUSE,
+    CHANGES,
+    SUPERSEDED_BY,
+    changed_by,
+    may_supersede,
+    read_ids,
+)
 from rlm.service.memory import Memory
 from rlm.store.identity import is_stable_id
 
@@ -78,7 +84,7 @@ def explain_memory(manager: MemoryManager, memory_id: str) -> dict[str, Any]:
 def _chain(manager: MemoryManager, item: MemoryItem, key: str) -> list[dict[str, Any]]:
     """What it replaced, or what replaced it, the nearest first; what is gone is named by its id."""
     found: dict[str, dict[str, Any]] = {}
-    waiting = [(each, item) for each in _ids(item.provenance.get(key))]
+    waiting = [(each, item) for each in read_ids(item, key)]
     while waiting and len(found) < MOST_LINKS:
         memory_id, nearer = waiting.pop(0)
         if memory_id in found or memory_id == item.memory_id:
@@ -88,7 +94,7 @@ def _chain(manager: MemoryManager, item: MemoryItem, key: str) -> list[dict[str,
         if other is not None:
             found[memory_id] |= {"created_at": other.created_at, "archived_at": other.archived_at}
             found[memory_id]["reason"] = _reason(key, nearer, other)
-            waiting += [(each, other) for each in _ids(other.provenance.get(key))]
+            waiting += [(each, other) for each in read_ids(other, key)]
     return list(found.values())
 
 
@@ -97,11 +103,6 @@ def _reason(key: str, nearer: MemoryItem, other: MemoryItem) -> Any:
     if key == CHANGES:
         return changed_by(other).get(nearer.memory_id)
     return (nearer if key == SUPERSEDED_BY else other).provenance.get(BECAUSE)
-
-
-def _ids(value: Any) -> Iterable[str]:
-    listed = value if isinstance(value, list) else [value]
-    return [each for each in listed if isinstance(each, str) and each]
 
 
 def _turn(manager: MemoryManager, item: MemoryItem) -> dict[str, Any] | None:
