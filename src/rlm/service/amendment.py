@@ -131,27 +131,26 @@ def _is_one_breath(newer: MemoryItem, older: MemoryItem) -> bool:
 
 def compare(newer: MemoryItem, older: MemoryItem, store: MemoryBackend) -> Amendment | None:
     """Whether the newer takes back the older; None when both stand."""
-    if _is_one_breath(newer, older):
-        return None
     left, right = subject_of(newer), subject_of(older)
     shared = left & right
-    share = len(shared) / max(1, min(len(left), len(right)))
+    if not shared or _is_one_breath(newer, older):
+        return None
+    share = len(shared) / min(len(left), len(right))
     near = _is_near(newer, older, store)
-    if not (len(shared) >= SOME_STEMS and share >= SOME_SHARE) and not (near and shared):
+    if not near and (len(shared) < SOME_STEMS or share < SOME_SHARE):
         return None
     said, before = decision_text(newer), decision_text(older)
     conflict, amends = find_conflict(said, before), _AMENDS.search(said)
-    if conflict in ("", ONE_NO) and share < SURE_SHARE:
+    if share < SURE_SHARE and conflict in ("", ONE_NO):
         return None
     own = len(_key_stems(said) & _key_stems(before))
-    sure = _is_firm(said, before) and _is_certain(
-        conflict, share, own, amends=bool(amends), near=near
-    )
-    if amends and not conflict:
-        conflict = f'it says "{amends[0]}"' if left - right else ""
-    likely = amends or (share >= SURE_SHARE and own >= SOME_STEMS)
+    sure = _is_certain(conflict, share, own, amends=bool(amends), near=near)
+    sure &= _is_firm(said, before)
+    if amends and not conflict and left - right:
+        conflict = f'it says "{amends[0]}"'
+    likely = amends or (share >= SURE_SHARE and own >= SOME_STEMS)  # what is sure is likely
     made = Amendment(newer, older, sure, _reason(shared, conflict))
-    return made if conflict and (sure or likely) else None
+    return made if conflict and likely else None
 
 
 def _is_firm(said: str, before: str) -> bool:

@@ -190,22 +190,19 @@ class Planner:
 
     def _explain(self, reading: Reading, found: Link) -> str:
         """Why the best reading does not come to an answer."""
-        kind = next(
-            (kind_of_slot(name) for name, slot in reading.mentions.items()
-             if slot.words == found.mention), "term")  # fmt: skip
+        meant = {slot.words: (name, slot) for name, slot in reading.mentions.items()}
+        name, asked = meant.get(found.mention, ("term", None))  # more than a name: "Boat? (2)"
+        kind = kind_of_slot(name)
         noun = {"range": "class or datatype", "individual": "term", "old": "term"}.get(kind, kind)
+        names = ", ".join(found.candidates)
         if found.problem == AMBIGUOUS:
-            names = ", ".join(found.candidates)
             return f"{OFFLINE_UNANSWERED} “{found.mention}” may mean {names}: ask for one of them."
         if found.problem != MISSING:
-            names = ", ".join(found.candidates)
             return f"{OFFLINE_UNANSWERED} “{found.mention}” is no {noun} here: it is {names}."
         called = bare_name(found.mention)
         words = found.mention.lower().split()
-        if len(words) > MOST_NAME_WORDS or _FUNCTION_WORDS.intersection(words):
-            return refusal(self.prompt.question)
-        slots = (each for each in reading.mentions.values() if each.words == found.mention)
-        if (asked := next(slots, None)) is None:  # more than a name: "Boat? (2)"
+        is_long = len(words) > MOST_NAME_WORDS or _FUNCTION_WORDS.intersection(words)
+        if asked is None or is_long:
             return refusal(self.prompt.question)
         if reading.form.name.startswith("exists_") and _is_a_name(asked, found.candidates):
             return tell_existence(reading, None)
@@ -213,7 +210,7 @@ class Planner:
         told = ":" not in called and (called.lower() != called or reading.form.name == "describe")
         if told and not found.candidates and _is_a_name(asked, ()):
             return f"T{missing}"
-        near = f"The nearest names are {', '.join(found.candidates)}." if found.candidates else HINT
+        near = f"The nearest names are {names}." if names else HINT
         return f"{OFFLINE_UNANSWERED} t{missing} {near}"
 
 

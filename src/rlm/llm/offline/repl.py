@@ -364,7 +364,7 @@ def tell_description(about: View) -> str:
     label = plain_label(about.get("label") or "")
     local = re.split("[/#:]", name.strip("<>"))[-1].lower()
     called = f" ({label})" if label and re.sub(r"\W|_", "", label.lower()) != local else ""
-    said = [f"{name}{called} is {'an' if kind[:1] in 'aeiou' else 'a'} {kind}."]
+    said = [f"{name}{called} is a{'n' * (kind[:1] in 'aeiou')} {kind}."]
     said += [f"{tidy(about[key])}" for key in ("definition", "comment") if about.get(key)][:1]
     about = {**about, **{k: about[f"{k}_expression"] for k in ("domain", "range")
                          if about.get(f"{k}_expression")}}  # fmt: skip

@@ -147,20 +147,23 @@ def find_hits(pattern: str, name: str, text: Any) -> tuple[int, int, list[Any]]:
     return hits, lines, first
 
 
+def find_all(pattern: str, parts: list[Any]) -> tuple[int, int, list[Any]]:
+    """The same over all parts."""
+    found = [find_hits(pattern, *part) for part in parts]
+    return sum(e[0] for e in found), sum(e[1] for e in found), [at for e in found for at in e[2]]
+
+
 def report(form: str, words: str, texts: Any) -> str:
     """What was found, as an answer."""
     parts = parts_of(texts)
     if form == "size":
         return f"{measure(words, parts)} {words}."
-    pieces = [re.escape(word) for word in words.split()]
-    phrase = r"(?<!\w)" + r"\s+".join(pieces) + r"(?!\w)"
-    found = [find_hits(phrase, *part) for part in parts]
-    total, told = sum(each[0] for each in found), f"“{words}”"
+    pieces, told = [re.escape(word) for word in words.split()], f"“{words}”"
+    total, number, found = find_all(r"(?<!\w)" + r"\s+".join(pieces) + r"(?!\w)", parts)
     if not total and form in ("find", "quote") and len(pieces) > 1:
-        every = "^" + "".join(rf"(?=.*(?<!\w){piece}(?!\w))" for piece in pieces) + ".+"
-        found = [find_hits(every, *part) for part in parts]
-        total, told = sum(each[0] for each in found), f"all of the words {told}"
-    number = sum(each[1] for each in found)
+        every = "".join(rf"(?=.*(?<!\w){piece}(?!\w))" for piece in pieces)
+        total, number, found = find_all(f"^{every}.+", parts)
+        told = f"all of the words {told}"
     head = f"{told} occurs {total} time{'s' * (total != 1)}"
     if form == "count":
         return f"{head}."
@@ -168,7 +171,7 @@ def report(form: str, words: str, texts: Any) -> str:
         return f"{number} line{'s' * (number != 1)} with {told}."
     if not total:
         return f"None: the text has no line with {told}."
-    lines = [quote_line(*at) for at in [at for each in found for at in each[2]][:10]]
+    lines = [quote_line(*at) for at in found[:10]]
     head += "; the first 10 lines" * (number > 10)
     return "\n".join([f"{head}:", *lines] if form == "find" else [*lines, f"({head})"])
 
@@ -189,4 +192,4 @@ def quote_line(name: str, text: Any, number: int, place: int) -> str:
     return f"{where}: “{' '.join(line.split())}”"
 
 
-_IN_REPL = (parts_of, find_hits, report, measure, quote_line)
+_IN_REPL = (parts_of, find_hits, find_all, report, measure, quote_line)
