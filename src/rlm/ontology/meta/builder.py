@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import Store
 
 from rlm.ontology import vocabulary as v
+from rlm.ontology.background import Background
 from rlm.ontology.labels import Label, cut, pick, text_roles, tidy
-from rlm.ontology.meta.class_use import Background, ClassUseReader
+from rlm.ontology.meta.class_use import ClassUseReader
 from rlm.ontology.meta.schema_builder import (
     DeclaredTypes,
     read_classes,

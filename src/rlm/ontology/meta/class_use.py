@@ -10,10 +10,9 @@ file's content changes. A worker imports this: no `dataclasses` here.
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 from pyoxigraph import Literal, NamedNode, Store
 
@@ -40,35 +39,6 @@ _MEMBERS = "SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE { VALUES ?t { %s } ?s <%s> ?
 T = TypeVar("T")
 Seen = list[tuple[str, int, int, object]]
 """Property, how many instances have it, kinds of its values, one value."""
-
-
-class Background(Generic[T]):
-    """Does a job in a thread of its own: the store answers without Python's lock."""
-
-    def __init__(self, job: Callable[[], T]) -> None:
-        self._job = job
-        self._found: list[T] = []
-        self._failed: BaseException | None = None
-        self._thread: threading.Thread | None = threading.Thread(target=self._run, daemon=True)
-        try:
-            self._thread.start()
-        except RuntimeError:  # there is no memory left for one
-            self._thread = None
-            self._run()
-
-    def result(self) -> T:
-        """What came of it. Raises what the job raised."""
-        if self._thread is not None:
-            self._thread.join()
-        if self._failed is not None:
-            raise self._failed
-        return self._found[0]
-
-    def _run(self) -> None:
-        try:
-            self._found.append(self._job())
-        except BaseException as exc:  # raised again where it is wanted
-            self._failed = exc
 
 
 class ClassUseReader:
