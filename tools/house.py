@@ -59,7 +59,7 @@ WALLS = {"rlm.llm.offline": "rlm.llm.open"}
 """A room within a room, and the one module outside of it that may import it."""
 
 SUBROOMS = (
-    ("terms", "vocabulary", "labels"),
+    ("terms", "vocabulary", "labels", "background"),
     ("query", "meta"),
     ("engine",),
     ("views", "remote", "datasets"),

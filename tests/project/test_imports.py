@@ -23,17 +23,6 @@ def nodes(source: str) -> list[ast.AST]:
     return list(ast.walk(house.parse(source)))
 
 
-SUBROOMS = (
-    ("terms", "vocabulary", "labels"),
-    ("query", "meta"),
-    ("engine",),
-    ("views", "remote", "datasets"),
-    ("source",),
-)
-"""Of `ontology`. On no level but the first a sub-room knows its neighbour."""
-SUBLEVEL = {name: level for level, names in enumerate(SUBROOMS) for name in names}
-
-
 def wrong_subroom_imports(
     source: str, module: str, *, is_package: bool = False
 ) -> list[house.Finding]:
@@ -46,9 +35,9 @@ def wrong_subroom_imports(
         other = target.split(".")[2] if target.count(".") > 1 else ""
         if house.room_of(target) != "ontology" or other == subroom:
             continue
-        if other not in SUBLEVEL or subroom not in SUBLEVEL:
+        if other not in house.SUBLEVEL or subroom not in house.SUBLEVEL:
             found.append((line, f"{module} or {target} is in no sub-room: add it to this test"))
-        elif SUBLEVEL[other] > 0 and SUBLEVEL[other] >= SUBLEVEL[subroom]:
+        elif house.SUBLEVEL[other] > 0 and house.SUBLEVEL[other] >= house.SUBLEVEL[subroom]:
             found.append((line, f"{module} imports {target}"))
     return found
 
