@@ -334,6 +334,8 @@ def test_db_and_json_also_work_before_the_subcommand(
         (("memory", "show", "ffffffff"), 1, "NotFound"),
         (("memory", "add"), 2, "ValidationError"),
         (("memory", "list", "--project", "a\nb"), 2, "ValidationError"),
+        (("memory", "list", "--project", ""), 2, "UsageError"),
+        (("worker", "--once", "--team", " "), 2, "UsageError"),
         (("memory", "list", "--db", "mysql://host/x"), 2, "ConfigError"),
         (("pack", "import", "nowhere.jsonl"), 2, "PackError"),
         (("pack", "import", "~nobody-of-that-name/p.jsonl"), 2, "ValidationError"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from tenants import MARK, OURS, THEIRS, WILD, dump_foreign, furnish
 
@@ -165,6 +165,7 @@ def test_nothing_foreign_is_shown_or_changed(
         suppress_health_check=list(HealthCheck),
         phases=(Phase.explicit, Phase.generate),
     )
+    @example("worker --once", "1", "")  # it had worked for every project, and named their sessions
     @given(lines, values, st.just(OURS.project) | st.sampled_from(NOBODY))
     def play(line: str, value: str, project: str) -> None:
         _, told = run(folder, capfd, line, value, project)

@@ -54,6 +54,18 @@ def _known_names(param: click.Parameter) -> list[str]:
     return []
 
 
+class TenantName(StringParamType):
+    """A name on the command line: `--project "$P"` with nothing in P is a slip, and no wish to do
+    without the option."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it was given."""
+        name: str = super().convert(value, param, ctx)
+        if not name.strip():
+            self.fail("it is empty: give a name, or leave the option out", param, ctx)
+        return name
+
+
 ROOT_OPTIONS = (
     click.option(
         "--db",
@@ -66,10 +78,13 @@ ROOT_OPTIONS = (
 COMMON_OPTIONS = (
     *ROOT_OPTIONS,
     click.option(
-        "--project", metavar="NAME", help="Whose memories: the project (default: git's name)."
+        "--project",
+        type=TenantName(),
+        metavar="NAME",
+        help="Whose memories: the project (default: git's name).",
     ),
-    click.option("--team", metavar="NAME", help="… and the team."),
-    click.option("--org", metavar="NAME", help="… and the organisation."),
+    click.option("--team", type=TenantName(), metavar="NAME", help="… and the team."),
+    click.option("--org", type=TenantName(), metavar="NAME", help="… and the organisation."),
 )
 _COMMON_NAMES = ("db", "json", "project", "team", "org")
 
