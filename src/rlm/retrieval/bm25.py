@@ -35,18 +35,15 @@ def weigh(
 ) -> tuple[dict[str, float], int]:
     """The weighted count of each term in a document, and its length in characters."""
     counts: dict[str, float] = {}
-    chars = sum(map(len, columns))
     found = tokens(_SEAM.join(columns))  # one call: the tokenizer costs more than the text
-    if terms.isdisjoint(found):
-        return counts, chars
-    remaining = iter(weights)
-    weight, wanted = next(remaining), {*terms, _MARK}
-    for token in [token for token in found if token in wanted]:
-        if token == _MARK:
-            weight = next(remaining, 0.0)
-        else:
-            counts[token] = counts.get(token, 0.0) + weight
-    return counts, chars
+    if not terms.isdisjoint(found):
+        column = 0
+        for token in found:
+            if token in terms:
+                counts[token] = counts.get(token, 0.0) + weights[column]
+            elif token == _MARK:
+                column += 1
+    return counts, sum(map(len, columns))
 
 
 def count_terms(columns: Sequence[str], weights: Sequence[float]) -> dict[str, float]:

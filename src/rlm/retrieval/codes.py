@@ -14,6 +14,7 @@ which position is which memory, is known elsewhere.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
@@ -67,7 +68,8 @@ def hamming(columns: Sequence[Words], code: Words) -> Distances:
 
 def nearest(distances: Distances, count: int) -> NDArray[np.intp]:
     """The positions of the `count` smallest distances, smallest first, equal ones by position."""
-    limit = np.searchsorted(np.bincount(distances).cumsum(), count)  # few distances are so small
+    possible = range(np.iinfo(distances.dtype).max)
+    limit = bisect_left(possible, count, key=lambda most: int(np.count_nonzero(distances <= most)))
     near = np.flatnonzero(distances <= limit)
     return near[np.argsort(distances[near], kind="stable")][: max(0, count)]
 

@@ -26,7 +26,7 @@ from rlm.retrieval.embed import Embedder
 from rlm.retrieval.explain import Explanation
 from rlm.retrieval.tokens import Query, parse_query
 
-CANDIDATES = 384
+CANDIDATES = 256
 """How many of each signal get an estimate at first."""
 MOST_CANDIDATES = 1_024
 """How many where even the last of those may win by its confidence; further down nobody does."""

@@ -81,10 +81,10 @@ Kinds = Mapping[str, tuple[type, ...]]
 """The columns of a row in their order, and the types that each may have."""
 
 
-def check_types(table: str, row_name: str, kinds: Kinds, row: Iterable[Any]) -> None:
+def check_types(table: str, row_name: str, kinds: Kinds, row: Sequence[Any]) -> None:
     """StoreCorrupt where a column holds another type: SQLite stores anything anywhere. A search
     reads 64 rows: the types of sound ones are remembered."""
-    types = (table, *map(type, row := tuple(row)))
+    types = (table, *map(type, row))
     if types in _SOUND:
         return
     for (column, allowed), value in zip(kinds.items(), row, strict=True):

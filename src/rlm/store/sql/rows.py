@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from rlm.clock import parse_iso
@@ -31,7 +31,6 @@ _MAY_LACK = ("task_query", "last_used", "source_session", "archived_at")
 _KINDS = {
     name: (_NUMBERS.get(name, str), *((type(None),) if name in _MAY_LACK else ())) for name in NAMES
 }
-_DOCUMENT_KINDS = {**_KINDS, "scope_words": (str,), "grams": (str,)}
 
 
 def damaged_memory(row: Sequence[Any], column: str, what: str) -> StoreCorrupt:
@@ -89,24 +88,29 @@ def to_row(item: MemoryItem, tags_json: str) -> tuple[Any, ...]:
     return tuple(row)
 
 
-_WORDS = [_PLACE[name] for name in ("title", "description", "tags_json")]
-_TASK, _CONTENT = _PLACE["task_query"], _PLACE["content"]
-_CONFIDENCE, _LAST_USED, _LEVEL = map(_PLACE.__getitem__, ("confidence", "last_used", "level"))
+_RECALLED = (
+    "memory_id", "title", "description", "tags_json", "task_query", "content", "confidence",
+    "last_used", "level",
+)  # fmt: skip
+_pick_recalled = itemgetter(*(_PLACE[name] for name in _RECALLED))
+_DOCUMENT_KINDS = {name: _KINDS.get(name, (str,)) for name in (*_RECALLED, "scope_words", "grams")}
 
 
 def to_document(
     number: int, row: Sequence[Any], extra: Sequence[Any], vector: bytes | None
 ) -> Document:
     """What recall needs of a memory: `extra` are its scope's words and its grams."""
-    check_types("memory_items", _row_name(row), _DOCUMENT_KINDS, (*row, *extra))
-    if row[_LEVEL] not in LEVELS:
-        raise damaged_memory(row, "level", f"{row[_LEVEL]!r} is none")
-    if (used := row[_LAST_USED]) is not None:
+    recalled = (*_pick_recalled(row), *extra)
+    check_types("memory_items", _row_name(row), _DOCUMENT_KINDS, recalled)
+    id_, title, description, tags, task, content, confidence, used, level, scope_words, grams = (
+        recalled
+    )
+    if level not in LEVELS:
+        raise damaged_memory(row, "level", f"{level!r} is none")
+    if used is not None:
         try:
             parse_iso(used)
         except ValueError as exc:
             raise damaged_memory(row, "last_used", str(exc)) from exc
-    scope_words, grams = extra
-    title, description, tags = (row[place] for place in _WORDS)
-    columns = (title, description, tags, scope_words, row[_TASK] or "", row[_CONTENT], grams)
-    return Document(number, row[0], columns, vector, row[_CONFIDENCE], used, row[_LEVEL], row)
+    columns = (title, description, tags, scope_words, task or "", content, grams)
+    return Document(number, id_, columns, vector, confidence, used, level, row)
