@@ -132,3 +132,15 @@ def test_a_person_takes_back_that_a_decision_was_changed_in_part(rlm: Run, db: s
         assert why["changed_by"] == why["changes"] == [] and not why["archived_at"]
     assert "changed in part" not in rlm("memory", "search", "keep invoices", "--db", db).out
     assert rlm("memory", "review", "--refuse", older, "--db", db).code == 1
+
+
+def test_a_refused_proposal_leaves_what_was_changed_in_part(rlm: Run, db: str) -> None:
+    texts = ("Keep invoices for 30 days in the archive.", "Keep paid invoices for 60 days.")
+    items = [MemoryItem(each, each, each, provenance={"kind": "decision"}) for each in texts]
+    with open_store(db, tenant=Tenant(project="local"), embedder="none") as store:
+        older, newer = store.add_many(items)
+        mark_changed(store, newer, older, "paid ones are kept longer")
+        store.update(older, failure_count=3)
+    assert rlm("memory", "review", "--refuse", older, "--db", db).code == 0
+    why = rlm("memory", "why", older, "--db", db, "--json").json
+    assert newer in str(why["changed_by"])

@@ -253,18 +253,21 @@ def test_a_procedure_is_not_cut_before_what_helped(place: Place) -> None:
     assert all(f"`{each}`" in told for each in helped), told
 
 
+@pytest.mark.parametrize("noted", ["perhaps changed", "changed in part"])
 @pytest.mark.parametrize("event", ["session-start", "prompt"])
 def test_a_decision_that_may_be_changed_follows_the_newer_one_and_says_so(
-    place: Place, event: str
+    place: Place, event: str, noted: str
 ) -> None:
     [newer] = place.add(
         decision("Back to jest", "Back to jest.", created_at="2026-10-04T10:00:00Z")
     )
     older = decision("Vitest for components", "Component suites run in vitest, never in jest.")
-    older.provenance["perhaps_changed_by"] = newer
+    older.provenance["perhaps_changed_by"] = newer  # as an rlm of before the lists wrote it
+    if noted == "changed in part":
+        older.provenance["changed_by"] = [{"id": newer, "reason": "vitest is gone"}]
     place.add(older)
     _, first, second = place.hook(
         event, prompt="do component suites run in vitest?"
     ).text.splitlines()
     assert newer in first and "changed" not in first
-    assert f"perhaps changed on 2026-10-04: {newer}" in second
+    assert f"{noted} on 2026-10-04: {newer}" in second

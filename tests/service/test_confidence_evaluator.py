@@ -133,3 +133,12 @@ def test_a_memory_that_is_not_there_is_not_found(shared, call):
         getattr(ConfidenceEvaluator(shared), call)("0" * 16, True)
     with pytest.raises(NotFound):
         ConfidenceEvaluator(shared).recompute("0" * 16)
+
+
+def test_a_session_counts_once_by_its_first_word(shared):
+    evaluator, one = ConfidenceEvaluator(shared), add(shared, confidence=0.6)
+    for succeeded in (True, False, True):
+        assert evaluator.on_usage(one, succeeded, "s1") == pytest.approx(0.7)
+    item = shared.get(one)
+    assert (item.success_count, item.failure_count) == (1, 0)
+    assert evaluator.on_usage(one, False, "s2") == pytest.approx(0.6)

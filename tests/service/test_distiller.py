@@ -430,3 +430,17 @@ def test_a_file_that_is_no_transcript_is_refused(store, tmp_path):
     (tmp_path / "x.jsonl").write_text("hello\n")
     with pytest.raises(ValidationError, match="no transcript of Claude Code, Codex or Cursor"):
         Distiller(store).queue_session(path=tmp_path / "x.jsonl")
+
+
+@pytest.mark.parametrize("capped", [False, True])
+def test_a_session_that_no_model_has_read_is_read_when_it_is_tried_again(store, tmp_path, capped):
+    client = ScriptedClient([FOUND])
+    first = Distiller(store, client, Caps(calls=0)) if capped else Distiller(store)
+    first.queue_session(path=decided().write(tmp_path))
+    assert first.process().distilled == 1 and not client.calls
+    [job] = store.jobs()
+    store.retry_job(job.job_no)
+    assert Distiller(store, client).process().distilled == 1
+    assert "half up" in client.calls[0][1]["content"]
+    [job] = store.jobs()
+    assert job.payload["result"]["model"] == client.model

@@ -165,7 +165,8 @@ def _decide_proposals(
     for memory_id in bad:
         for each in known.get(memory_id, ()):
             refuse(store, each, by=by)
-        unmark_changed(store, memory_id)
+        if memory_id not in known:
+            unmark_changed(store, memory_id)
         decided["refused"].append(memory_id)
     return len(good) + len(bad)
 

@@ -201,7 +201,16 @@ def _feed_index(session: Session, store: MemoryBackend) -> None:
 def _summary(report: Report) -> str:
     found = [number_of(getattr(report, f"{name}s"), name, f"{name}s") for name in FOUND]
     text = f"{number_of(report.distilled, 'session', 'sessions')} distilled: {', '.join(found)}"
-    for name in ("superseded", "proposed", "ignored", "failed", "dead", "capped", "waiting"):
+    for name in (
+        "superseded",
+        "changed",
+        "proposed",
+        "ignored",
+        "failed",
+        "dead",
+        "capped",
+        "waiting",
+    ):
         value = getattr(report, name)
         text += f", {value} {name}" if value else ""
     return text

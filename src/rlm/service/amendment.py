@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import Any
 
 from rlm.retrieval.tokens import STOPWORDS, tokens, words
 from rlm.store.backend import MemoryBackend
@@ -36,7 +37,9 @@ CHANGES, CHANGED = "changes", "changed_by"
 """In a newer decision: the ids of those that it changes in part; in an older one: the id and the
 reason of each that did so."""
 PERHAPS_CHANGED = "perhaps_changed_by"
-"""In an older decision: the id of the newest that changed it in part, or may supersede it."""
+"""In an older decision: the ids of those that may supersede it."""
+LINKS = (SUPERSEDES, SUPERSEDED_BY, CHANGES, CHANGED, PROPOSED, PERHAPS_CHANGED)
+"""Where one decision names others."""
 MOST_HOPS = 20
 
 _EMPTY = frozenset(
@@ -245,10 +248,10 @@ def _is_near(one: MemoryItem, other: MemoryItem, store: MemoryBackend) -> bool:
 
 
 def supersede(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -> bool:
-    """Archive the older of two stored decisions and link both; False where one is gone. `restore`
-    brings it back."""
-    newer, older = store.get(newer_id), store.get(older_id)
-    if newer is None or older is None or older.archived_at:
+    """Archive the older of two stored decisions and link both; False where one is gone or the newer
+    one is in quarantine. `restore` brings it back."""
+    newer, older = _read_pair(store, newer_id, older_id)
+    if newer is None or older is None:
         return False
     with store.together():
         chain = [*read_ids(newer, SUPERSEDES), older_id]
@@ -263,16 +266,26 @@ def supersede(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -
 def mark_changed(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -> None:
     """Note in both that the newer of two stored decisions changes a part of the older; both stay,
     and who is shown the older one is shown the newer one first."""
-    newer, older = store.get(newer_id), store.get(older_id)
-    if newer is None or older is None or older.archived_at:
+    newer, older = _read_pair(store, newer_id, older_id)
+    if newer is None or older is None:
         return
     with store.together():
         said = [*read_ids(newer, CHANGES), older_id]
         store.update(newer_id, provenance={**newer.provenance, CHANGES: said})
-        reasons = {**changed_by(older), newer_id: reason}
-        pointed = {PERHAPS_CHANGED: newer_id, CHANGED: _note(reasons)}
-        store.update(older_id, provenance={**older.provenance, **pointed})
+        reasons = _note({**changed_by(older), newer_id: reason})
+        store.update(older_id, provenance={**older.provenance, CHANGED: reasons})
         _link(store, newer, older, CHANGES)
+
+
+def _read_pair(
+    store: MemoryBackend, newer_id: str, older_id: str
+) -> tuple[MemoryItem | None, MemoryItem | None]:
+    """Two stored decisions; None for an older one that is in the archive, and for a newer one that
+    is in quarantine: what waits for a person changes nothing."""
+    newer, older = store.get(newer_id), store.get(older_id)
+    if newer is not None and newer.trust == "quarantined":
+        newer = None
+    return newer, None if older is None or older.archived_at else older
 
 
 def unmark_changed(store: MemoryBackend, older_id: str) -> None:
@@ -283,27 +296,35 @@ def unmark_changed(store: MemoryBackend, older_id: str) -> None:
     for newer in filter(None, map(store.get, changed_by(older))):
         left = [each for each in read_ids(newer, CHANGES) if each != older_id]
         store.update(newer.memory_id, provenance={**newer.provenance, CHANGES: left})
-    kept = {k: v for k, v in older.provenance.items() if k not in (CHANGED, PERHAPS_CHANGED)}
-    store.update(older_id, provenance=kept)
+    # an older rlm noted the newest of them among those that may supersede it
+    maybe = [each for each in read_ids(older, PERHAPS_CHANGED) if each not in changed_by(older)]
+    store.update(older_id, provenance=_with(older, {CHANGED: None, PERHAPS_CHANGED: maybe}))
 
 
 def find_newer(store: MemoryBackend, item: MemoryItem) -> tuple[MemoryItem | None, str]:
-    """The live decision that replaced another one, changed a part of it, or may have changed it,
-    and which of these."""
-    noted, ways = item.provenance, "perhaps changed"
-    newer_id = noted.get(PERHAPS_CHANGED)
-    if item.archived_at and noted.get(SUPERSEDED_BY):
-        newer_id, ways = noted[SUPERSEDED_BY], "replaced"
-    elif isinstance(newer_id, str) and newer_id in changed_by(item):
-        ways = "changed in part"
+    """The live decision that replaced another one, or the newest that changed a part of it or may
+    have changed it, and which of these."""
+    ways = dict.fromkeys(read_ids(item, PERHAPS_CHANGED), "perhaps changed")
+    ways |= dict.fromkeys(changed_by(item), "changed in part")
+    if item.archived_at and item.provenance.get(SUPERSEDED_BY):
+        ways = dict.fromkeys(read_ids(item, SUPERSEDED_BY), "replaced")
+    live = ((_find_live(store, newer_id), how) for newer_id, how in ways.items())
+    found = [(newer, how) for newer, how in live if newer is not None]
+    if not found:
+        return None, ""
+    return max(found, key=lambda pair: (pair[0].created_at, _turn(pair[0])))
+
+
+def _find_live(store: MemoryBackend, memory_id: str) -> MemoryItem | None:
+    """A decision, or the one that replaced it in the end."""
     for _ in range(MOST_HOPS):
-        newer = store.get(newer_id) if isinstance(newer_id, str) else None
-        if newer is None or newer.trust == "quarantined":
-            break
-        if not newer.archived_at:
-            return newer, ways
-        newer_id = newer.provenance.get(SUPERSEDED_BY)
-    return None, ""
+        item = store.get(memory_id)
+        if item is None or item.trust == "quarantined":
+            return None
+        if not item.archived_at:
+            return item
+        memory_id = next(iter(read_ids(item, SUPERSEDED_BY)), "")
+    return None
 
 
 def may_supersede(newer: MemoryItem) -> dict[str, str]:
@@ -335,16 +356,61 @@ def _read_noted(item: MemoryItem, key: str) -> dict[str, str]:
     return {key: why for key, why in pairs if isinstance(key, str) and isinstance(why, str)}
 
 
+def _with(item: MemoryItem, changes: dict[str, Any]) -> dict[str, Any]:
+    """The provenance of a decision with some of it changed, and without what is empty then."""
+    changed = {**item.provenance, **changes}
+    return {key: value for key, value in changed.items() if value or key not in changes}
+
+
+def rename_links(store: MemoryBackend, old_id: str, item: MemoryItem) -> None:
+    """Have what names a decision name it by its new id: other words make another id."""
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, list):
+            return [renamed(each) for each in value]
+        if isinstance(value, dict):
+            return {**value, "id": renamed(value.get("id"))}
+        return item.memory_id if value == old_id else value
+
+    for other_id in {other_id for key in LINKS for other_id in _linked(item, key)}:
+        other = store.get(other_id)
+        if other is not None:
+            changed = {
+                key: renamed(other.provenance[key]) for key in LINKS if key in other.provenance
+            }
+            store.update(other_id, provenance={**other.provenance, **changed})
+    node = item.provenance.get("node")
+    if isinstance(node, str) and (known := store.graph.get_node(node)) is not None:
+        said = {**known.metadata, "memory_id": item.memory_id}
+        store.graph.update_node(node, metadata=said, reasoning="its decision has other words")
+
+
+def _linked(item: MemoryItem, key: str) -> list[str]:
+    return [*read_ids(item, key), *_read_noted(item, key)]
+
+
+def withdraw(store: MemoryBackend, newer_id: str, older_id: str) -> bool:
+    """Take a proposal out of both decisions; False where it is not there any more."""
+    newer, older = store.get(newer_id), store.get(older_id)
+    noted = {} if newer is None else may_supersede(newer)
+    if newer is None or noted.pop(older_id, None) is None:
+        return False
+    store.update(newer_id, provenance=_with(newer, {PROPOSED: _note(noted)}))
+    if older is not None:
+        left = [each for each in read_ids(older, PERHAPS_CHANGED) if each != newer_id]
+        store.update(older_id, provenance=_with(older, {PERHAPS_CHANGED: left}))
+    return True
+
+
 def propose(store: MemoryBackend, newer_id: str, older_id: str, reason: str) -> None:
     """Note in both of two decisions that the newer one may take back the older one."""
-    newer, older = store.get(newer_id), store.get(older_id)
+    newer, older = _read_pair(store, newer_id, older_id)
     if newer is None or older is None:
         return
     reasons = {**may_supersede(newer), older_id: reason}
     store.update(newer_id, provenance={**newer.provenance, PROPOSED: _note(reasons)})
-    known = store.get(str(older.provenance.get(PERHAPS_CHANGED) or newer_id))
-    if known is None or is_later(newer, known):
-        store.update(older_id, provenance={**older.provenance, PERHAPS_CHANGED: newer_id})
+    known = dict.fromkeys([*read_ids(older, PERHAPS_CHANGED), newer_id])
+    store.update(older_id, provenance={**older.provenance, PERHAPS_CHANGED: list(known)})
 
 
 def _link(store: MemoryBackend, newer: MemoryItem, older: MemoryItem, how: str) -> None:

@@ -60,14 +60,16 @@ class ConfidenceEvaluator:
 
     def on_usage(self, memory_id: str, task_succeeded: bool, session: str | None = None) -> float:
         """What a task that followed a memory says of it: +0.1, or -0.2 where it failed. A task of a
-        named session counts once, however often it is reported."""
+        named session counts once, by the first word on it."""
         _check_bool(task_succeeded, "task_succeeded")
         done = "succeeded" if task_succeeded else "failed"
-        why = "" if session is None else f"followed in session {session}, which {done}"
+        told = "" if session is None else f"followed in session {session}, which "
+        why = told and told + done
         signal = usage(memory_id, succeeded=task_succeeded, reason=why)
         with self._store.together():
             item = self._get(memory_id)
-            if why and any(each["reason"] == why for each in self._store.signals(memory_id)):
+            reasons = (each["reason"] or "" for each in self._store.signals(memory_id))
+            if told and any(reason.startswith(told) for reason in reasons):
                 return item.confidence or 0.0
             after = self._apply(signal)
             counter = "success_count" if task_succeeded else "failure_count"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rlm.learning.suspicion import suspicious
 from rlm.service.decision_model import AGREES, Place, find_question, score
@@ -174,8 +175,13 @@ def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
         },
         trust="quarantined" if doubt else "trusted",
         session_id=session.session_id,
-        **({"created_at": decision.at} if decision.at else {}),  # type: ignore[arg-type]
+        **said_at(session, decision.at),
     )
+
+
+def said_at(session: CodingSession, at: str) -> dict[str, Any]:
+    """When it was said; where the host writes no times, when its session ended."""
+    return {"created_at": at or session.ended_at} if at or session.ended_at else {}
 
 
 def _describe(told: str, said: str) -> str:

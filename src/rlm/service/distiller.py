@@ -63,6 +63,8 @@ WITHOUT_MODEL = "without_model"
 """In the result of a job that was distilled without a model which was to be asked: why."""
 UNREACHABLE = (ModelAuthError, ModelRateLimited, ModelUnavailable)
 """Where asking about the next session is of no use either."""
+MODEL = "model"
+"""In the result of a job: the model that has read its session."""
 MOST_COMMITS, COMMITS = 20, ("commits", "repo")
 """Those of a session that a memory names, and the keys of its provenance."""
 
@@ -105,10 +107,12 @@ class _Findings:
     decisions: list[MemoryItem] = field(default_factory=list)
     procedures: list[MemoryItem] = field(default_factory=list)
     amendments: list[amendment.Amendment] = field(default_factory=list)
-    committed: list[MemoryItem] = field(default_factory=list)
-    """What is stored already, with the commits that came since."""
+    committed: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The commits that came since, of what is stored already."""
     unread: str = ""
     """Why the model was not asked, where it was to be."""
+    read: bool = False
+    """Whether the model has read it."""
 
 
 class Distiller:
@@ -207,7 +211,12 @@ class Distiller:
         _drop_ignored(session, rules)
         first = known_turns(self.store, session) + 1
         unread = unread_from(job)
-        first = first if unread is None else min(first, unread)
+        if unread is not None:
+            first = min(first, unread)
+        elif MODEL not in job.payload.get(
+            "result", {MODEL: ""}
+        ):  # tried again, and no model read it
+            first = 1
         found = self._find(session, [t for t in session.turns if t.number >= first], job, report)
         counts = {
             "turns": len(session.turns),
@@ -219,6 +228,8 @@ class Distiller:
             "unknown": dict(session.unknown.most_common(20)),
             "truncated": session.truncated,
         }
+        if found.read and self.client is not None:
+            result[MODEL] = self.client.model
         if self.client is None and unread is not None:
             found.unread = job.last_error or "it waits for a model, and this worker has none"
         if found.unread:
@@ -227,8 +238,9 @@ class Distiller:
             turns = save_turns(self.store, session)
             self._add_nodes(found.decisions, turns)
             waiting = self._end(job, found, result, report)
-            for each in found.committed:
-                self.store.update(each.memory_id, provenance=each.provenance)
+            for memory_id, commits in found.committed.items():
+                if (now := self.store.get(memory_id)) is not None:  # gone, while a model was asked
+                    self.store.update(memory_id, provenance={**now.provenance, **commits})
             for amended in found.amendments:
                 amended.store_in(self.store)
         changed = sum(each.partly for each in found.amendments)
@@ -291,7 +303,7 @@ class Distiller:
             client = CappedClient(self.client, self.store, job, self.caps)
             try:
                 learnt = self._ask(session, fresh, client, report)
-                said = _join(said, learnt)
+                said, found.read = _join(said, learnt), True
             except LimitExceeded as exc:
                 report.capped += 1
                 report.errors.append(str(exc))
@@ -340,6 +352,7 @@ class Distiller:
         if any(item.memory_id == each.memory_id for each in found.decisions):
             return
         said = next((t.text for t in session.turns if t.number == item.provenance["turn"]), "")
+        item = self._again(item)
         if self._is_known(item, found, said):
             return
         if item.trust != "quarantined":  # what waits for a person changes nothing
@@ -350,15 +363,29 @@ class Distiller:
             found.amendments += amendment.find_amended(self.store, item, said_here)
         found.decisions.append(item)
 
+    def _again(self, item: MemoryItem) -> MemoryItem:
+        """A decision that goes back to one which had been replaced is a new one, though it has its
+        words: the chain keeps all three."""
+        stored = self.store.get(item.memory_id)
+        if stored is None or not stored.archived_at or stored.session_id == item.session_id:
+            return item
+        newer, _ = amendment.find_newer(self.store, stored)
+        if newer is None or not amendment.is_later(item, newer):
+            return item
+        content = f"{item.content}\nSaid again on {item.created_at[:16].replace('T', ' ')}."
+        return gate.admit_item(
+            replace(item, content=content), self.store.tenant, origin="distiller"
+        )
+
     def _is_known(self, item: MemoryItem, found: _Findings, said: str = "") -> bool:
         """Whether a memory is there already, archived or not, or it, or all that was `said` with
         it, only repeats one that is."""
         stored = self.store.get(item.memory_id)
         if stored is not None:
             commits = {key: item.provenance[key] for key in COMMITS if key in item.provenance}
-            with_commits = {**stored.provenance, **commits}
-            if stored.session_id == item.session_id and with_commits != stored.provenance:
-                found.committed.append(replace(stored, provenance=with_commits))
+            is_new = not commits.items() <= stored.provenance.items()
+            if stored.session_id == item.session_id and is_new:
+                found.committed[item.memory_id] = commits
             return True
         words = amendment.decision_text(item)
         query = f"{words}\n{said}"[:QUERY_CHARS]
@@ -373,7 +400,7 @@ class Distiller:
         each new one; without its word, the pairs as they are."""
         pairs = {(each.newer.memory_id, each.older.memory_id): (each.newer, each.older)
                  for each in found.amendments}  # fmt: skip
-        for newer in found.decisions:
+        for newer in (each for each in found.decisions if each.trust != "quarantined"):
             most = RELATED if "turns" in newer.provenance else 1
             for older in amendment.find_related(self.store, newer)[:most]:
                 pairs.setdefault((newer.memory_id, older.memory_id), (newer, older))

@@ -26,7 +26,7 @@ from rlm.learning.suspicion import REPEATS_DATA, ForeignText
 from rlm.llm import Client, Message
 from rlm.retrieval.tokens import STOPWORDS, tokens
 from rlm.service.amendment import Amendment, is_later
-from rlm.service.decisions import Decision, clip
+from rlm.service.decisions import Decision, clip, said_at
 from rlm.service.own_words import FOREIGN, hide_quotations, read_own
 from rlm.service.transcripts.session import CodingSession, SessionTurn
 from rlm.store.types import QUARANTINE_REASON, MemoryItem
@@ -241,7 +241,7 @@ def _rule(found: Any, session: CodingSession) -> MemoryItem | None:
         },
         session_id=session.session_id,
         trust="unverified",
-        **({"created_at": turns[-1].at} if turns[-1].at else {}),  # type: ignore[arg-type]
+        **said_at(session, turns[-1].at),
     )
     return _gate(item, session)
 

@@ -159,7 +159,7 @@ def _fill(head: str, rows: Sequence[Row], *, first_chars: int) -> tuple[str, lis
 
 def _line(row: Row, chars: int) -> str:
     """One memory in so many characters; '' where that says too little. Facts, never orders."""
-    changed = f"; perhaps changed on {row.changed}" if row.changed else ""
+    changed = f"; {row.changed}" if row.changed else ""
     note = f" ({row.kind}, {row.created_at[:10]}, {row.memory_id}{changed})"
     said = [_one_line(row.title)]
     for clean in map(_one_line, (row.description, row.content)):

@@ -10,15 +10,16 @@ gate for notes, and is not stored a second time in other words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from rlm.errors import NotFound, ValidationError
+from rlm.learning.confidence import RECALL_FLOOR
 from rlm.retrieval.rank import likeness_floor
-from rlm.service.amendment import find_newer
+from rlm.service.amendment import find_newer, rename_links
 from rlm.service.memory import KINDS, STORED_KINDS, Memory
 from rlm.service.ranking import POOL, TURN_WEIGHT, Found, put_later_first, rank_found
 from rlm.store.gate import admit_item, amend_item, check_retrieve
@@ -85,7 +86,18 @@ class MemoryManager:
             found += self._turns(query, pool, explain=detail)
         ranked = rank_found(found)
         chosen = _choose(ranked, limit, weak) if floor else _best(ranked, limit)
-        chosen = self._put_changes_first(chosen)[:limit]
+        wanted = Scope(ontology=ontology) if ontology else None
+
+        def admits(newer: MemoryItem) -> bool:
+            return (
+                (not kinds or newer.kind in kinds)
+                and outcome in (None, newer.outcome)
+                and newer.level in levels
+                and (wanted is None or newer.scope.admits(wanted))
+                and (not floor or (newer.confidence or 0.0) >= RECALL_FLOOR)
+            )
+
+        chosen = self._put_changes_first(chosen, admits)[:limit]
         if count_access:
             self.store.note_access([(each.scope, each.id) for each in chosen if each.kind != TURN])
         return _explain(chosen, ranked) if explain else chosen
@@ -99,16 +111,18 @@ class MemoryManager:
             memory = Memory.of_item(hit.item, hit.score)
             yield Found(memory, hit, *_places(hit.item.provenance))
 
-    def _put_changes_first(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Each decision that was or may have been changed is marked, and follows the newer one; so
-        is a turn in which such a decision was taken."""
+    def _put_changes_first(
+        self, memories: Iterable[Memory], admits: Callable[[MemoryItem], bool]
+    ) -> list[Memory]:
+        """Each decision that was or may have been changed is marked, and follows the newer one if
+        that was not filtered out; so is a turn in which such a decision was taken."""
         ordered: list[Memory] = []
         for memory in memories:
             if any(memory.id == each.id for each in ordered):
                 continue
             newer, how = next(filter(itemgetter(0), map(self._newer, self._behind(memory))), NONE)
             if newer is not None:
-                if all(newer.memory_id != each.id for each in ordered):
+                if admits(newer) and all(newer.memory_id != each.id for each in ordered):
                     ordered.append(Memory.of_item(newer, memory.score))
                 said = f"{how} on {newer.created_at[:10]}: {newer.memory_id}"
                 memory = replace(memory, changed=said)
@@ -273,7 +287,11 @@ class MemoryManager:
             new = amend_item(replace(old, trust="unverified"), changes, self.store.tenant)
             new = _judge_note(new)
             changes |= {"trust": new.trust, "provenance": new.provenance}
-        return Memory.of_item(self.store.update(old.memory_id, **changes))
+        with self.store.together():
+            new = self.store.update(old.memory_id, **changes)
+            if new.memory_id != old.memory_id and old.kind == "decision":
+                rename_links(self.store, old.memory_id, new)
+        return Memory.of_item(new)
 
     def feedback(self, memory_id: str, helpful: bool, comment: str = "") -> Memory:
         """Say whether a memory helped."""
@@ -350,8 +368,6 @@ def _fits(hit: Found) -> bool:
 
 
 def _is_believed(hit: Found) -> bool:
-    from rlm.learning.confidence import RECALL_FLOOR
-
     return hit.memory.kind == TURN or hit.memory.confidence >= RECALL_FLOOR
 
 

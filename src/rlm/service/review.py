@@ -16,7 +16,7 @@ from typing import Any
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
 from rlm.learning.same_lessons import CONSOLIDATED_INTO, PRUNED_BECAUSE
-from rlm.service.amendment import PERHAPS_CHANGED, PROPOSED, may_supersede, supersede
+from rlm.service.amendment import may_supersede, supersede, withdraw
 from rlm.service.consolidation import (
     ALL,
     BATCH,
@@ -93,8 +93,9 @@ def accept(store: MemoryBackend, proposal: Proposal, *, by: str | None = None) -
     memory_id, why = proposal.item.memory_id, f"accepted{f' by {by}' if by else ''}: {proposal.why}"
     with store.together():
         if proposal.newer is not None:
-            return _drop_note(store, proposal) and supersede(
-                store, proposal.newer.memory_id, memory_id, why
+            newer_id = proposal.newer.memory_id
+            return withdraw(store, newer_id, memory_id) and supersede(
+                store, newer_id, memory_id, why
             )
         if proposal.level is None:
             return store.delete(memory_id)
@@ -108,7 +109,7 @@ def accept(store: MemoryBackend, proposal: Proposal, *, by: str | None = None) -
 def refuse(store: MemoryBackend, proposal: Proposal, *, by: str | None = None) -> None:
     """Close a proposal; it is not made again."""
     if proposal.newer is not None:
-        _drop_note(store, proposal)
+        withdraw(store, proposal.newer.memory_id, proposal.item.memory_id)
         return
     if proposal.level is None:
         store.update(proposal.item.memory_id, failure_count=0)
@@ -116,22 +117,6 @@ def refuse(store: MemoryBackend, proposal: Proposal, *, by: str | None = None) -
     why = f"refused{f' by {by}' if by else ''}"
     name = f"{REFUSE}:{proposal.log_id}"
     store.graph.log_event(name, [proposal.item.memory_id], reasoning=why)
-
-
-def _drop_note(store: MemoryBackend, proposal: Proposal) -> bool:
-    """Take a proposal out of both decisions; False where it is not there any more."""
-    newer = None if proposal.newer is None else store.get(proposal.newer.memory_id)
-    noted = {} if newer is None else may_supersede(newer)
-    if newer is None or noted.pop(proposal.item.memory_id, None) is None:
-        return False
-    left = [{"id": older, "reason": why} for older, why in noted.items()]
-    kept = {name: value for name, value in newer.provenance.items() if name != PROPOSED}
-    store.update(newer.memory_id, provenance={**kept, PROPOSED: left} if left else kept)
-    older = store.get(proposal.item.memory_id)
-    if older is not None and older.provenance.get(PERHAPS_CHANGED) == newer.memory_id:
-        stated = {key: each for key, each in older.provenance.items() if key != PERHAPS_CHANGED}
-        store.update(older.memory_id, provenance=stated)
-    return True
 
 
 # -- taking back

@@ -11,6 +11,7 @@ It raises what apsw raises: the hook has one answer to any fault, which is to sa
 
 from __future__ import annotations
 
+import json
 import os
 from math import log2
 
@@ -56,7 +57,9 @@ class Row:
     def __init__(self, columns: Sequence[Any]) -> None:
         (self.number, self.memory_id, self.title, self.description, self.content, kind,
          self.created_at, self.confidence, self.last_used, self.level,
-         tags, scope, task, grams, self.newer_id) = columns  # fmt: skip
+         tags, scope, task, grams, perhaps, surely) = columns  # fmt: skip
+        self.newer = dict.fromkeys(_read_ids(perhaps), "perhaps changed")
+        self.newer |= dict.fromkeys(_read_ids(surely), "changed in part")
         self.changed = ""
         self.kind = str(kind or "procedure")
         self.words = (self.title, self.description, tags, scope, task, self.content, grams)
@@ -136,14 +139,16 @@ def newest_and_surest(connection: apsw.Connection, spaces: Sequence[int]) -> lis
 def put_changes_first(
     connection: apsw.Connection, spaces: Sequence[int], rows: Sequence[Row], skip: Collection[str]
 ) -> list[Row]:
-    """Each memory that a newer one may have changed is marked, and follows that one."""
+    """Each memory that a newer one has or may have changed is marked, and follows that one."""
     ordered: dict[str, Row] = {}
     sql = "SELECT item_no FROM memory_items WHERE space_id = ? AND memory_id = ?"
     for row in rows:
-        found = [connection.execute(sql, (space, row.newer_id)) for space in spaces if row.newer_id]
-        numbers = [number for each in found for (number,) in each]
-        for newer in _read(connection, spaces, numbers)[:1]:
-            row.changed = f"{newer.created_at[:10]}: {newer.memory_id}"
+        pairs = [(space, newer_id) for space in spaces for newer_id in row.newer]
+        numbers = [number for pair in pairs for (number,) in connection.execute(sql, pair)]
+        known = sorted(_read(connection, spaces, numbers), key=lambda newer: newer.created_at)
+        for newer in known[-1:]:
+            how = row.newer[newer.memory_id]
+            row.changed = f"{how} on {newer.created_at[:10]}: {newer.memory_id}"
             if newer.memory_id not in skip:
                 ordered.setdefault(newer.memory_id, newer)
         ordered.setdefault(row.memory_id, row)
@@ -214,12 +219,21 @@ def _read(connection: apsw.Connection, spaces: Sequence[int], numbers: Sequence[
         "SELECT item_no, memory_id, title, description, content, iif(json_valid(provenance_json),"
         " provenance_json ->> 'kind', NULL), created_at, confidence, last_used, level, tags_json,"
         " scope_words, coalesce(task_query, ''), grams, iif(json_valid(provenance_json),"
-        " provenance_json ->> 'perhaps_changed_by', NULL) FROM memory_items"
+        " provenance_json -> 'perhaps_changed_by', NULL), iif(json_valid(provenance_json),"
+        " provenance_json -> 'changed_by', NULL) FROM memory_items"
         f" WHERE item_no IN ({marks}) AND +space_id IN ({mine}) AND archived_at IS NULL"
         f" AND trust <> 'quarantined' AND confidence >= {LEAST_CONFIDENCE}"
     )
     rows = map(Row, connection.execute(sql))  # in which SQLite may have stored anything
     return [row for row in rows if all(type(each) is str for each in row.words)]
+
+
+def _read_ids(text: str | None) -> list[str]:
+    """The ids in a value of provenance: one, several, or objects that have one."""
+    given = json.loads(text) if text else []
+    listed = given if isinstance(given, list) else [given]
+    found = (each.get("id") if isinstance(each, dict) else each for each in listed)
+    return [each for each in found if isinstance(each, str)]
 
 
 def _score(rows: Sequence[Row], query: Query, plan: fusion.QueryWeights, floor: float) -> list[Row]:
