@@ -23,6 +23,7 @@ from rlm.service.amendment import (
     propose,
     supersede,
 )
+from rlm.service.decisions import make_title
 from rlm.service.review import proposals, refuse
 
 
@@ -323,7 +324,7 @@ def test_what_waits_for_a_person_changes_nothing(store, tell):
 
 def decide(store, title, **fields):
     provenance = {"kind": "decision"}
-    return store.add(MemoryItem(title, title, title, provenance=provenance, **fields))
+    return store.add(MemoryItem(make_title(title), title, title, provenance=provenance, **fields))
 
 
 @pytest.fixture
@@ -419,3 +420,20 @@ def test_what_happens_to_a_decision_while_a_model_judges_is_kept(store, tell, tm
     else:
         assert now.provenance["commits"] == ["abc1234"] and len(proposals(store)) == 1
         assert now.provenance["perhaps_changed_by"]
+
+
+CHORES = [
+    ("On the dashboard a gauge turns grey after 45 minutes, silent or not.",
+     "Write a test for the silent gauge, it should wait 20 minutes."),
+    ("On the dashboard a gauge turns grey after 45 minutes.",
+     "The dashboard demo should show a gauge that turns grey after 10 minutes, just for Friday."),
+    ("Every upstream call gets 3 retries with back-off, then it goes to dead_letter.",
+     "Give the retry test 1 retry and no back-off so it is fast."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "chore"), CHORES)
+def test_a_chore_with_another_number_archives_no_rule(store, tell, rule, chore):
+    decide(store, rule, created_at="2026-10-01T10:00:00Z")
+    tell(chore, 2)
+    assert not store.list_items(archived=True)

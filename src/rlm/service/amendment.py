@@ -24,6 +24,10 @@ SURE_STEMS, SOME_STEMS = 3, 2
 SURE_SHARE, SOME_SHARE = 0.5, 0.34
 FEW_STEMS = 3
 NEAR_VECTORS = 0.6
+WHOLE_SHARE, HALF_SHARE, PART_SHARE = 0.8, 0.5, 0.4
+"""Of the longer of two: a chore ("write a test for the silent gauge, it should wait 20 minutes") has
+another number for some words of a rule, and is no change of it. For sure it is one where all but
+the number is the same, or where it says so and shares half; else it has to share this much."""
 PLAIN_NO_SHARE = 0.7
 """Where only a "not" tells them apart."""
 ONE_NO = "only one of them is a no"
@@ -147,11 +151,12 @@ def compare(newer: MemoryItem, older: MemoryItem, store: MemoryBackend) -> Amend
     if share < SURE_SHARE and conflict in ("", ONE_NO):
         return None
     own = len(_key_stems(said) & _key_stems(before))
+    of_longer = len(shared) / max(len(left), len(right))
     sure = _is_certain(conflict, share, own, amends=bool(amends), near=near)
-    sure &= _is_firm(said, before)
+    sure &= of_longer >= (HALF_SHARE if amends else WHOLE_SHARE) and _is_firm(said, before)
     if amends and not conflict and left - right:
         conflict = f'it says "{amends[0]}"'
-    likely = amends or (share >= SURE_SHARE and own >= SOME_STEMS)  # what is sure is likely
+    likely = amends or (of_longer >= PART_SHARE and share >= SURE_SHARE and own >= SOME_STEMS)
     made = Amendment(newer, older, sure, _reason(shared, conflict))
     return made if conflict and likely else None
 
