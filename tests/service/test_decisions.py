@@ -137,6 +137,25 @@ def test_a_bare_no_takes_the_next_sentence_along():
     ]
 
 
+def test_what_follows_one_another_is_one_decision():
+    rule = "Never use floats for money, always integer cents. From now on we round per line."
+    assert quotes(talk("I used floats.", rule)) == [rule]
+    apart = "Never use floats for money. The tests took 40 s. Always run the linter first."
+    assert quotes(talk("I used floats.", apart)) == [
+        "Never use floats for money.",
+        "Always run the linter first.",
+    ]
+
+
+def test_a_persons_words_and_those_of_others_stay_apart():
+    said = "Never use floats for money. Marta wrote: always retry five times."
+    found = find_decisions(talk("I used floats.", said))
+    assert [(each.quote, bool(each.doubt)) for each in found][0] == (
+        "Never use floats for money.",
+        False,
+    )
+
+
 def test_what_memory_told_the_agent_is_no_decision_of_this_session():
     told = "Run the migrations before the tests, always with --fake."
     repeated = "As memory says, run the migrations before the tests, always with --fake."

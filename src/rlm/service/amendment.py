@@ -25,9 +25,9 @@ SURE_SHARE, SOME_SHARE = 0.5, 0.34
 FEW_STEMS = 3
 NEAR_VECTORS = 0.6
 WHOLE_SHARE, HALF_SHARE, PART_SHARE = 0.8, 0.5, 0.4
-"""Of the longer of two: a chore ("write a test for the silent gauge, it should wait 20 minutes") has
-another number for some words of a rule, and is no change of it. For sure it is one where all but
-the number is the same, or where it says so and shares half; else it has to share this much."""
+"""Of the longer of two. A chore ("write a test for the silent gauge, it should wait 20 minutes")
+has another number beside some words of a rule, and changes nothing. A change is sure where nearly
+all else is the same, or where it says that it is one and shares half."""
 PLAIN_NO_SHARE = 0.7
 """Where only a "not" tells them apart."""
 ONE_NO = "only one of them is a no"

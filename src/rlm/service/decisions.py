@@ -66,7 +66,8 @@ def find_decisions(session: CodingSession) -> list[Decision]:
     found: list[Decision] = []
     for at, places, own in spoken:
         turn, files = session.turns[at], _changed_after(session, at)
-        for index, quote, sure in _join_bare([(each.sentence, next(likely)) for each in places]):
+        scored = [(each.sentence, next(likely)) for each in places]
+        for index, quote, sure in _join_taken(scored, own):
             agrees, asked = AGREES.fullmatch(quote) is not None, places[0].asked
             context = _find_accepted(asked, echoes) if agrees else find_context(asked)
             empty = agrees and not context
@@ -103,19 +104,27 @@ def _read_places(turns: Sequence[SessionTurn]) -> Iterator[tuple[int, list[Place
             asked = list(sentences(turn.text))
 
 
-def _join_bare(parts: Sequence[tuple[str, float]]) -> Iterator[tuple[int, str, float]]:
-    """The sentences that decide, each with its place; "No." is one with what follows it."""
-    bare = ""
-    for place, (sentence, likely) in enumerate([*parts, ("", 0.0)]):
-        taken = likely >= FLOOR and len(sentence) <= QUOTE_CHARS
-        if taken and not bare and len(_WORD.findall(sentence)) <= BARE_WORDS:
-            bare, sure = sentence, likely
-        elif taken:
-            yield place, f"{bare} {sentence}".strip(), likely
-            bare = ""
-        elif bare:
-            yield place - 1, bare, sure
-            bare = ""
+def _join_taken(parts: Sequence[tuple[str, float]], own: int) -> Iterator[tuple[int, str, float]]:
+    """The sentences that decide, each with its place. What follows one another is one decision: a
+    rule and its reason, or "No." and what holds instead. A person's words and those of others stay
+    apart."""
+    run: list[tuple[int, str, float]] = []
+    for place, (sentence, likely) in enumerate(parts):
+        if likely < FLOOR or len(sentence) > QUOTE_CHARS:
+            continue
+        together = bool(run) and run[-1][0] == place - 1 and (place < own or run[0][0] >= own)
+        said = " ".join((*(quote for _, quote, _ in run), sentence))
+        if run and not (together and len(said) <= QUOTE_CHARS):
+            yield _joined(run)
+            run = []
+        run.append((place, sentence, likely))
+    if run:
+        yield _joined(run)
+
+
+def _joined(run: Sequence[tuple[int, str, float]]) -> tuple[int, str, float]:
+    places, quotes, likely = zip(*run, strict=True)
+    return places[0], " ".join(quotes), max(likely)
 
 
 def find_context(said: Sequence[str]) -> str:
