@@ -149,11 +149,8 @@ def test_what_follows_one_another_is_one_decision():
 
 def test_a_persons_words_and_those_of_others_stay_apart():
     said = "Never use floats for money. Marta wrote: always retry five times."
-    found = find_decisions(talk("I used floats.", said))
-    assert [(each.quote, bool(each.doubt)) for each in found][0] == (
-        "Never use floats for money.",
-        False,
-    )
+    first, *_ = find_decisions(talk("I used floats.", said))
+    assert (first.quote, first.doubt) == ("Never use floats for money.", "")
 
 
 def test_what_memory_told_the_agent_is_no_decision_of_this_session():

@@ -131,7 +131,9 @@ def test_without_a_network_a_session_is_distilled_without_a_model_and_waits_for_
         again = Distiller(store, client).process()
     assert (again.distilled, again.decisions, again.procedures, again.waiting) == (2, 0, 1, 1)
     assert "Look at the invoices" in client.calls[1][1]["content"], "turns that were stored before"
-    assert len(store.list_items()) == 3
+    assert decisions(store) == ["Never round twice."], "of turns that it has read its word counts"
+    [former] = store.list_items(archived=True)
+    assert former.provenance["superseded_because"] == "a model has read its session"
     assert len(store.graph.query_nodes(limit=1_000)) == nodes, "no turn twice"
     assert sorted(job.state for job in store.jobs()) == ["done", "ready"]
 
@@ -147,7 +149,27 @@ def test_what_a_model_owes_is_not_forgotten_when_the_session_goes_on(store, tmp_
     Distiller(store).queue_session(path=made.says("Here they are.").write(tmp_path))
     client = ScriptedClient([json.dumps({"decisions": [], "items": []})])
     Distiller(store, client).process()
-    assert "half up" not in client.calls[0][1]["content"], "read once"
+    data = client.calls[0][1]["content"]
+    shown = json.loads(data[data.index("[") : data.rindex("]") + 1])
+    assert any("half up" in each["text"] for each in shown[:-1]) and "before" not in shown[-1]
+    assert [each.get("before") for each in shown[:-1]] == [True] * (len(shown) - 1), "read once"
+
+
+def test_a_model_judges_a_session_that_went_on_by_what_came_before(store, tmp_path):
+    made = ClaudeTranscript("s").user("Look at the cache").says("1. Keep Redis. 2. Use Postgres.")
+    Distiller(store).queue_session(path=made.write(tmp_path))
+    Distiller(store, ScriptedClient([FOUND])).process()
+    made.user("Yes, the second one.")
+    rule = {
+        "title": "The cache is in Postgres",
+        "rule": "The cache is kept in Postgres, not Redis.",
+    }
+    replies = [rule | {"seen_as": "", "turns": turns} for turns in ([1], [3])]
+    client = ScriptedClient([json.dumps({"rules": replies, "decisions": [], "items": []})])
+    Distiller(store).queue_session(path=made.write(tmp_path))
+    assert Distiller(store, client).process().decisions == 1, "not of turns that were read before"
+    assert "2. Use Postgres." in client.calls[0][1]["content"]
+    assert [item.provenance["turns"] for item in store.list_items(kind="decision")] == [[3]]
 
 
 def test_a_worker_without_a_model_leaves_what_waits_for_one(store, tmp_path):
@@ -444,3 +466,15 @@ def test_a_session_that_no_model_has_read_is_read_when_it_is_tried_again(store, 
     assert "half up" in client.calls[0][1]["content"]
     [job] = store.jobs()
     assert job.payload["result"]["model"] == client.model
+
+
+@pytest.mark.parametrize(("number", "trust"), [(25, "quarantined"), (20, "unverified")])
+def test_a_rule_says_no_number_that_its_turns_do_not_say(store, tmp_path, number, trust):
+    made = ClaudeTranscript("s").user("Look at the gauges").says("10 minutes until it is silent?")
+    Distiller(store).queue_session(path=made.user("No, twenty.").write(tmp_path))
+    rule = f"A gauge is silent after {number} minutes, not after 10: one mail an hour, as S3 says."
+    found = {"title": "Silent gauges", "rule": rule, "seen_as": "", "turns": [3]}
+    client = ScriptedClient([json.dumps({"rules": [found], "decisions": [], "items": []})])
+    assert Distiller(store, client).process().decisions == 1
+    [item] = store.list_items(kind="decision")
+    assert item.trust == trust and (trust == "unverified" or "25" in item.quarantine_reason)

@@ -71,8 +71,16 @@ _INSTEAD = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?<![\w.])(\d+(?:[.,]\d+)?)\s*([%$€£]|[A-Za-z]+)?")
-_NAMES = "one two three four five six seven eight nine ten eleven twelve"
-_WORDED = {name: str(number) for number, name in enumerate(words(_NAMES), 1)}
+_ONES = words(
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen"
+)
+_TENS = words("twenty thirty forty fifty sixty seventy eighty ninety")
+_WORDED = {name: number for number, name in enumerate(_ONES, 1)}
+_WORDED |= {name: 10 * number for number, name in enumerate(_TENS, 2)}
+_WORDED |= {f"{ten}-{one}": _WORDED[ten] + _WORDED[one] for ten in _TENS for one in _ONES[:9]}
+_WORDED |= {"hundred": 100, "thousand": 1000}
+_WORD = re.compile(rf"(?:{'|'.join(_TENS)})-(?:{'|'.join(_ONES[:9])})\b|[A-Za-z]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +113,11 @@ def find_related(store: MemoryBackend, item: MemoryItem) -> list[MemoryItem]:
 
 
 def find_amended(
-    store: MemoryBackend, item: MemoryItem, others: Iterable[MemoryItem] = ()
+    store: MemoryBackend, item: MemoryItem, others: Iterable[MemoryItem]
 ) -> list[Amendment]:
-    """What `item` supersedes, or what supersedes it where that was said later; of the store, and
-    of `others` that are not stored yet."""
+    """Which of the others `item` supersedes, or which supersede it where they were said later."""
     found = []
-    pool = {each.memory_id: each for each in (*find_related(store, item), *others)}
-    for other in pool.values():
+    for other in {each.memory_id: each for each in others}.values():
         newer, older = (item, other) if is_later(item, other) else (other, item)
         amendment = compare(newer, older, store)
         if amendment is not None:
@@ -211,8 +217,8 @@ def _key_stems(text: str) -> frozenset[str]:
 
 def find_conflict(newer: str, older: str) -> str:
     """How one says otherwise than the other; '' when it does not."""
-    for number, unit in _numbers(newer):
-        for other, same in _numbers(older):
+    for number, unit in read_numbers(newer):
+        for other, same in read_numbers(older):
             if unit == same and number != other:
                 return f"it has {number} where {other} was"
     denied = [_key_stems(named) for named in _INSTEAD.findall(older)]
@@ -239,8 +245,9 @@ def _find_replaced(newer: Sequence[str], older: Sequence[str]) -> str:
     return f'{says} "{" ".join(newer[start:end])}" where "{" ".join(older[first:last])}" was'
 
 
-def _numbers(text: str) -> list[tuple[str, str]]:
-    plain = re.sub(r"[A-Za-z]+", lambda word: _WORDED.get(word[0].casefold(), word[0]), text)
+def read_numbers(text: str) -> list[tuple[str, str]]:
+    """The numbers of a text, also in words, each with what is counted."""
+    plain = _WORD.sub(lambda word: str(_WORDED.get(word[0].casefold(), word[0])), text)
     return [(number, " ".join(tokens(unit)) or unit) for number, unit in _NUMBER.findall(plain)]
 
 

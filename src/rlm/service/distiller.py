@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -61,6 +61,8 @@ UNREAD = "unread_from"
 """In the result of a job: the first turn that a model was to read and did not."""
 WITHOUT_MODEL = "without_model"
 """In the result of a job that was distilled without a model which was to be asked: why."""
+GAVE_WAY = "a model has read its session"
+MOST_FORMER = 100_000
 UNREACHABLE = (ModelAuthError, ModelRateLimited, ModelUnavailable)
 """Where asking about the next session is of no use either."""
 MODEL = "model"
@@ -107,6 +109,8 @@ class _Findings:
     decisions: list[MemoryItem] = field(default_factory=list)
     procedures: list[MemoryItem] = field(default_factory=list)
     amendments: list[amendment.Amendment] = field(default_factory=list)
+    former: dict[str, MemoryItem] = field(default_factory=dict)
+    """What was found without a model in turns that one has read now: it gives way."""
     committed: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The commits that came since, of what is stored already."""
     unread: str = ""
@@ -241,6 +245,10 @@ class Distiller:
             for memory_id, commits in found.committed.items():
                 if (now := self.store.get(memory_id)) is not None:  # gone, while a model was asked
                     self.store.update(memory_id, provenance={**now.provenance, **commits})
+            for memory_id, former in found.former.items():
+                stated = {**former.provenance, amendment.BECAUSE: GAVE_WAY}
+                self.store.update(memory_id, provenance=stated)
+                self.store.delete(memory_id)
             for amended in found.amendments:
                 amended.store_in(self.store)
         changed = sum(each.partly for each in found.amendments)
@@ -310,6 +318,7 @@ class Distiller:
                 client = None
             except ModelError as exc:
                 found.unread, client = f"{type(exc).__name__}: {exc}", None
+        found.former = self._find_former(session, learnt.read)
         for item in (*learnt.rules, *(decision_item(each, session) for each in said)):
             self._take_decision(self._admit(item, session), found, session)
         procedures = [fix_item(fix, session) for fix in find_fixes(session)]
@@ -357,11 +366,26 @@ class Distiller:
             return
         if item.trust != "quarantined":  # what waits for a person changes nothing
             said_here = [each for each in found.decisions if each.trust != "quarantined"]
-            related = amendment.find_related(self.store, item)
-            if any(amendment.is_same(item, each) for each in (*related, *said_here)):
+            others = [*self._find_related(item, found), *said_here]
+            if any(amendment.is_same(item, each) for each in others):
                 return
-            found.amendments += amendment.find_amended(self.store, item, said_here)
+            found.amendments += amendment.find_amended(self.store, item, others)
         found.decisions.append(item)
+
+    def _find_former(self, session: CodingSession, read: Container[int]) -> dict[str, MemoryItem]:
+        """The decisions that were found without a model in these turns of a session."""
+        listed = self.store.list_items(provenance={"kind": "decision"}, limit=MOST_FORMER)
+        return {
+            item.memory_id: item
+            for item in listed
+            if item.session_id == session.session_id
+            and item.provenance.get("turn") in read
+            and item.provenance.get("probability", 1.0) < 1.0
+        }
+
+    def _find_related(self, item: MemoryItem, found: _Findings) -> list[MemoryItem]:
+        related = amendment.find_related(self.store, item)
+        return [each for each in related if each.memory_id not in found.former]
 
     def _again(self, item: MemoryItem) -> MemoryItem:
         """A decision that goes back to one which had been replaced is a new one, though it has its
@@ -382,6 +406,7 @@ class Distiller:
         it, only repeats one that is."""
         stored = self.store.get(item.memory_id)
         if stored is not None:
+            found.former.pop(item.memory_id, None)
             commits = {key: item.provenance[key] for key in COMMITS if key in item.provenance}
             is_new = not commits.items() <= stored.provenance.items()
             if stored.session_id == item.session_id and is_new:
@@ -391,7 +416,9 @@ class Distiller:
         query = f"{words}\n{said}"[:QUERY_CHARS]
         hits = self.store.retrieve(query, RECALLED, count_access=False)
         known = Echoes(
-            f"{hit.item.title}\n{hit.item.description}\n{hit.item.content}" for hit in hits
+            f"{hit.item.title}\n{hit.item.description}\n{hit.item.content}"
+            for hit in hits
+            if hit.item.memory_id not in found.former
         )
         return known.holds(words) or known.holds(said)
 
@@ -402,7 +429,7 @@ class Distiller:
                  for each in found.amendments}  # fmt: skip
         for newer in (each for each in found.decisions if each.trust != "quarantined"):
             most = RELATED if "turns" in newer.provenance else 1
-            for older in amendment.find_related(self.store, newer)[:most]:
+            for older in self._find_related(newer, found)[:most]:
                 pairs.setdefault((newer.memory_id, older.memory_id), (newer, older))
         # of one session the model has seen the whole, and has said what holds in the end
         asked = [each for each in pairs.values() if each[0].session_id != each[1].session_id]
