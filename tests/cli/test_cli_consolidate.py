@@ -6,7 +6,7 @@ import pytest
 from cli_running import Run
 
 from rlm import MemoryItem, open_store
-from rlm.service.amendment import mark_changed
+from rlm.service.amendment import mark_changed, propose
 from rlm.store import Tenant
 
 OLD = "2025-01-01T00:00:00Z"
@@ -144,3 +144,32 @@ def test_a_refused_proposal_leaves_what_was_changed_in_part(rlm: Run, db: str) -
     assert rlm("memory", "review", "--refuse", older, "--db", db).code == 0
     why = rlm("memory", "why", older, "--db", db, "--json").json
     assert newer in str(why["changed_by"])
+
+
+def test_a_person_says_that_a_newer_decision_changes_a_part(rlm: Run, db: str) -> None:
+    texts = ("Keep invoices for 30 days in the archive.", "Drafts wait ninety.")
+    items = [MemoryItem(each, each, each, provenance={"kind": "decision"}) for each in texts]
+    with open_store(db, tenant=Tenant(project="local"), embedder="none") as store:
+        older, newer = store.add_many(items)
+        propose(store, newer, older, "about the same (invoices, keep)")
+    assert "--changes ID (in part)" in rlm("memory", "review", "--db", db).err
+    why = rlm("memory", "why", older, "--db", db).out
+    assert "perhaps superseded by" in why and f"{newer} (about the same" in why
+    both = ("--changes", older, "--accept", older)
+    assert rlm("memory", "review", *both, "--db", db).code == 2
+    assert rlm("memory", "review", "--changes", older, "--db", db).out == f"changed\t{older}\n"
+    found = rlm("memory", "search", "keep invoices 30 days", "-k", "1", "--db", db, "--json").json
+    assert [each["memory_id"] for each in found] == [newer, older]
+    assert found[1]["changed"].startswith("changed in part on ") and not found[0]["changed"]
+    shown = rlm("memory", "why", "keep", "invoices", "30", "days", "-k", "1", "--db", db)
+    assert shown.code == 0 and "it changes the next one" in shown.out
+    assert rlm("memory", "review", "--refuse", older, "--db", db).code == 0
+    [alone] = rlm("memory", "search", "invoices 30 days", "-k", "1", "--db", db, "--json").json
+    assert alone["memory_id"] == older and not alone["changed"]
+
+
+def test_a_promotion_changes_no_part(rlm: Run, db: str) -> None:
+    strong = fill(db)["strong"]
+    rlm("memory", "consolidate", "--db", db)
+    failed = rlm("memory", "review", "--changes", strong, "--db", db)
+    assert failed.code == 2 and f"nothing says that a newer decision changes {strong}" in failed.err

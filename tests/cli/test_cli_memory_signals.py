@@ -13,7 +13,7 @@ from rlm import MemoryItem, open_store
 
 HIT_KEYS = {
     "memory_id", "score", "title", "description", "outcome", "source_type", "level", "trust",
-    "confidence", "tags", "content", "kind", "source_session",
+    "confidence", "tags", "content", "kind", "source_session", "changed",
 }  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def test_approving_makes_it_come_back_in_searches_and_notes_who(rlm: Run, db: st
     [waiting] = quarantine(db, "Prune the roses")
     assert rlm("memory", "search", "roses", "--db", db, "--json").json == []
     done = rlm("memory", "review", "--db", db, "--approve", waiting[:6], "--json")
-    nothing = {"rejected": [], "kept": [], "accepted": [], "refused": []}
+    nothing = {"rejected": [], "kept": [], "accepted": [], "changed": [], "refused": []}
     assert done.code == 0 and done.json == {"approved": [waiting], **nothing}
     assert rlm("memory", "search", "roses", "--db", db, "--json").json[0]["memory_id"] == waiting
     assert (

@@ -344,6 +344,13 @@ def test_a_newer_decision_that_was_filtered_out_is_only_named(store, changed, ch
     found = MemoryManager(store).search("invoices kept 30 days", **chosen)
     assert [hit.id for hit in found] == ([new, old] if "kinds" in chosen else [old])
     assert found[-1].changed.startswith("changed in part on ") and new in found[-1].changed
+    assert MemoryManager(store).get(old).changed == found[-1].changed
+
+
+def test_what_changed_a_weak_match_is_one_too(store, changed):
+    store.update(changed[1], confidence=0.8)
+    hits = MemoryManager(store).search("days of rain, no invoices anywhere", floor=True, weak=2)
+    assert [hit.id for hit in hits] == [changed[1], changed[0]] and hits[0].weak == hits[1].weak
 
 
 def test_a_refused_proposal_leaves_what_another_changed(store, changed):

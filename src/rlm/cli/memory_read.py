@@ -24,7 +24,7 @@ MOST = 1_000
 """The most hits that one search gives."""
 HIT_FIELDS = (
     "title", "description", "outcome", "source_type", "trust", "confidence", "tags", "content",
-    "kind", "source_session",
+    "kind", "source_session", "changed",
 )  # fmt: skip
 
 
@@ -50,9 +50,9 @@ def search(session: Session, query: tuple[str, ...], k: int, kind: str | None, *
     if given["explain"] and not session.json:
         for number, hit in enumerate(hits, start=1):
             print_text(f"{number}. {hit.id}  {hit.title}")
-            print_text(f"   {hit.description}\n   {why_text(hit)}")
+            print_text(f"   {_said(hit)}\n   {explain_text(hit.why)}")
     else:
-        rows = [(f"{hit.score:.3f}", hit.id, hit.title, hit.description) for hit in hits]
+        rows = [(f"{hit.score:.3f}", hit.id, hit.title, _said(hit)) for hit in hits]
         headers = ("score", "id", "title", "description")
         session.show_table([_hit_dict(hit) for hit in hits], headers, rows, headers[2:])
     return 0 if hits else 1
@@ -77,11 +77,17 @@ def _hit_dict(hit: Memory) -> dict[str, Any]:
     return {"memory_id": hit.id, "score": round(hit.score, 6), **fields}
 
 
-def why_text(hit: Memory) -> str:
+def _said(hit: Memory) -> str:
+    return f"({hit.changed}) {hit.description}" if hit.changed else hit.description
+
+
+def explain_text(why: Mapping[str, Any] | None) -> str:
     """The factors of a hit's score in one line."""
     from rlm.retrieval.explain import Explanation
 
-    return "" if hit.why is None else str(Explanation.from_dict(hit.why))
+    if why is None:
+        return "it changes the next one, which it stands before"
+    return str(Explanation.from_dict(why))
 
 
 @words("--kind", STORED_KINDS, "Only memories of this kind.")
@@ -241,8 +247,6 @@ def _whole_id(store: MemoryBackend, text: str) -> str:
 
 
 def _print_hits(found: Mapping[str, Any]) -> None:
-    from rlm.retrieval.explain import Explanation
-
     for heading in ("hits", "near_misses"):
         if heading == "near_misses" and found[heading]:
             print_text("\njust missed")
@@ -250,11 +254,10 @@ def _print_hits(found: Mapping[str, Any]) -> None:
             source = f", session {hit['source_session']}" if hit["source_session"] else ""
             day = hit["created_at"][:10]
             print_text(f"{number}. {hit['id']}  {hit['title']} ({hit['kind']}, {day}{source})")
-            factors = str(Explanation.from_dict(hit["why"]))
             ranked = f"{hit['score']:.3f}"
-            same = ranked == f"{hit['why']['score']:.3f}"
+            same = hit["why"] is None or ranked == f"{hit['why']['score']:.3f}"
             weighed = "" if same else f"; {ranked} beside the other hits"
-            print_text(f"   {factors}{weighed}")
+            print_text(f"   {explain_text(hit['why'])}{weighed}")
 
 
 def _print_memory(found: Mapping[str, Any]) -> None:
@@ -279,6 +282,11 @@ def _print_memory(found: Mapping[str, Any]) -> None:
     print_part(
         "changed in part by (`rlm memory review --refuse` with this one's id takes it back)",
         (f"{each['id']}{_because(each)}" for each in found["changed_by"]),
+    )
+    print_part(
+        "perhaps superseded by (`rlm memory review` with this one's id: --accept if so, --changes"
+        " if in part, else --refuse)",
+        (f"{each['id']}{_because(each)}" for each in found["perhaps_changed_by"]),
     )
     print_part(
         "may supersede (`rlm memory review --accept ID` if so, else --refuse ID)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 @click.option("--approve", metavar="ID|all", multiple=True, help="Trust it; repeatable.")
 @click.option("--reject", metavar="ID|all", multiple=True, help="Archive it; repeatable.")
 @click.option("--accept", metavar="ID|all", multiple=True, help="Do as proposed; repeatable.")
+@click.option("--changes", metavar="ID", multiple=True, help="Changed in part; repeatable.")
 @click.option("--refuse", metavar="ID|all", multiple=True, help="Leave it as it is; repeatable.")
 @count("--limit", default=50, doc="How many to list of each, at most.")
 def review(session: Session, limit: int, **chosen: tuple[str, ...]) -> int:
@@ -31,19 +33,19 @@ def review(session: Session, limit: int, **chosen: tuple[str, ...]) -> int:
     What is in quarantine is approved or rejected. Proposals are accepted or refused: that a memory
     goes up to the team or the organisation (`rlm memory undo` takes it back), and that one goes to
     the archive because a newer decision supersedes it, or because what a person said failed several
-    times (`rlm memory restore` brings it back). A decision that a model says was changed in part by
-    a newer one is refused that change, and stands as it is.
+    times (`rlm memory restore` brings it back). Where a newer decision only changes a part of it,
+    --changes keeps both and shows them together; --refuse takes that back, also what a model said.
     """
     if not any(chosen.values()):
         _list_waiting(session, limit)
         return 0
     every = {name for names in chosen.values() for name in names}
-    names = ("approved", "rejected", "kept", "accepted", "refused")
+    names = ("approved", "rejected", "kept", "accepted", "changed", "refused")
     decided: dict[str, list[str]] = {name: [] for name in names}
     if every != {"all"} or not session.lacks_store():
         with session.changing() as store, store.together():
             found = _decide_quarantined(store, chosen["approve"], chosen["reject"], decided)
-            found += _decide_proposals(store, chosen["accept"], chosen["refuse"], decided)
+            found += _decide_proposals(store, chosen, decided)
         if not found:
             session.notify("nothing waits for that")
     session.show(decided, *(f"{verb}\t{each}" for verb, ids in decided.items() for each in ids))
@@ -74,7 +76,8 @@ def _list_waiting(session: Session, limit: int) -> None:
     if held:
         session.notify("read one with `rlm memory show ID`; then --approve ID or --reject ID")
     if proposed:
-        session.notify("what is proposed: --accept ID or --refuse ID")
+        changes = ", --changes ID (in part)" if any(each.newer for each in proposed) else ""
+        session.notify(f"what is proposed: --accept ID{changes} or --refuse ID")
 
 
 def _document(item: MemoryItem, why: str) -> dict[str, str | None]:
@@ -141,34 +144,37 @@ def quarantine_reason(item: MemoryItem) -> str:
 
 
 def _decide_proposals(
-    store: MemoryBackend,
-    agree: tuple[str, ...],
-    disagree: tuple[str, ...],
-    decided: dict[str, list[str]],
+    store: MemoryBackend, chosen: Mapping[str, tuple[str, ...]], decided: dict[str, list[str]]
 ) -> int:
-    """Accept and refuse what is proposed; of how many memories."""
-    if not agree and not disagree:
+    """Accept, accept in part and refuse what is proposed; of how many memories."""
+    agree, partly, disagree = (chosen[name] for name in ("accept", "changes", "refuse"))
+    if not agree and not partly and not disagree:
         return 0
     from rlm.service.amendment import unmark_changed
-    from rlm.service.review import accept, proposals, refuse
+    from rlm.service.review import accept, accept_in_part, proposals, refuse
 
     known: dict[str, list[Proposal]] = {}
     for each in reversed(proposals(store)):  # the newest amendment first: it supersedes
         known.setdefault(each.item.memory_id, []).append(each)
-    good = _find_proposed(store, known, agree)
+    good, part = _find_proposed(store, known, agree), _find_proposed(store, known, partly)
     bad = _find_proposed(store, known, disagree, changed=True)
     _require_one_word(set(good) & set(bad), "accepted and refused")
+    _require_one_word(set(part) & {*good, *bad}, "changed in part and accepted or refused")
     by = config.user_name()
     for memory_id in good:
         done = [accept(store, each, by=by) for each in known[memory_id]]
         decided["accepted"] += [memory_id] if any(done) else []
+    for memory_id in part:
+        for each in known[memory_id]:
+            accept_in_part(store, each, by=by)
+        decided["changed"].append(memory_id)
     for memory_id in bad:
         for each in known.get(memory_id, ()):
             refuse(store, each, by=by)
         if memory_id not in known:
             unmark_changed(store, memory_id)
         decided["refused"].append(memory_id)
-    return len(good) + len(bad)
+    return len(good) + len(part) + len(bad)
 
 
 def _find_proposed(

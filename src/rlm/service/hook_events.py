@@ -157,12 +157,18 @@ def _fill(head: str, rows: Sequence[Row], *, first_chars: int) -> tuple[str, lis
     return ("\n".join(lines), ids) if ids else ("", [])
 
 
+_SOURCES = ("“", "Noticed as: ", "In the person's words:")
+"""How the content of a distilled decision begins: what it says stands in its description, too."""
+
+
 def _line(row: Row, chars: int) -> str:
     """One memory in so many characters; '' where that says too little. Facts, never orders."""
     changed = f"; {row.changed}" if row.changed else ""
     note = f" ({row.kind}, {row.created_at[:10]}, {row.memory_id}{changed})"
     said = [_one_line(row.title)]
-    for clean in map(_one_line, (row.description, row.content)):
+    is_distilled = row.kind == "decision" and row.content.startswith(_SOURCES)
+    more = (row.description, "" if is_distilled else row.content)
+    for clean in map(_one_line, more):
         if _key(clean).startswith(_key(said[-1])):  # a quote begins as its title does
             said[-1] = clean
         elif clean and _key(clean) not in _key(" ".join(said)):

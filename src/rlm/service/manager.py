@@ -71,7 +71,8 @@ class MemoryManager:
         `scope` is the nearest level that is looked at: `project` is everything, `team` is team and
         org. With `floor` only what fits comes back, which may be nothing, and nothing that is no
         longer believed; up to `weak` others follow, marked, where there is room. `outcome` and
-        `ontology` choose among lessons: turns have neither.
+        `ontology` choose among lessons: turns have neither. A decision that was changed comes with
+        the newer one, which takes no place of the `limit`: neither holds without the other.
         """
         check_retrieve(query, outcome)
         kinds = [choice(kind, KINDS, "kind") for kind in check_many(kinds, "kinds", "text")]
@@ -97,7 +98,7 @@ class MemoryManager:
                 and (not floor or (newer.confidence or 0.0) >= RECALL_FLOOR)
             )
 
-        chosen = self._put_changes_first(chosen, admits)[:limit]
+        chosen = self._put_changes_first(chosen, admits)
         if count_access:
             self.store.note_access([(each.scope, each.id) for each in chosen if each.kind != TURN])
         return _explain(chosen, ranked) if explain else chosen
@@ -123,9 +124,9 @@ class MemoryManager:
             newer, how = next(filter(itemgetter(0), map(self._newer, self._behind(memory))), NONE)
             if newer is not None:
                 if admits(newer) and all(newer.memory_id != each.id for each in ordered):
-                    ordered.append(Memory.of_item(newer, memory.score))
-                said = f"{how} on {newer.created_at[:10]}: {newer.memory_id}"
-                memory = replace(memory, changed=said)
+                    first = Memory.of_item(newer, memory.score)
+                    ordered.append(replace(first, weak=memory.weak))
+                memory = replace(memory, changed=_say_changed(newer, how))
             ordered.append(memory)
         return ordered
 
@@ -160,7 +161,8 @@ class MemoryManager:
         """One memory, or one turn with its neighbours. NotFound."""
         item = self._find(memory_id)
         if item is not None:
-            return Memory.of_item(item)
+            newer, how = self._newer(item) if item.kind == "decision" else NONE
+            return replace(Memory.of_item(item), changed=_say_changed(newer, how))
         node = self._find_turn(memory_id)
         if node is None:
             raise _unknown(memory_id)
@@ -376,6 +378,10 @@ def _explain(chosen: Sequence[Memory], ranked: Iterable[Found]) -> list[Memory]:
     none."""
     known = {hit.memory.id: hit.why.to_dict() for hit in ranked}
     return [replace(each, why=known.get(each.id)) for each in chosen]
+
+
+def _say_changed(newer: MemoryItem | None, how: str) -> str:
+    return "" if newer is None else f"{how} on {newer.created_at[:10]}: {newer.memory_id}"
 
 
 def _say(node: Node) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
 from rlm.learning.same_lessons import CONSOLIDATED_INTO, PRUNED_BECAUSE
-from rlm.service.amendment import may_supersede, supersede, withdraw
+from rlm.service.amendment import mark_changed, may_supersede, supersede, withdraw
 from rlm.service.consolidation import (
     ALL,
     BATCH,
@@ -103,6 +103,21 @@ def accept(store: MemoryBackend, proposal: Proposal, *, by: str | None = None) -
         if not promote(store, memory_id, level):
             return False
         store.graph.log_event(f"{PROMOTE}{level}:{proposal.log_id}", [memory_id], reasoning=why)
+    return True
+
+
+def accept_in_part(store: MemoryBackend, proposal: Proposal, *, by: str | None = None) -> bool:
+    """Keep both decisions: the newer one changes a part of the older. ValidationError for what is
+    no proposal about two decisions."""
+    memory_id, newer = proposal.item.memory_id, proposal.newer
+    if newer is None:
+        what = f"nothing says that a newer decision changes {memory_id}"
+        raise ValidationError(f"{what}: accept or refuse what is proposed", field="id")
+    why = f"changed in part{f', says {by}' if by else ''}: {proposal.why}"
+    with store.together():
+        if not withdraw(store, newer.memory_id, memory_id):
+            return False
+        mark_changed(store, newer.memory_id, memory_id, why)
     return True
 
 

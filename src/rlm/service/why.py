@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rlm.service.amendment import (
     BECAUSE,
     CHANGES,
+    PERHAPS_CHANGED,
     SUPERSEDED_BY,
     changed_by,
     may_supersede,
@@ -74,6 +75,11 @@ def explain_memory(manager: MemoryManager, memory_id: str) -> dict[str, Any]:
         "superseded_by": _chain(manager, item, "superseded_by"),
         "changes": _chain(manager, item, CHANGES),
         "changed_by": [{"id": newer, "reason": why} for newer, why in changed_by(item).items()],
+        "perhaps_changed_by": [
+            {"id": newer.memory_id, "reason": may_supersede(newer).get(item.memory_id)}
+            for newer in map(store.get, read_ids(item, PERHAPS_CHANGED))
+            if newer is not None
+        ],
         "may_supersede": [
             {"id": older, "reason": why} for older, why in may_supersede(item).items()
         ],
