@@ -271,3 +271,13 @@ def test_a_decision_that_may_be_changed_follows_the_newer_one_and_says_so(
     ).text.splitlines()
     assert newer in first and "changed" not in first
     assert f"{noted} on 2026-10-04: {newer}" in second
+
+
+@pytest.mark.parametrize("event", ["session-start", "prompt"])
+def test_what_may_be_no_decision_is_not_told_unasked(place: Place, event: str) -> None:
+    for probability, text in ((0.57, "Lunch at the gauge, back in 30."), (0.7, "Gauge in mm.")):
+        item = decision(text, text)
+        item.provenance["probability"] = probability
+        place.add(item)
+    told = place.hook(event, prompt="what about the gauge, in mm, and lunch in 30?").text
+    assert "Gauge in mm." in told and "Lunch" not in told
