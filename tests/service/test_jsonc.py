@@ -101,9 +101,15 @@ def test_any_text_is_read_or_refused_with_a_line(text: str) -> None:
     except jsonc.NotJSON as exc:
         assert "line " in str(exc)
         with pytest.raises(ValueError):
-            json.loads(text)
+            json.loads(text, object_pairs_hook=without_doubles)
     else:
         json.dumps(value)
+
+
+def without_doubles(members: list[tuple[str, object]]) -> dict[str, object]:
+    if len(dict(members)) < len(members):
+        raise ValueError("a name stands twice")
+    return dict(members)
 
 
 def test_a_comment_stays_with_the_line_it_is_about() -> None:
@@ -125,3 +131,5 @@ def test_what_stands_in_the_way_is_named() -> None:
         jsonc.parse("[" * 100_000)
     with pytest.raises(jsonc.NotJSON, match="line 3"):
         jsonc.parse('{\n"a": 1\n"b": 2}')
+    with pytest.raises(jsonc.NotJSON, match='line 2: "a" stands twice'):
+        jsonc.parse('{"a": {"b": 1},\n"a": 2}')

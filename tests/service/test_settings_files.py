@@ -243,6 +243,21 @@ def test_a_broken_file_is_left_alone_and_so_is_its_neighbour(
     assert str(hooks.path) in str(caught.value) and contents([hooks, server]) == before
 
 
+@pytest.mark.parametrize("removing", [False, True])
+def test_a_name_that_stands_twice_is_told_with_its_line(folder: Path, removing: bool) -> None:
+    """A host reads the last of the two, so that nobody knows which one is meant."""
+    hooks, _server = settings_files("claude", "user", folder)
+    install("claude", "user", folder)
+    text = hooks.path.read_text("utf-8")
+    doubled = text.replace("\n  }\n}", ',\n    "Stop": []\n  }\n}')
+    assert doubled != text
+    hooks.path.write_text(doubled, "utf-8")
+    line = doubled.count("\n") - 2
+    with pytest.raises(ConfigError, match=f'line {line}: "Stop" stands twice'):
+        plan("claude", "user", folder, remove=removing)
+    assert hooks.path.read_text("utf-8") == doubled
+
+
 @pytest.mark.parametrize(
     "data", [b"a = \n", b"mcp_servers = 1\n", b"mcp_servers = {x = {}}\n", b"\xff"]
 )

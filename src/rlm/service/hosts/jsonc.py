@@ -7,6 +7,8 @@ back, byte for byte:
 - an item goes behind the last one and behind its comments, on a line of its own where the others
   are, with the comma that the last one lacked;
 - where the list ended in a comma the new item has one too: so it is known which comma was ours.
+
+An object that has a name twice is refused: programs differ in which of the two counts.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ Path = tuple[str | int, ...]
 
 
 class NotJSON(ValueError):
-    """A text that is no JSON, comments and trailing commas allowed; says the line."""
+    """A text that is no JSON, comments and trailing commas allowed, or that has a name twice in one
+    object; says the line."""
 
 
 @dataclass(slots=True)
@@ -54,8 +57,8 @@ class JsonNode:
     scalar: str = ""
 
     def get(self, key: str | int) -> Item | None:
-        """The item of this key, or at this place; of a key that occurs twice the last."""
-        return next((item for item in reversed(self.items) if item.key == key), None)
+        """The item of this key, or at this place."""
+        return next((item for item in self.items if item.key == key), None)
 
     @property
     def value(self) -> Any:
@@ -146,6 +149,7 @@ def _value(text: str, at: int) -> tuple[JsonNode, int]:
 def _items(text: str, node: JsonNode) -> int:
     """Read what a container holds; where it ends."""
     closing = "}" if node.kind == "object" else "]"
+    names: set[str] = set()
     at = _skip(text, node.start + 1)
     while text[at : at + 1] != closing:
         if node.items and node.items[-1].comma is None:
@@ -157,7 +161,11 @@ def _items(text: str, node: JsonNode) -> int:
             colon = _skip(text, found.end()) if found else at
             if not found or text[colon : colon + 1] != ":":
                 raise _wrong(text, at, "a name in quotes and a colon are missing")
-            name, at = json.loads(found[0]), _skip(text, colon + 1)
+            name = str(json.loads(found[0]))
+            if name in names:
+                raise _wrong(text, at, f"{found[0]} stands twice in one object")
+            names.add(name)
+            at = _skip(text, colon + 1)
         inner, end = _value(text, at)
         item = Item(name, start, end, inner)
         node.items.append(item)
