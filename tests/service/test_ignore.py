@@ -66,3 +66,17 @@ def test_a_command_that_names_an_ignored_path_is_noticed(tmp_path):
     (tmp_path / ".rlmignore").write_text("*.pem\n")
     rules = IgnoreRules(tmp_path)
     assert rules.mentions("ssh -i 'keys/a.pem' host") and not rules.mentions("cat a.py --x=pem")
+
+
+def test_a_path_through_another_folder_is_the_path_that_it_leads_to(tmp_path):
+    shop = tmp_path / "shop"
+    (shop / "app").mkdir(parents=True)
+    (shop / "secrets").mkdir()
+    (shop / ".rlmignore").write_text("/secrets/\nconfig/prod.env\n")
+    rules = IgnoreRules(shop / "app")
+    assert rules.ignores("../secrets/prod.env") and rules.ignores("../config/prod.env")
+    assert rules.ignores(shop / "app" / ".." / "secrets" / "prod.env")
+    assert rules.mentions("cat ../secrets/prod.env") and not rules.ignores("../secret.env")
+    assert IgnoreRules(shop).mentions("cat app/../secrets/prod.env")
+    assert IgnoreRules(shop / "app" / ".." / "secrets").ignores_session()
+    assert not rules.ignores("../../secrets/prod.env")

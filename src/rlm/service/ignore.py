@@ -7,6 +7,7 @@ line that fits. So a `*` in the folder of a repository keeps all of its sessions
 from __future__ import annotations
 
 import re
+from os.path import normpath
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ class IgnoreRules:
     """The rules that hold in one folder: its own file, and those of the folders above."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = Path(normpath(folder))
         above = (self.folder, *self.folder.parents) if self.folder.is_absolute() else ()
         files = ((place, _read(place / NAME)) for place in above)
         self._files = [(place, rules) for place, rules in files if rules is not None]
@@ -31,7 +32,7 @@ class IgnoreRules:
 
     def ignores(self, path: str | Path) -> bool:
         """Whether a file or a folder is not kept; a relative path is below this folder."""
-        whole = PurePosixPath(self.folder, path)
+        whole = PurePosixPath(normpath(self.folder / path))  # without `..`
         for place, rules in self._files:
             if whole.is_relative_to(place):
                 inner = str(whole.relative_to(place))
