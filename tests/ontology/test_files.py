@@ -212,6 +212,18 @@ def test_a_catalogue_leads_to_no_web_and_where_asked_not_out_of_a_folder(opened,
     assert "nothing is fetched" in opened("boats.ttl").notes[0]
 
 
+@pytest.mark.parametrize("uri", ["http://[::1/b.owl", "b%00.owl", "b" * 5_000])
+def test_a_uri_that_names_no_file_is_said_and_the_rest_works(uri, opened):
+    write(boats_ttl=BOATS)
+    ways = f'<rewriteURI uriStartString="http://x/" rewritePrefix="{uri}"/><nextCatalog catalog="{uri}"/>'
+    text = CATALOGUE.format(uri).replace("</group>", f"{ways}</group>")
+    Path("catalog-v001.xml").write_text(text)
+    engine = opened("boats.ttl")
+    assert classes(engine) == ["http://boats/Boat"]
+    (note,) = engine.notes
+    assert "<http://ropes>" in note and "catalog-v001.xml:4:" in note and note.isprintable()
+
+
 @given(st.text(max_size=40), st.text(max_size=40))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_catalogue_is_read_or_noted(tmp_path, name, uri):

@@ -11,6 +11,7 @@ A catalogue came with the ontology, so it is not trusted: no entities, bounded i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -48,9 +49,10 @@ class Catalogue:
         waiting = [folder / CATALOGUE for folder in folders]
         while waiting and len(self._read) < MOST_CATALOGUES:
             path = waiting.pop(0)
-            if path not in self._read and path.is_file():
-                self._read.add(path)
-                waiting += self._read_file(path)
+            with suppress(OSError):  # a name that is too long, a folder that is closed to us
+                if path not in self._read and path.is_file():
+                    self._read.add(path)
+                    waiting += self._read_file(path)
 
     def _read_file(self, path: Path) -> list[Path]:
         """Take its entries; the catalogues that it names."""
@@ -84,10 +86,11 @@ class Catalogue:
         elif name in _PREFIXES:
             start = value.get("uriStartString") or value.get("systemIdStartString") or ""
             folder = _resolve(base, value.get("rewritePrefix", ""))
-            if start and folder is not None and folder.is_dir():
-                for found in islice(folder.rglob("*"), MOST_ENTRIES):
-                    iri = start + found.relative_to(folder).as_posix()
-                    self.entries.setdefault(iri, CatalogueEntry(iri, found, where))
+            with suppress(OSError):
+                if start and folder is not None and folder.is_dir():
+                    for found in islice(folder.rglob("*"), MOST_ENTRIES):
+                        iri = start + found.relative_to(folder).as_posix()
+                        self.entries.setdefault(iri, CatalogueEntry(iri, found, where))
 
 
 class _NotPlain(Exception):
@@ -120,10 +123,9 @@ def _resolve(base: Path | None, uri: str) -> Path | None:
     """The file behind a URI of a catalogue; None where it is no file of this machine."""
     if base is None:
         return None
-    parts = urlsplit(uri)
-    if parts.scheme not in ("", "file") or parts.netloc not in ("", "localhost"):
-        return None
     try:
-        return base / unquote(parts.path)
-    except ValueError:
+        parts = urlsplit(uri)
+    except ValueError:  # `http://[::1/` ends too soon
         return None
+    is_local = parts.scheme in ("", "file") and parts.netloc in ("", "localhost")
+    return base / unquote(parts.path) if is_local else None

@@ -397,8 +397,8 @@ def _refuse(path: Path | None, within: Iterable[Path] | None) -> str | None:
         return "it leads to the web, and nothing is fetched"
     try:
         real = path.resolve()
-    except (OSError, RuntimeError) as exc:
-        return f"{path} cannot be read: {exc}"
-    if within is not None and not any(real.is_relative_to(folder) for folder in within):
-        return f"{path} lies outside of the folders that may be read"
-    return None if real.is_file() else f"there is no file {path}"
+        if within is not None and not any(real.is_relative_to(folder) for folder in within):
+            return f"{path} lies outside of the folders that may be read"
+        return None if real.is_file() else f"there is no file {path}"
+    except (OSError, RuntimeError, ValueError) as exc:  # ValueError: a name with a zero in it
+        return f"{str(path)!r} cannot be read: {exc}"
