@@ -47,6 +47,16 @@ def test_a_streamed_answer_is_read_once(tmp_path):
     assert texts(read_transcript(made.write(tmp_path)))[1:] == [("assistant", "One.\n\nTwo.")]
 
 
+def test_words_that_stand_in_what_was_said_before_are_kept(tmp_path):
+    first = "Please do not use tabs in Makefile comments"
+    made = ClaudeTranscript().user(first).user("use tabs").user("use tabs")
+    made.says("I will use tabs.").says("tabs").says("tabs")
+    assert texts(read_transcript(made.write(tmp_path))) == [
+        ("user", f"{first}\n\nuse tabs"),
+        ("assistant", "I will use tabs.\n\ntabs"),
+    ]
+
+
 def test_what_no_person_said_is_no_turn_of_theirs(tmp_path):
     made = ClaudeTranscript().user("Real words")
     made.add("attachment", attachment={"type": "hook_additional_context", "content": ["A memory"]})

@@ -48,6 +48,8 @@ class SessionBuilder:
         self.session = CodingSession(agent, session_id)
         self.of_agent = False
         """Whether the prompts are those of another agent, and no person's."""
+        self._said: set[int] = set()
+        """Hashes of the texts of the last turn: some hosts write a text twice."""
         self._open: dict[str, tuple[SessionTurn, ShellCommand]] = {}
         self._own: set[str] = set()
 
@@ -55,21 +57,14 @@ class SessionBuilder:
 
     def person(self, text: str, at: str = "") -> None:
         """A person's own words. Elements that a host puts around or before them are left out."""
-        kept = _tidy(own_words(text), TURN_CHARS)
-        last = self._last
-        if not kept or (last is not None and last.role == "user" and kept in last.text):
-            return  # some hosts write a prompt twice
-        if last is not None and last.role == "user":
-            last.text = _cut(f"{last.text}\n\n{kept}", TURN_CHARS)
-        else:
-            self._begin("user", kept, at)
+        if kept := _tidy(own_words(text), TURN_CHARS):
+            self._say(self._turn("user", at), kept)
 
     def agent(self, text: str, at: str = "") -> None:
         """What the agent wrote to the person."""
-        kept = _tidy(_REMINDER.sub("", text), TURN_CHARS)
-        turn = self._agent_turn(at)
-        if kept and kept not in turn.text:
-            turn.text = _cut(f"{turn.text}\n\n{kept}" if turn.text else kept, TURN_CHARS)
+        turn = self._turn("assistant", at)
+        if kept := _tidy(_REMINDER.sub("", text), TURN_CHARS):
+            self._say(turn, kept)
 
     def inject(self, text: Any) -> None:
         """What memory or a hook put before the agent."""
@@ -89,7 +84,7 @@ class SessionBuilder:
         text = _tidy(command, COMMAND_CHARS)
         if not text or key in self._open:
             return
-        turn = self._agent_turn(at)
+        turn = self._turn("assistant", at)
         if len(turn.commands) >= COMMANDS:
             del turn.commands[COMMANDS // 2]
         shell_command = ShellCommand(text)
@@ -99,7 +94,7 @@ class SessionBuilder:
 
     def write(self, path: str) -> None:
         """A file that the agent wrote."""
-        turn = self._agent_turn("")
+        turn = self._turn("assistant", "")
         name = _tidy(path, COMMAND_CHARS)
         if name and name not in turn.files and len(turn.files) < COMMANDS:
             turn.files.append(name)
@@ -139,22 +134,23 @@ class SessionBuilder:
         self.session.turns = kept
         return self.session
 
-    @property
-    def _last(self) -> SessionTurn | None:
+    def _turn(self, role: str, at: str) -> SessionTurn:
+        """The last turn where it is of this role, else a new one."""
         turns = self.session.turns
-        return turns[-1] if turns else None
-
-    def _begin(self, role: str, text: str, at: str) -> SessionTurn:
-        turn = SessionTurn(len(self.session.turns) + 1, role, text, _time(at))
-        if len(self.session.turns) < TURNS:
-            self.session.turns.append(turn)
+        if turns and turns[-1].role == role:
+            return turns[-1]
+        turn = SessionTurn(len(turns) + 1, role, "", _time(at))
+        self._said.clear()
+        if len(turns) < TURNS:
+            turns.append(turn)
         else:
             self.session.unknown[OVERFLOW] += 1
         return turn
 
-    def _agent_turn(self, at: str) -> SessionTurn:
-        last = self._last
-        return last if last and last.role == "assistant" else self._begin("assistant", "", at)
+    def _say(self, turn: SessionTurn, text: str) -> None:
+        if hash(text) not in self._said:
+            self._said.add(hash(text))
+            turn.text = _cut(f"{turn.text}\n\n{text}" if turn.text else text, TURN_CHARS)
 
 
 def own_words(text: str) -> str:
