@@ -196,6 +196,25 @@ def test_a_graph_of_many_annotations_is_searched_to_the_end(tmp_path: Path) -> N
         assert texts(Views(engine).find_path("ex:A", "ex:B", 4))[0].endswith("ex:C3 -ex:p-> ex:B")
 
 
+def test_where_not_all_neighbours_are_followed_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "FAR_ROWS", 20)
+    hubs = "".join(f"ex:a{n} ex:p ex:Hub1 . ex:c{n} ex:p ex:Hub2 . " for n in range(40))
+    ends = "ex:S ex:p ex:A . ex:A ex:p ex:Hub1 . ex:T ex:p ex:B . ex:B ex:p ex:Hub2 . "
+    with views_of(f"{hubs}{ends}ex:Link ex:p ex:Hub1 , ex:Hub2 .", tmp_path).engine as engine:
+        found = Views(engine).find_path("ex:S", "ex:T", max_depth=8)
+        assert not found["complete"] and len(found["paths"]) <= 1
+        note = "too many nodes lie on the way: all paths up to length 2 were looked at"
+        assert found["note"] == note
+        monkeypatch.setattr(paths, "FAR_ROWS", 1_000)
+        found = Views(engine).find_path("ex:S", "ex:T", max_depth=8)
+        assert found["complete"] and found["paths"][0]["length"] == 6
+        monkeypatch.setattr(paths, "MOST_FRONT", 30)
+        found = Views(engine).find_path("ex:S", "ex:T", max_depth=8)
+        assert not found["complete"] and "too many nodes lie on the way" in found["note"]
+
+
 RESTRICTED = """
 ex:A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty ex:eats ; owl:someValuesFrom ex:B ] .
 ex:B rdfs:subClassOf ex:C . ex:C ex:p ex:D . ex:E ex:p ex:D . ex:E ex:p ex:F . ex:F ex:p ex:G .

@@ -225,9 +225,7 @@ def path(session: Session, start: str, end: str, depth: int, limit: int, **given
         found = views.find_path(resolve_name(views, start), resolve_name(views, end), depth, limit)
         lines = [_path_line(views, each["edges"]) for each in found["paths"]]
     session.show(found, *map(one_line, lines))
-    if not found["complete"]:
-        session.notify("time ran out before all paths were searched: try a smaller --depth")
-    elif lines and "note" in found:
+    if not found["complete"] or (lines and "note" in found):
         session.notify(found["note"])
     elif found["more"]:
         hint = ": --limit" if limit < LISTED else ""

@@ -40,6 +40,7 @@ from rlm.ontology.views.resolve import resolve
 MOST_PATHS = 25
 EVERY, DEEPEST, REMARKED = 4, 8, 2
 SECONDS = 20.0
+LATE, TOO_MANY = "time ran out", "too many nodes lie on the way"
 _HUBS = sorted(v.META_TYPES | v.TOPS | {v.NAMED_INDIVIDUAL, v.RDF + "nil"})
 _AXIOM = (v.OWL + f"annotated{end}" for end in ("Source", "Property", "Target"))
 _AVOIDED = (v.RDFS + "isDefinedBy", *_AXIOM)
@@ -65,7 +66,8 @@ def find_path(
     max_depth: int = 2,
     limit: int = 10,
 ) -> dict[str, Any]:
-    """The paths, `complete` (false when time ran out), and a `note` when there is none."""
+    """The paths, `complete` (false when time ran out or there was too much to follow), and a `note`
+    when it is not or there is none."""
     whole = isinstance(max_depth, int) and not isinstance(max_depth, bool)
     if not whole or not 1 <= max_depth <= DEEPEST:
         wanted = f"a whole number from 1 to {DEEPEST}"
@@ -77,12 +79,11 @@ def find_path(
     if start == end:
         note = "source and target are the same"
         return found | {"paths": [], "complete": True, "more": False, "note": note}
-    paths, searched, more = _search(engine, meta, start, end, max_depth, limit)
+    paths, searched, more, why = _search(engine, meta, start, end, max_depth, limit)
     page = Page(paths[:limit], len(paths), counted=not more)
     found |= {"paths": page, "complete": searched == max_depth, "more": more}
     if searched < max_depth:
-        seen = f"all paths up to length {searched} were looked at"
-        found["note"] = f"time ran out: {seen}; ask for a smaller max_depth"
+        found["note"] = f"{why}: all paths up to length {searched} were looked at"
     elif more and len(paths) <= limit:
         found["note"] = "one of the shortest; others were not looked for"
     elif not paths:
@@ -94,11 +95,12 @@ def find_path(
 
 def _search(
     engine: Engine, meta: GraphMeta, start: str, end: str, max_depth: int, limit: int
-) -> tuple[list[dict[str, Any]], int, bool]:
-    """Paths, the depth that was searched to the end, and whether more of a length exist."""
+) -> tuple[list[dict[str, Any]], int, bool, str]:
+    """Paths, the depth that was searched to the end, whether more of a length exist, and why the
+    search ended before `max_depth`."""
     deadline = time.monotonic() + SECONDS
     found: list[dict[str, Any]] = []
-    searched, more = max_depth, False
+    searched, more, why = max_depth, False, ""
     remarks, every = tuple(_remarks(meta)), min(max_depth, EVERY)
     for remarked in (False, True) if remarks else (False,):
         plan = PathPlan(start, end, remarks, remarked, meta.restriction_count > 0)
@@ -106,15 +108,15 @@ def _search(
             level, late = _search_level(engine, meta, plan, depth, limit, deadline)
             found += _order_paths(meta, level)
             if late:
-                return found, min(searched, depth - 1), True
+                return found, min(searched, depth - 1), True, why or LATE
             if len(found) > limit:
-                return found, max_depth, True
+                return found, searched, True, why
         if not found and not remarked and (every < max_depth or meta.definitions):
-            found, searched = find_far(engine, meta, start, end, max_depth)
+            found, searched, why = find_far(engine, meta, start, end, max_depth)
             more = bool(found)
         if found:
             break
-    return found, searched, more
+    return found, searched, more, why
 
 
 def _search_level(
@@ -238,35 +240,41 @@ class PathEdge(NamedTuple):
 
 def find_far(
     engine: Engine, meta: GraphMeta, start: str, end: str, max_depth: int
-) -> tuple[list[dict[str, Any]], int]:
-    """One shortest path, or none; and the length that was searched to the end, for one that is
-    found all of it."""
+) -> tuple[list[dict[str, Any]], int, str]:
+    """One path, or none; the length that was searched to the end; and why it is less than
+    `max_depth`. Where it is not, the path is a shortest one."""
+    searched, why = max_depth, ""
     sides: list[dict[str, PathEdge | None]] = [{start: None}, {end: None}]
     fronts, deadline = [[start], [end]], time.monotonic() + SECONDS
     for length in range(1, max_depth + 1):
         side = 0 if len(fronts[0]) <= len(fronts[1]) else 1
         try:
-            steps = _expand(engine, meta, fronts[side], deadline)
+            steps, whole = _expand(engine, meta, fronts[side], deadline)
         except QueryTimeout:
-            return [], length - 1
+            return [], min(searched, length - 1), why or LATE
+        if not whole:  # a path may still be found
+            searched, why = min(searched, length - 1), TOO_MANY
         fresh = {node: step for node, step in steps.items() if node not in sides[side]}
         sides[side] |= fresh
         fronts[side] = list(fresh)
         if met := sorted(node for node in fresh if node in sides[1 - side]):
-            return [_far_path(meta, sides, met[0])], max_depth
-        if not fresh or len(fresh) > MOST_FRONT:
-            return [], max_depth if not fresh else length
-    return [], max_depth
+            return [_far_path(meta, sides, met[0])], searched, why
+        if len(fresh) > MOST_FRONT:
+            return [], min(searched, length), TOO_MANY
+        if not fresh:
+            break
+    return [], searched, why
 
 
 def _expand(
     engine: Engine, meta: GraphMeta, front: list[str], deadline: float
-) -> dict[str, PathEdge]:
-    """The neighbours of some nodes, each by its first hop."""
+) -> tuple[dict[str, PathEdge], bool]:
+    """The neighbours of some nodes, each by its first hop, and whether these are all."""
     without = ", ".join(map(source, (v.TYPE, *_AVOIDED, *sorted(_APART), *_remarks(meta))))
     hubs = ", ".join(f"<{iri}>" for iri in _HUBS)
     fillers = " ".join(f"(<{v.OWL}{name}> '{word}')" for name, word in FILLERS.items())
     found: dict[str, PathEdge] = {}
+    whole = True
     for batch in batch_iris(front, FAR_CHARS):
         asked = f"VALUES ?n {{ {batch} }}"
         held = f"?b <{v.OWL}onProperty> ?p ; ?f"
@@ -285,11 +293,13 @@ def _expand(
         where = f"{' UNION '.join(ways)} FILTER(isIRI(?m) && ?m NOT IN ({hubs}))"
         query = f"SELECT DISTINCT ?n ?p ?m ?way ?how WHERE {{ {where} }}"
         left = max(deadline - time.monotonic(), 0.1)
-        for row in engine.query(query, limit=FAR_ROWS, timeout_s=left).rows:
+        answer = engine.query(query, limit=FAR_ROWS, timeout_s=left)
+        whole = whole and not answer.truncated
+        for row in answer.rows:
             how = row["how"]["v"] if "how" in row else ""
             step = PathEdge(row["n"]["v"], row["p"]["v"], row["way"]["v"], how)
             found.setdefault(row["m"]["v"], step)
-    return found
+    return found, whole
 
 
 def _far_path(
