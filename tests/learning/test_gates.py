@@ -3,6 +3,8 @@ a word."""
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from corpus_injected import INJECTED
 from corpus_poisoned import POISONED
@@ -212,6 +214,15 @@ def test_form(bad):
 )
 def test_plain_texts_are_not_suspicious(text):
     assert not suspicious(text)
+
+
+@pytest.mark.parametrize("part", ["```\n", "|---|---|\n", "\n", "> \n", "< ", "<img src="])
+def test_a_long_text_is_looked_through_in_no_time(part):
+    """Where a pattern goes on into the lines that follow, or back and forth, it takes minutes."""
+    started = time.process_time()
+    suspicious(part * (16_000 // len(part)))
+    suspicious("<" + part[-1] * 16_000)
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(

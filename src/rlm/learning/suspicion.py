@@ -150,22 +150,25 @@ def _probes(text: str) -> Iterator[str]:
 # -- marks, disguises, codes
 
 _ROLES = "system|assistant|human|developer"
+_START = r"^[^\w\n]*"
+"""Of a line: with \\W a search would go through the lines that follow, from each of them again."""
 _MARKS = (
-    rf"^\W*(?:{_ROLES})\b[\s\])*_`}}|>]*:(?!//)",
+    rf"{_START}(?:{_ROLES})\b[\s\])*_`}}|>]*:(?!//)",
     r"<\|.{0,40}\|>|<</?\s*SYS\s*>>|\[/?\s*INST\s*\]|<(?:start|end)_of_turn>|</?run-[0-9a-f]{4,}",
-    r"[<‹⟨〈﹤＜]\s*/?\s*(?:system(?:-reminder)?|assistant|human|instructions?|prompt|untrusted"
+    r"[<‹⟨〈﹤＜]\s*(?:/\s*)?(?:system(?:-reminder)?|assistant|human|instructions?|prompt|untrusted"
     r"|(?:tool|function)_(?:results?|calls|output)|memor(?:y|ies)\w*|lesson|important)\b[^>]*>",
     r"[<‹⟨〈﹤＜]\s*/\s*(?:user|trajectory|run|data|context|judgment)\b",
-    r"^\W*uses\s*:\s*(?:none|\d|\[)|\bthe data has ended\b|^\W*(?:begin|end) of (?:data|context)\b",
-    r"^[\s>*-]*#{1,6}\s*(?:system\b|assistant\b|human\b|relevant prior experience|(?:instruction"
-    r"|response)\s*:)|(?:```|~~~)\s*(?:system|assistant|user|human|prompt)\b",
-    r"^\W*(?:system|developer) (?:prompt|message|override|notice|directive)\s*:",
+    rf"{_START}(?:uses\s*:\s*(?:none|\d|\[)|(?:begin|end) of (?:data|context)\b)",
+    r"\bthe data has ended\b",
+    r"^(?:[^\S\n]|[>*-])*#{1,6}\s*(?:system\b|assistant\b|human\b|relevant prior experience"
+    r"|(?:instruction|response)\s*:)|(?:```|~~~)\s*(?:system|assistant|user|human|prompt)\b",
+    rf"{_START}(?:system|developer) (?:prompt|message|override|notice|directive)\s*:",
     r"(?-i:\bFINAL(?:_VAR)?\s*\((?!\s*[a-z_]\w*\s*\))|\bSUBMIT\s*\()|\banswer\s*\[\s*[\"']ready",
     r"(?-i:\[(?:SYSTEM|ADMIN|MEMORY|CONVERSATION|CONTEXT|DEVELOPER|ASSISTANT)\b[^\]\n]{2,80}\])",
-    r"(?-i:<<[A-Z ]{6,}>>|^\W*(?:BEGIN|END) (?:SYSTEM|PROMPT|INSTRUCTIONS?|CONTEXT|DATA)\b)",
+    rf"(?-i:<<[A-Z ]{{6,}}>>|{_START}(?:BEGIN|END) (?:SYSTEM|PROMPT|INSTRUCTIONS?|CONTEXT|DATA)\b)",
     rf"[\"']role[\"']\s*:\s*[\"'](?:{_ROLES}|user|tool)[\"']",
     # pictures that carry something away, comments that are not shown
-    r"!\[[^\]]*\]\([^)]*[?$={]|<\s*img\b[^>]*src\s*=[^>]*[?${]|[\"'(]javascript:",
+    r"!\[[^\]]*\]\([^)]*[?$={]|<\s*img\b(?>[^>]*?src\s*=)[^>]*[?${]|[\"'(]javascript:",
     r"<!--(?:\s*[\w':,.-]+){5,}",
 )
 _SHELL = r"(?:sudo\s+)?(?:(?:ba|z|da|k)?sh\b|iex\b|(?:python[\d.]*|perl|ruby|node|php)(?! -)\b)"
