@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from quoting_sessions import RULES, quoting_sessions
 
@@ -35,6 +37,21 @@ def test_a_quotation_is_an_echo_whatever_stands_around_it(words):
 ])  # fmt: skip
 def test_what_says_something_else_is_none(words):
     assert not Echoes([TOLD]).holds(words)
+
+
+def test_typing_errors_are_looked_for_in_words_that_a_person_types():
+    long = "internationalization"
+    misspelt = long.replace("ation", "aiton")
+    assert Echoes([f"The {long} of the archive."]).holds(f"the {misspelt} of the archive")
+    word = "acgt" * 5_000
+    tracemalloc.start()
+    try:
+        echoes = Echoes([f"The gene {word} of the archive."])
+        assert echoes.holds(f"the gene {word} of the archive")
+        assert not echoes.holds(f"the gene {word}a of the archive")
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ RUN = 3
 """So many words in a row that a memory has too are quoted."""
 SHARE = 0.5
 """The part of a sentence that is quoted, where it says nothing else."""
-TYPO_CHARS = 5
-"""In shorter words a typing error is not told from another word."""
+TYPO_CHARS, MOST_TYPO_CHARS = 5, 40
+"""In shorter words a typing error is not told from another word; longer ones nobody types."""
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|[\n“”\"|()]+")
@@ -95,7 +95,7 @@ class Echoes:
     def _correct(self, word: str) -> str:
         """The word of a memory that this one is with a typing error, else itself: two letters
         changed places, one is missing, or one is too many. Another letter is another word."""
-        if word in self._words:
+        if word in self._words or len(word) > MOST_TYPO_CHARS:
             return word
         kept = (cut for cut in _leave_one_out(word) if cut in self._words and _can_be_misspelt(cut))
         fixed = self._misspelt.get(word) or self._misspelt.get("".join(sorted(word)))
@@ -107,7 +107,7 @@ def _is_empty(text: str, words: Sequence[str]) -> bool:
 
 
 def _can_be_misspelt(word: str) -> bool:
-    return len(word) >= TYPO_CHARS and word.isalpha()
+    return TYPO_CHARS <= len(word) <= MOST_TYPO_CHARS and word.isalpha()
 
 
 def _leave_one_out(word: str) -> Iterator[str]:
