@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from all_cases import all_cases
@@ -126,3 +128,10 @@ def test_an_invented_number_is_found_in_whatever_form(answer, found):
 def test_an_invented_quotation_is_found_in_whatever_marks(quoted):
     made_up = "the crew's room was open for the whole night"
     assert find_unseen_quotes(quoted.format(made_up), [SEEN]) == [made_up]
+
+
+@pytest.mark.parametrize("blank", [" ", "\t"])
+def test_a_line_of_many_blanks_is_read_in_no_time(blank):
+    started = time.process_time()
+    find_unseen_numbers("It is 5.\n" + blank * 19_900 + "so.", {"5"})
+    assert time.process_time() - started < 1

@@ -117,7 +117,7 @@ _NUMBER = re.compile(
 _VERSION = re.compile(r"\d+(?:\.\d+){2,}")
 _DATE = re.compile(r"\d{4}([-/])\d\d?\1\d\d?|\d\d?([-/])\d\d?\2\d{4}")
 _LIST_MARK = re.compile(
-    r"^[ \t]*(?:[-*+•–—]|[#*(]*[ \t]*\d{1,4}[.)]\**)[ \t]+|(?<=[:;,.] )\(\d{1,2}\)",
+    r"^[ \t]*(?:[-*+•–—]|(?:[#*(]+[ \t]*)?\d{1,4}[.)]\**)[ \t]+|(?<=[:;,.] )\(\d{1,2}\)",
     re.MULTILINE,
 )
 _QUOTED = re.compile(
