@@ -41,6 +41,7 @@ FAST_OVER_POSTGRES = {
     "test_lists_filter_by_scope_and_provenance", "test_what_changed_since_a_mark_is_told",
     "test_a_job_goes_from_ready_to_done_with_its_memories", "test_who_lost_the_lease_cannot_finish",
     "test_what_jobs_cost_is_added_up_for_a_day_and_an_organisation",
+    "test_what_a_dropped_job_has_cost_today_still_counts",
     "test_a_rollback_takes_back_what_nobody_changed", "test_branches_have_budgets_and_an_end",
     "test_a_memory_is_moved_to_another_level_and_back_with_all_that_is_known_of_it",
     "test_the_projects_that_hold_the_same_are_counted", "test_a_token_belongs_to_one_project",

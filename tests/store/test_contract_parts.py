@@ -312,6 +312,28 @@ def test_what_jobs_cost_is_added_up_for_a_day_and_an_organisation(opener):
         assert store.spent_today() == {"calls": 0, "tokens": 5, "cost_usd": 0}
 
 
+def test_what_a_dropped_job_has_cost_today_still_counts(opener):
+    store, spent = opener(), {"calls": 1, "tokens": 900, "cost_usd": 0.5}
+    with clock.frozen(NOW):
+        number = store.queue_session("claude", "s1", {"path": "x"})
+        job = store.lease_job()
+        store.spend_job(job, calls=1)
+        assert store.drop_job(number) is True and store.drop_job(number) is False
+        store.spend_job(job, tokens=900, cost_usd=0.5)  # its call was under way
+        assert store.spent_today() == spent
+        assert store.jobs() == [] and store.jobs("done") == [] and store.lease_job() is None
+        assert store.find_job("claude", "s1") is None
+        with pytest.raises(NotFound, match="no job"):
+            store.retry_job(number)
+        store.queue_session("claude", "s1", {"path": "y"})
+        (again,) = store.jobs()
+        assert (again.state, again.payload.pop("spent")["tokens"]) == ("ready", 900)
+        assert again.payload == {"path": "y"} and store.spent_today() == spent
+        assert store.drop_job(again.job_no) and store.spent_today() == spent
+    with clock.frozen(NOW + timedelta(days=1)):
+        assert store.spent_today()["calls"] == 0 and store.jobs() == []
+
+
 # -- tokens
 
 

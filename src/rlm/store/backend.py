@@ -226,7 +226,8 @@ class SessionQueue(Protocol):
         """Make a job ready at once, its attempts forgotten. NotFound for another's number."""
 
     def drop_job(self, job_no: int) -> bool:
-        """Forget a job; False when there is none. Who has it leased cannot finish it."""
+        """Forget a job; False when there is none. Who has it leased cannot finish it. What it has
+        cost today still counts."""
 
     def spend_job(self, job: Job, *, calls: int = 0, tokens: int = 0, cost_usd: float = 0) -> None:
         """Note what a job has cost by now, lease or none: it counts for today."""

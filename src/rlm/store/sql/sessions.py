@@ -4,6 +4,10 @@ A job is unique by agent and session. A lease is a time and a fence: the fence g
 lease, so a worker that comes back after its lease has run out cannot finish what another has taken
 over. No job waits for longer than `FARTHEST`: a time further ahead was set by a clock that was
 wrong, and is over.
+
+What a job has cost stands in its payload. So one that is dropped on the day on which it cost
+something stays as a hidden row whose payload holds nothing else, until one is dropped on a later
+day or its session is queued again.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ _JOB = (
     " leased_until, last_error, created_at, finished_at"
 )
 _JOB_FIELDS = _JOB.replace("payload_json", "payload").split(", ")
+_NOT_DROPPED = "payload_json -> 'dropped' IS NULL"
 _BRANCH = (
     "branch_id, session_id, parent_id, description, depth, budget_tokens, used_tokens, state,"
     " result, created_at, ended_at"
@@ -85,7 +90,8 @@ class Sessions(Part):
             " leased_until = NULL, last_error = NULL, finished_at = NULL RETURNING job_no"
         )
         with self.db.write() as connection:
-            space, known = self.spaces.ensure("project"), self.find_job(agent, session_id)
+            space = self.spaces.ensure("project")
+            known = self._job_where("agent = ? AND session_id = ?", agent, session_id)
             if known is not None and "spent" in known.payload:
                 payload = {**payload, "spent": known.payload["spent"]}
             values = (space, agent, session_id, outcome, canonical_json(payload), now, now)
@@ -172,12 +178,13 @@ class Sessions(Part):
         which = "" if state is None else f"AND state = '{choice(state, JOB_STATES, 'state')}'"
         sql = (
             f"SELECT {_JOB} FROM distill_queue WHERE space_id {in_spaces(self.spaces.visible())}"
-            f" {which} ORDER BY job_no LIMIT ?"
+            f" {which} AND {_NOT_DROPPED} ORDER BY job_no LIMIT ?"
         )
         return [_job(row) for row in self.db.rows(sql, (check_count(limit, "limit"),))]
 
     def find_job(self, agent: str, session_id: str) -> Job | None:
-        return self._job_where("agent = ? AND session_id = ?", agent, session_id)
+        which = f"agent = ? AND session_id = ? AND {_NOT_DROPPED}"
+        return self._job_where(which, agent, session_id)
 
     def _job_where(self, where: str, *values: Any) -> Job | None:
         sql = f"SELECT {_JOB} FROM distill_queue WHERE space_id = ? AND {where}"
@@ -189,7 +196,7 @@ class Sessions(Part):
         sql = (
             "UPDATE distill_queue SET state = 'ready', attempts = 0, fence = fence + 1,"
             " not_before = ?, leased_until = NULL, finished_at = NULL"
-            f" WHERE job_no = ? AND space_id = ? RETURNING {_JOB}"
+            f" WHERE job_no = ? AND space_id = ? AND {_NOT_DROPPED} RETURNING {_JOB}"
         )
         with self.db.write() as connection:
             values = (clock.now_iso(), job_no, self.spaces.find("project"))
@@ -200,10 +207,23 @@ class Sessions(Part):
 
     def drop_job(self, job_no: int) -> bool:
         natural(job_no, "job_no")
-        sql = "DELETE FROM distill_queue WHERE job_no = ? AND space_id = ? RETURNING job_no"
+        drop = (
+            "UPDATE distill_queue SET state = 'done', fence = fence + 1, leased_until = NULL,"
+            " last_error = NULL, payload_json = ? WHERE job_no = ? AND space_id = ?"
+        )
+        forget = (
+            f"DELETE FROM distill_queue WHERE space_id = ? AND NOT ({_NOT_DROPPED})"
+            " AND coalesce(payload_json -> 'spent' ->> 'day', '') <> ?"
+        )
         with self.db.write() as connection:
-            values = (job_no, self.spaces.find("project"))
-            return next(iter(connection.execute(sql, values)), None) is not None
+            space = self.spaces.find("project")
+            job = self._job_where(f"job_no = ? AND {_NOT_DROPPED}", job_no)
+            if job is None:
+                return False
+            payload = {"dropped": True, "spent": job.payload.get("spent")}
+            connection.execute(drop, (canonical_json(payload), job_no, space))
+            connection.execute(forget, (space, clock.now_iso()[:10]))
+        return True
 
     def spend_job(self, job: Job, *, calls: int = 0, tokens: int = 0, cost_usd: float = 0) -> None:
         today, more = clock.now_iso()[:10], {"calls": calls, "tokens": tokens}
