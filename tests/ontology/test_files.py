@@ -3,6 +3,7 @@ of OWL, and what is said where something is missing or broken."""
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import sys
@@ -145,6 +146,13 @@ def test_the_cache_is_of_all_files_together(opened):
     changed = opened(["boats.ttl", "ropes.ttl"])
     assert not changed.loaded_from_cache and "http://ropes/Line" in classes(changed)
     assert not opened("boats.ttl").loaded_from_cache
+
+
+@pytest.mark.parametrize("packed", ["ropes.ttl.gz", "ropes.ttl.gzip", "ropes.TTL.GZIP"])
+def test_a_packed_file_of_a_folder_is_read(packed, opened):
+    write(boats_ttl=BOATS)
+    Path(packed).write_bytes(gzip.compress(ROPES.encode()))
+    assert classes(opened(".")) == ["http://boats/Boat", "http://ropes/Rope"]
 
 
 def test_imports_come_through_a_catalogue_and_a_cycle_ends(opened):

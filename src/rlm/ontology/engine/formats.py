@@ -63,6 +63,7 @@ _READS_TOO = {"turtle": {"n-triples"}, "trig": {"turtle", "n-triples"}, "n-quads
 """A format whose parser also reads these: no reason to doubt an extension."""
 HEAD_BYTES = 64 << 10
 _GZIP = b"\x1f\x8b"
+_GZIP_EXTENSIONS = (".gz", ".gzip")
 _ARCHIVES = {
     b"PK\x03\x04": "a zip archive: unpack it first",
     b"BZh": "packed with bzip2: unpack it first (gzip is read as it is)",
@@ -132,25 +133,29 @@ def detect(path: str | Path, format: str | None = None) -> RDFFile:
     wanted = None if format is None else find_format(format)
     head, gzipped = _read_head(path)
     notes: list[str] = []
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in (".gz", ".gzip"):
-        suffixes.pop()
-        if not gzipped:
-            notes.append(f"{path.name} is named like a gzip file but is none: read as it is")
+    extension = _extension(path)
+    if path.suffix.lower() in _GZIP_EXTENSIONS and not gzipped:
+        notes.append(f"{path.name} is named like a gzip file but is none: read as it is")
     if wanted is not None:
         return RDFFile(path, wanted, gzipped, tuple(notes))
-    named = EXTENSIONS.get(suffixes[-1]) if suffixes else None
+    named = EXTENSIONS.get(extension)
     found = sniff(head.decode("utf-8", "replace"), path)
     chosen = named or found
     if named and found and _contradicts(named, found, head):
         chosen = found
-        if not (found in OWL_SYNTAXES and suffixes[-1] in _ANY_OWL):
+        if not (found in OWL_SYNTAXES and extension in _ANY_OWL):
             holds = f"holds {TITLES[found]}: read as {TITLES[found]}"
             notes.append(f"{path.name} is named like {TITLES[named]} but {holds}")
     if not chosen:
         todo = f"if it is, name its format ({', '.join(TITLES)})"
         raise NotRDF(f"this is no RDF that is known here; {todo}", path=str(path))
     return RDFFile(path, chosen, gzipped, tuple(notes))
+
+
+def _extension(path: Path) -> str:
+    """The one that names the format: `.ttl` of x.TTL.gz."""
+    is_packed = path.suffix.lower() in _GZIP_EXTENSIONS
+    return Path(path.stem if is_packed else path).suffix.lower()
 
 
 def _contradicts(named: str, found: str, head: bytes) -> bool:
@@ -338,14 +343,8 @@ def _read_folder(folder: Path, format: str | None, notes: list[str]) -> list[RDF
 
 
 def _may_be_rdf(path: Path) -> bool:
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     is_hidden = any(part.startswith(".") for part in path.parts)
-    return (
-        path.name != CATALOGUE
-        and not is_hidden
-        and suffixes[-1:] != []
-        and (suffixes[-1] in EXTENSIONS)
-    )
+    return path.name != CATALOGUE and not is_hidden and _extension(path) in EXTENSIONS
 
 
 def _add_imports(
