@@ -8,7 +8,7 @@ from loop_running import code, run, told
 from rlm.errors import ConfigError, ModelAuthError, ModelUnavailable
 from rlm.handles import Store
 from rlm.llm import ScriptedClient
-from rlm.loop import Limits, rlm_run, rlm_steps
+from rlm.loop import Limits, rlm_run
 
 
 @pytest.mark.parametrize(
@@ -204,15 +204,6 @@ def test_every_step_is_told_and_what_the_callback_raises_is_ours():
 
     with pytest.raises(ZeroDivisionError, match="mine"):
         run([code("1"), "FINAL(x)"], on_step=refuse)
-
-
-def test_the_steps_are_a_generator_whose_value_is_the_result():
-    steps = rlm_steps("What?", "a text", client=ScriptedClient([code("x = 1"), "FINAL_VAR(x)"]))
-    assert next(steps).number == 1
-    assert next(steps).number == 2
-    with pytest.raises(StopIteration) as ended:
-        next(steps)
-    assert ended.value.value.answer == "1"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,10 @@ from rlm.errors import HandleError, RLMError, ValidationError
 from rlm.handles import Meter, Store, View
 from rlm.loop.trace import render_value
 from rlm.tools import ctx_tools
-from rlm.tools.ctx import FIND_CHARS, FIND_HITS, HIT_CHARS, PART_CHARS, STATS_CHARS
+from rlm.tools.ctx import FIND_CHARS, FIND_HITS, HIT_CHARS, PART_CHARS
+
+STATS_CHARS = 1000
+"""What `ctx_stats` returns at most, whatever it is asked about."""
 
 
 @pytest.fixture
@@ -100,7 +103,7 @@ def test_the_longest_stats_raise_no_flag(call, payloads, meter):
     lines = ["# " + 'long "heading" ' * 20] * 3000 + ["a,b;c:" * 80] * 8000
     stats = call("ctx_stats", payloads.put("\n".join(lines), "k" * 42))
     assert len(stats["headings"]) == 8
-    assert 700 < meter.report()["max_single_return"] <= STATS_CHARS == 1000
+    assert 700 < meter.report()["max_single_return"] <= STATS_CHARS
 
 
 def test_stats_of_nothing(call, payloads):

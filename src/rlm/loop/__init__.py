@@ -7,7 +7,7 @@ log.
 """
 
 from rlm.loop.logger import RLMLogger, read_log
-from rlm.loop.run import LoopRun, rlm_run, rlm_steps
+from rlm.loop.run import LoopRun, rlm_run
 from rlm.loop.types import CodeBlock, Limits, LoopSpec, RLMIteration, RLMResult, SubCall
 
 __all__ = [
@@ -21,5 +21,4 @@ __all__ = [
     "SubCall",
     "read_log",
     "rlm_run",
-    "rlm_steps",
 ]

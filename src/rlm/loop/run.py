@@ -1,8 +1,8 @@
 """The loop: a model writes code, the sealed REPL runs it, the model reads what was printed, until
 it answers.
 
-A run is a generator of turns (`rlm_steps`); `rlm_run` runs it to its end. Ctrl-C ends it too, and
-the result says so. The loop knows nothing of memory or stores: it is given guidance, tools and
+A run is a generator of turns (`LoopRun.steps`); `rlm_run` runs it to its end. Ctrl-C ends it too,
+and the result says so. The loop knows nothing of memory or stores: it is given guidance, tools and
 callbacks. Of an ontology it knows whether its tools are there, which decides the prompt.
 
 Blame decides what happens to a fault: what the model does wrong (no code, code that fails, a
@@ -40,8 +40,6 @@ from rlm.loop.values import Context, as_text, place_context
 if TYPE_CHECKING:
     from rlm.loop.logger import RLMLogger
 
-Steps = Generator[RLMIteration, None, RLMResult]
-
 
 def rlm_run(
     query: str,
@@ -63,20 +61,6 @@ def rlm_run(
     """
     with _open_run(query, context, ns, client=client, max_iters=max_iters, **choices) as run:
         return run.complete()
-
-
-def rlm_steps(
-    query: str,
-    context: Context,
-    ns: Mapping[str, Any] | None = None,
-    *,
-    client: Client,
-    **choices: Any,
-) -> Steps:
-    """The same run, turn by turn. The generator's value (`StopIteration.value`) is the result."""
-    with _open_run(query, context, ns, client=client, **choices) as run:
-        yield from run.steps()
-        return run.finish()
 
 
 @contextmanager

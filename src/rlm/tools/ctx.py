@@ -20,7 +20,6 @@ HIT_FRAME_CHARS = 60
 """What is around a hit's text: `{"at": …, "line": …, "text": ""}, `."""
 PATTERN_CHARS = 500
 
-STATS_CHARS = 1000
 FIRST_LINES = 3
 FIRST_LINE_CHARS = 80
 HEADINGS = 8

@@ -28,7 +28,6 @@ MOST_STANZAS = 20
 """Broken ones that are left out; with more of them it is no OBO."""
 _PLACE = re.compile(r"Byte(?:Position\(|Span\()(\d+)")
 _WANTED = re.compile(r"positives: \[([^\]]*)\]")
-_REASON = re.compile(r'(?:Error|found)\w*\(?"?([^"{}]{3,200})')
 _STANZA = re.compile(rb"(?m)^\[")
 _REFERENCE = re.compile(rb"&([\w:.-]+);")
 _SEVERAL = re.compile(rb"\b(?:DisjointClasses|Equivalent\w+|SameIndividual)\b")
