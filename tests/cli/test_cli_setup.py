@@ -135,6 +135,18 @@ def test_check_says_what_is_wrong(
     assert "no such" in said["claude server"]
 
 
+def test_check_says_that_the_server_of_codex_lacks_variables(rlm: Run, home: Path) -> None:
+    rlm("setup", "codex")
+    config = home / ".codex" / "config.toml"
+    older = [line for line in config.read_text("utf-8").splitlines() if "env_vars" not in line]
+    config.write_text("\n".join(older), "utf-8")
+    server = rlm("setup", "codex", "--check", "--json").json["checks"][-1]
+    assert not server["ok"] and "RLM_MEMORY_DB" in server["detail"]
+    assert server["fix"] == "rlm setup codex --scope user"
+    rlm("setup", "codex")
+    assert rlm("setup", "codex", "--check", "--json").json["checks"][-1]["ok"]
+
+
 def test_doctor_says_what_is_installed_and_what_waits(
     rlm: Run, add: Callable[..., str], db: str, home: Path
 ) -> None:
