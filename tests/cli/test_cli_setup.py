@@ -78,6 +78,21 @@ def test_a_broken_file_is_one_line(rlm: Run, claude: tuple[Path, Path]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("option", "setting", "variable"),
+    [("--db", "memory_db", "RLM_MEMORY_DB"), ("--project", "project", "RLM_PROJECT")],
+)
+def test_what_the_files_do_not_keep_is_refused(
+    rlm: Run, claude: tuple[Path, Path], option: str, setting: str, variable: str
+) -> None:
+    before = claude[0].read_bytes()
+    for more in ((), ("--dry-run",), ("--check",)):
+        refused = rlm("setup", "claude", option, "x", *more)
+        assert refused.code == 2 and claude[0].read_bytes() == before and not claude[1].exists()
+        assert f"{option} " in refused.err and f"set {setting} in " in refused.err
+        assert "config.toml" in refused.err and variable in refused.err
+
+
+@pytest.mark.parametrize(
     "host",
     ("claude", *(pytest.param(each, marks=pytest.mark.slow) for each in ("codex", "cursor"))),
 )
