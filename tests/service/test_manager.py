@@ -85,6 +85,23 @@ def test_what_an_agent_records_passes_the_gate_for_notes(agent, person):
     assert person.get(bad.id).trust == "quarantined"
 
 
+def test_what_is_marked_as_private_is_not_recorded(agent, person):
+    for who in (agent, person):
+        made = who.record(
+            "Open the <private>7b</private> locker",
+            "Ask the porter.\n<PRIVATE>PIN 9911</private>\nSign the book. <private>or else",
+            description="How <private>Ada's</private> locker is opened",
+            tags=["locker", "<private>ada</private>"],
+        )
+        assert "PIN" not in str(made) and "7b" not in str(made) and "rivate>" not in str(made)
+        assert (made.title, made.tags) == ("Open the locker", ("locker",))
+        assert made.content == "Ask the porter.\n\nSign the book."
+        with pytest.raises(ValidationError, match="content is all private, and that is not kept"):
+            who.record("The PIN", " <private>PIN 9911</private> ")
+        with pytest.raises(ValidationError, match="title is all private"):
+            who.record("<private>PIN</private>", "9911")
+
+
 def test_what_an_agent_says_again_is_not_stored_again(agent, shared):
     first = agent.record("Upload big files in parts", "Split the file. Send each part. Check sums.")
     again = agent.record("Upload big files in parts", "Split the file; send each part; check sums!")
