@@ -282,6 +282,18 @@ def test_an_outcome_is_credited_once_a_session_and_all_or_nothing(agent, shared)
     assert shared.get(one.id).success_count == 2 and shared.get(one.id).last_used
 
 
+def test_feedback_says_who_gave_it(agent, person):
+    made = agent.record("Upload in parts", "Split the file.")
+    agent.feedback(made.id, helpful=False)
+    agent.feedback(made.id, helpful=True, comment="it held")
+    person.feedback(made.id, helpful=False)
+    assert [row["reason"] for row in agent.store.signals(made.id)] == [
+        "an agent found it not helpful",
+        "an agent: it held",
+        "a person found it not helpful",
+    ]
+
+
 def test_a_turn_takes_no_feedback(agent, shared):
     turn = tell_session(shared, "s-1", ["the cache key"])[0]
     with pytest.raises(ValidationError, match="is a turn of a session"):
