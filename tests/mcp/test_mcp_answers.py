@@ -124,6 +124,21 @@ def test_memory_get_shows_what_was_said_around_a_decision(
     assert "order 17" in say(raw.call("memory_get", id=turn["id"][:8]))
 
 
+def test_memory_get_has_description_and_content_whole_in_its_text(
+    rlm: Rlm, folder: Path, raw: RawClient
+) -> None:
+    rule = "Install with pip-compile. " + "Compile before you install. " * 14 + "Show both files."
+    steps = "\n".join(f"{number}. Look at file {number}." for number in range(250))
+    made = raw.call("memory_record", title="Install with pip", description=rule, content=steps)
+    text = say(raw.call("memory_get", id=made["structuredContent"]["memories"][0]["id"]))
+    assert text.count(rule) == 1 and text.count(steps) == 1 and text.count("Install with pip ") == 1
+    tell(rlm, folder)
+    turn = next(each for each in search(raw, "off by a cent order 17") if each["kind"] == "turn")
+    first = say(raw.call("memory_get", id=turn["id"])).partition("\n")[0]
+    assert first.startswith(f"{turn['id']}  user: The invoice total is off by a cent")
+    assert first.endswith("(turn, 2026-11-09, session s-1)")
+
+
 def test_an_agent_is_told_what_it_can_do_about_an_id_that_is_none(raw: RawClient) -> None:
     said = say(raw.call("memory_get", id="0000"))
     assert "a search shows it" in said and "rlm memory list" not in said

@@ -102,7 +102,9 @@ def _get(call: ToolRequest, id: str) -> ToolAnswer:
         or memory.description.removesuffix("…") in f"{memory.title}\n{memory.content}"
     ):
         fields.pop("description", None)
-    return ToolAnswer("\n\n".join([memory.line(), *said.values()]), {**fields, **said})
+    head = replace(memory, description="", content=memory.title).line()
+    described = [fields["description"]] if "description" in fields else []
+    return ToolAnswer("\n\n".join([head, *described, *said.values()]), {**fields, **said})
 
 
 def _record(call: ToolRequest, session: str | None = None, **given: Any) -> ToolAnswer:
