@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from cli_running import Run
 
 from rlm import MemoryItem, open_store
-from rlm.service.amendment import mark_changed, propose
+from rlm.service.amendment import mark_changed, propose, supersede
 from rlm.store import Tenant
 
 OLD = "2025-01-01T00:00:00Z"
@@ -108,6 +110,30 @@ def test_undo_names_what_is_wrong(rlm: Run, db: str) -> None:
     assert rlm("memory", "undo", str(log_id), "--db", db).code == 0
     twice = rlm("memory", "undo", str(log_id), "--db", db)
     assert twice.code == 2 and "was undone already" in twice.err
+
+
+@pytest.mark.parametrize(
+    ("act", "command"), [(supersede, "restore"), (mark_changed, "review --refuse")]
+)
+def test_undo_of_what_a_decision_replaced_or_changed_names_what_takes_it_back(
+    rlm: Run, db: str, act: Callable[..., object], command: str
+) -> None:
+    words = [MemoryItem(f"Round {how}", "", f"Round {how}.") for how in ("up", "down")]
+    with open_store(db, tenant=Tenant(), embedder="none") as store:
+        older, newer = store.add_many(words)
+        act(store, newer, older, "it says otherwise")
+    line = rlm("graph", "history", "--db", db, "--json").json["evolution"][0]
+    wrong = rlm("memory", "undo", str(line["id"]), "--db", db)
+    assert wrong.code == 2 and f"`rlm memory {command} {older}` takes it back" in wrong.err
+    assert rlm("memory", *command.split(), older, "--db", db).code == 0
+
+
+def test_undo_of_a_plain_link_names_unlink(rlm: Run, db: str) -> None:
+    node = rlm("graph", "add", "fact", "Water is wet", "--db", db).out.strip()
+    edge = rlm("graph", "link", "relation", "is", node, "--db", db).out.strip()
+    line = rlm("graph", "history", "--db", db, "--json").json["evolution"][0]
+    wrong = rlm("memory", "undo", str(line["id"]), "--db", db)
+    assert wrong.code == 2 and f"`rlm graph unlink {edge}` takes it back" in wrong.err
 
 
 def test_a_wrong_setting_is_named(rlm: Run, db: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -251,6 +251,8 @@ NO_MEMORY = (
 )
 """Commands about memories that do not name one."""
 NO_NODE = ("graph copy",)
+NO_STORE = ("setup",)
+"""What refuses `--db`: it would not be kept."""
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -260,7 +262,8 @@ def test_json_is_one_document_in_which_an_id_has_one_name(
     """`memory_id` for a memory, as in packs and in seed 000; `id` for nodes and edges, as in seed
     004. And the default store is never touched."""
     line = [part.format(**filled) if "{" in part else part for part in LINES[name]]
-    done = rlm(*name.split(), *line, "--db", db, "--json")
+    store = () if name in NO_STORE else ("--db", db)
+    done = rlm(*name.split(), *line, *store, "--json")
     assert done.code == 0, done.err
     assert done.err == ""
     assert done.out.endswith("\n") and done.out.count("\n") == 1
@@ -279,7 +282,8 @@ def test_without_json_the_same_line_also_works(
     rlm: Run, home: Path, db: str, filled: dict[str, str], name: str
 ) -> None:
     line = [part.format(**filled) if "{" in part else part for part in LINES[name]]
-    done = rlm(*name.split(), *line, "--db", db)
+    store = () if name in NO_STORE else ("--db", db)
+    done = rlm(*name.split(), *line, *store)
     assert done.code == 0 and done.out, done.err
     assert "Traceback" not in done.err and not (home / ".claude").exists()
 

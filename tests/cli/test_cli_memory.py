@@ -39,6 +39,18 @@ def test_the_same_memory_twice_is_one_and_says_so(
     assert len(rlm("memory", "list", "--db", db, "--json").json) == 1
 
 
+def test_what_is_private_is_not_added_and_the_rest_only_once(rlm: Run, db: str) -> None:
+    words = (
+        "--title",
+        "Open the locker",
+        "--content",
+        "Ask the porter. <private>PIN 9911</private>",
+    )
+    first, again = (rlm("memory", "add", "--db", db, *words) for _ in range(2))
+    assert first.err == "added\n" and "there already" in again.err
+    assert "PIN" not in rlm("memory", "show", first.out.strip(), "--db", db).out
+
+
 def test_adding_what_was_archived_brings_it_back(
     rlm: Run, add: Callable[..., str], db: str
 ) -> None:

@@ -64,7 +64,9 @@ def test_feedback_moves_and_why_tells(rlm: Run, add: Callable[..., str], db: str
     up = rlm("memory", "feedback", one, "--helpful", "--db", db, "--json").json
     assert up == {"memory_id": one, "before": pytest.approx(0.6), "confidence": pytest.approx(0.9)}
     told = rlm("memory", "why", one[:6], "--db", db)
-    assert "not_helpful  -0.20 → 0.60  too slow" in told.out and "helpful  +0.30" in told.out
+    assert (
+        "not_helpful  -0.20 → 0.60  a person: too slow" in told.out and "helpful  +0.30" in told.out
+    )
     rows = rlm("memory", "why", one, "--db", db, "--json").json["signals"]
     assert [row["kind"] for row in rows] == ["not_helpful", "helpful"]
 

@@ -8,10 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from cli_running import Run
+
+from rlm import clock, open_store
 
 TURNS = (
     ("user", "Look at the invoices"),
@@ -134,6 +137,32 @@ def test_a_job_that_died_is_tried_again_or_dropped(rlm: Run, db: str, tmp_path: 
     assert missing.code == 1 and "no job 1 here" in missing.err
     assert rlm("queue", "retry", "9", "--db", db).code == 1
     assert rlm("queue", "retry", "--db", db).code == 2
+
+
+def test_a_session_that_is_tried_later_says_when(rlm: Run, db: str, tmp_path: Path) -> None:
+    for name in ("one", "two", "three"):
+        rlm("queue", "add", str(transcript(tmp_path, name)), "--db", db)
+    now = clock.now()
+    with open_store(db, embedder="none") as store:
+        for hours in (3, 2):
+            job = store.lease_job()
+            assert job is not None
+            at = (now + timedelta(hours=hours)).isoformat().replace("+00:00", "Z")
+            store.fail_job(job, "the model does not answer", retry_at=at)
+    first, last = (f"{now + timedelta(hours=hours):%Y-%m-%d %H:%M}" for hours in (2, 3))
+    said = f"2 sessions wait until {first} (UTC) or later"
+    done = rlm("worker", "--once", "--db", db)
+    assert done.code == 0 and done.out.startswith("1 session distilled: ") and said in done.out
+    document = rlm("worker", "--once", "--db", db, "--json").json
+    assert (document["distilled"], document["tried_later"]) == (0, 2)
+    assert document["next_try"].startswith(first.replace(" ", "T"))
+    listed = rlm("queue", "list", "--db", db)
+    assert f"waits until {last}: the model does not answer" in listed.out
+    assert listed.err == f"{said}\n"
+    assert rlm("queue", "list", "--state", "done", "--db", db).err == ""
+    rlm("queue", "retry", "1", "2", "--db", db)
+    assert "wait" not in rlm("queue", "list", "--db", db).err
+    assert "wait" not in rlm("worker", "--once", "--db", db).out
 
 
 def test_nothing_is_queued_when_one_file_is_no_transcript(

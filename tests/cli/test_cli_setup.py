@@ -78,6 +78,21 @@ def test_a_broken_file_is_one_line(rlm: Run, claude: tuple[Path, Path]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("option", "setting", "variable"),
+    [("--db", "memory_db", "RLM_MEMORY_DB"), ("--project", "project", "RLM_PROJECT")],
+)
+def test_what_the_files_do_not_keep_is_refused(
+    rlm: Run, claude: tuple[Path, Path], option: str, setting: str, variable: str
+) -> None:
+    before = claude[0].read_bytes()
+    for more in ((), ("--dry-run",), ("--check",)):
+        refused = rlm("setup", "claude", option, "x", *more)
+        assert refused.code == 2 and claude[0].read_bytes() == before and not claude[1].exists()
+        assert f"{option} " in refused.err and f"set {setting} in " in refused.err
+        assert "config.toml" in refused.err and variable in refused.err
+
+
+@pytest.mark.parametrize(
     "host",
     ("claude", *(pytest.param(each, marks=pytest.mark.slow) for each in ("codex", "cursor"))),
 )
@@ -133,6 +148,18 @@ def test_check_says_what_is_wrong(
     assert "/nowhere/python" in said["claude Stop"] and "No such file" in said["claude Stop"]
     assert "code 2" in said["claude SessionEnd"]
     assert "no such" in said["claude server"]
+
+
+def test_check_says_that_the_server_of_codex_lacks_variables(rlm: Run, home: Path) -> None:
+    rlm("setup", "codex")
+    config = home / ".codex" / "config.toml"
+    older = [line for line in config.read_text("utf-8").splitlines() if "env_vars" not in line]
+    config.write_text("\n".join(older), "utf-8")
+    server = rlm("setup", "codex", "--check", "--json").json["checks"][-1]
+    assert not server["ok"] and "RLM_MEMORY_DB" in server["detail"]
+    assert server["fix"] == "rlm setup codex --scope user"
+    rlm("setup", "codex")
+    assert rlm("setup", "codex", "--check", "--json").json["checks"][-1]["ok"]
 
 
 def test_doctor_says_what_is_installed_and_what_waits(

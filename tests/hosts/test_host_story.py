@@ -51,6 +51,18 @@ def test_codex_waits_for_the_server_where_it_is_told_to(codex):
     assert "memory_search" in json.dumps(codex.model.requests[0]["tools"])
 
 
+def test_codex_and_its_server_use_the_store_that_is_exported(codex):
+    elsewhere = {"RLM_MEMORY_DB": str(codex.folder / "elsewhere.db"), "RLM_PROJECT": "boats"}
+    codex.host_env |= elsewhere
+    codex.rlm("setup", "codex")
+    record = use("memory_record", title="Deploys need a tag", content="A deploy starts from a tag.")
+    codex.model.expect([record], [say("Noted.")])
+    codex.prompt("Note how a deploy starts.")
+    assert codex.rlm("memory", "list") == []
+    codex.env |= elsewhere
+    assert [each["title"] for each in codex.rlm("memory", "list")] == ["Deploys need a tag"]
+
+
 def _correct_the_agent(host):
     host.model.expect([shell("make check")], [say("I will run npm test after each change.")])
     host.prompt("How do you test a change here?")

@@ -124,6 +124,21 @@ def test_memory_get_shows_what_was_said_around_a_decision(
     assert "order 17" in say(raw.call("memory_get", id=turn["id"][:8]))
 
 
+def test_memory_get_has_description_and_content_whole_in_its_text(
+    rlm: Rlm, folder: Path, raw: RawClient
+) -> None:
+    rule = "Install with pip-compile. " + "Compile before you install. " * 14 + "Show both files."
+    steps = "\n".join(f"{number}. Look at file {number}." for number in range(250))
+    made = raw.call("memory_record", title="Install with pip", description=rule, content=steps)
+    text = say(raw.call("memory_get", id=made["structuredContent"]["memories"][0]["id"]))
+    assert text.count(rule) == 1 and text.count(steps) == 1 and text.count("Install with pip ") == 1
+    tell(rlm, folder)
+    turn = next(each for each in search(raw, "off by a cent order 17") if each["kind"] == "turn")
+    first = say(raw.call("memory_get", id=turn["id"])).partition("\n")[0]
+    assert first.startswith(f"{turn['id']}  user: The invoice total is off by a cent")
+    assert first.endswith("(turn, 2026-11-09, session s-1)")
+
+
 def test_an_agent_is_told_what_it_can_do_about_an_id_that_is_none(raw: RawClient) -> None:
     said = say(raw.call("memory_get", id="0000"))
     assert "a search shows it" in said and "rlm memory list" not in said
@@ -142,7 +157,28 @@ def test_no_text_stands_twice_in_a_hit(rlm: Rlm, folder: Path, raw: RawClient) -
         words = hit["text"].split()
         assert words[:4] and read.count(" ".join(words[:4])) == 1 and read.count(hit["id"]) == 1
         assert len(read) <= 400
-    assert len(json.dumps(hits)) < 250 * len(hits)
+
+
+def test_a_turn_says_who_said_what_and_its_session_once(
+    rlm: Rlm, folder: Path, raw: RawClient
+) -> None:
+    tell(rlm, folder)
+    hits = search(raw, "shall I round it in the template instead")
+    hit = next(each for each in hits if each["text"].startswith("assistant: I will round it."))
+    assert hit["kind"] == "turn" and hit["source_session"] == "s-1"
+    assert len(hit["text"]) > 200 and 380 <= len(json.dumps(hit, ensure_ascii=False)) <= 400
+    assert json.dumps(hit).count("s-1") == 1 and json.dumps(hit).count("2026-11-09") == 1
+    whole = raw.call("memory_get", id=hit["id"])["structuredContent"]
+    assert whole["role"] == "assistant" and json.dumps(whole).count("s-1") == 1
+
+
+def test_numbers_have_as_many_digits_as_mean_something(rlm: Rlm, raw: RawClient) -> None:
+    one = decide(rlm)
+    rlm("memory", "edit", one, "--confidence", "0.123456")
+    assert raw.call("memory_get", id=one)["structuredContent"]["confidence"] == 0.12
+    rated = raw.call("memory_feedback", id=one, helpful=True)["structuredContent"]["memories"]
+    assert len(str(rated[0]["confidence"])) <= 4
+    assert all(len(str(hit["score"])) <= 5 for hit in search(raw, "integer cents"))
 
 
 def test_a_password_told_in_prose_is_not_kept_and_the_agent_is_told(raw: RawClient) -> None:

@@ -34,7 +34,7 @@ def test_the_numbers_are_the_seeds(shared):
     assert [row["kind"] for row in rows] == [
         "helpful", "not_helpful", "task_succeeded", "not_helpful", "unreverted",
     ]  # fmt: skip
-    assert rows[1]["reason"] == "too slow"
+    assert rows[1]["reason"] == "an agent: too slow"
     assert evaluator.recompute(one) == pytest.approx(shared.get(one).confidence)
 
 

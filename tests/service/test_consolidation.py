@@ -441,7 +441,7 @@ def test_undo_says_what_it_cannot_undo(opened):
     )
     node = store.graph.create_node("fact", "Water is wet")
     made = store.graph.evolution(node)[0].id
-    with pytest.raises(ValidationError, match="no change of memories"):
+    with pytest.raises(ValidationError, match="no change that this takes back"):
         undo(store, made)
     with pytest.raises(ValidationError, match=f"rlm memory undo {report.log_id}"):
         store.graph.undo(report.log_id)

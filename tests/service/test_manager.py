@@ -85,6 +85,23 @@ def test_what_an_agent_records_passes_the_gate_for_notes(agent, person):
     assert person.get(bad.id).trust == "quarantined"
 
 
+def test_what_is_marked_as_private_is_not_recorded(agent, person):
+    for who in (agent, person):
+        made = who.record(
+            "Open the <private>7b</private> locker",
+            "Ask the porter.\n<PRIVATE>PIN 9911</private>\nSign the book. <private>or else",
+            description="How <private>Ada's</private> locker is opened",
+            tags=["locker", "<private>ada</private>"],
+        )
+        assert "PIN" not in str(made) and "7b" not in str(made) and "rivate>" not in str(made)
+        assert (made.title, made.tags) == ("Open the locker", ("locker",))
+        assert made.content == "Ask the porter.\n\nSign the book."
+        with pytest.raises(ValidationError, match="content is all private, and that is not kept"):
+            who.record("The PIN", " <private>PIN 9911</private> ")
+        with pytest.raises(ValidationError, match="title is all private"):
+            who.record("<private>PIN</private>", "9911")
+
+
 def test_what_an_agent_says_again_is_not_stored_again(agent, shared):
     first = agent.record("Upload big files in parts", "Split the file. Send each part. Check sums.")
     again = agent.record("Upload big files in parts", "Split the file; send each part; check sums!")
@@ -263,6 +280,18 @@ def test_an_outcome_is_credited_once_a_session_and_all_or_nothing(agent, shared)
         agent.outcome([two.id, "0" * 16], succeeded=False)
     assert agent.get(two.id).confidence == pytest.approx(0.7)
     assert shared.get(one.id).success_count == 2 and shared.get(one.id).last_used
+
+
+def test_feedback_says_who_gave_it(agent, person):
+    made = agent.record("Upload in parts", "Split the file.")
+    agent.feedback(made.id, helpful=False)
+    agent.feedback(made.id, helpful=True, comment="it held")
+    person.feedback(made.id, helpful=False)
+    assert [row["reason"] for row in agent.store.signals(made.id)] == [
+        "an agent found it not helpful",
+        "an agent: it held",
+        "a person found it not helpful",
+    ]
 
 
 def test_a_turn_takes_no_feedback(agent, shared):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rlm.errors import ConfigError
+from rlm.hook_settings import HOOK_SETTINGS
 from rlm.service.hosts import jsonc
 from rlm.service.hosts.entries import HOSTS, SCOPES, SettingsFile, settings_files
 from rlm.service.hosts.install import apply, our_entries, plan
@@ -319,6 +320,16 @@ def test_the_command_lines_are_absolute_and_name_no_version(folder: Path) -> Non
                 assert json.dumps(sys.executable)[1:-1] in line and "rlm_memory" not in line
     codex = settings_files("codex", "user", folder)[1].path.read_text("utf-8")
     assert tomllib.loads(codex)["mcp_servers"]["rlm"]["args"] == ["-P", "-m", "rlm", "mcp"]
+
+
+def test_the_server_of_codex_gets_the_variables_that_its_hooks_read(folder: Path) -> None:
+    _, server = settings_files("codex", "user", folder)
+    put(server, TOML_OLDER.encode())
+    install("codex", "user", folder)
+    named = our_entries(server)["server"]["env_vars"]
+    assert {"RLM_CONFIG", *(variable for _, variable in HOOK_SETTINGS.values())} < set(named)
+    remove("codex", "user", folder)
+    assert contents([server]) == [TOML.encode()]
 
 
 def test_hosts_that_were_moved_are_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ def test_a_decision_tells_its_turn_its_signals_and_what_it_replaced(agent, perso
     found = agent.why(new)
     assert found["memory"]["source_session"] == "s-2"
     assert (found["turn"]["id"], found["turn"]["n"]) == (turns[1], 1)
-    assert [row["reason"] for row in found["signals"]] == ["fixed the import"]
+    assert [row["reason"] for row in found["signals"]] == ["an agent: fixed the import"]
     assert found["recomputed_confidence"] == found["memory"]["confidence"] == 1.0
     assert [each["id"] for each in found["supersedes"]] == [old, first]
     assert found["superseded_by"] == []

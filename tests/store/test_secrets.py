@@ -158,6 +158,23 @@ PLACED = (  # these are known by where they stand: the kind, the text with a hol
     ("password", "passphrase of root@db1 is now {}", "correct-" + "h0rse-9"),
     ("aws-secret-key", "aws_secret_access_key = {}", body(BASE64, 40)),
     ("aws-secret-key", '{{"SecretAccessKey": "{}"}}', body(BASE64, 40)),
+    *(  # beside the id of a key, here already taken out
+        ("aws-secret-key", text.replace("ID", "[redacted:aws-access-key]"), body(BASE64, 40))
+        for text in (
+            "aws ID / {} in eu-west-1",
+            "ID {}",
+            "ID/{}",
+            "{}/ID",
+            "ID,{},eu-west-1",
+            "ID:{}.",
+            "log in with 'ID' and '{}'",
+            "the id is ID, the secret is {}",
+            "the secret {} goes with ID",
+            "first ID\nthen {}\nlast",
+            "the key {}\nof ID",
+            'say \\"ID\\n{}\\"',
+        )
+    ),
     (
         "azure-key",
         "AccountName=store;AccountKey={};EndpointSuffix=core.windows.net",
@@ -344,6 +361,13 @@ CLEAN = (
     '"password": "aaaaaaaaaaaa", "token": "--------"',
     "password = get_secret2(name)",
     f"M{TOKENS['aws id'][1]}",
+    # What else has forty characters beside the id of a key of AWS, or a key far from it.
+    f"[redacted:aws-access-key] pushed {SHA1} and {SHA1.upper()}, {body(LOWER, 40)}",
+    "[redacted:aws-access-key] in src/Main/Java/Org/Example/Key2/Reader/Id",
+    "[redacted:aws-access-key], see github.com/HypothesisWorks/hypothesis/pull/3067",
+    f"[redacted:aws-access-key] {body(BASE64, 39)} {body(BASE64, 41)} {body(BASE64, 39)}=",
+    f"[redacted:aws-access-key]\n\n{body(BASE64, 40)}",
+    f"[redacted:aws-access-key] is the id; {'and so on ' * 7} {body(BASE64, 40)}",
     f"disk-{body(ALNUM, 24)}",
     "[redacted:github-token]",
     "password=[redacted:password]",
@@ -480,6 +504,14 @@ def test_several_secrets_are_all_replaced_and_their_kinds_sorted() -> None:
     first = "[redacted:github-token] [redacted:aws-access-key]"
     assert result == f"{first}\npassword=[redacted:password]\n[redacted:github-token]"
     assert kinds == ("aws-access-key", "github-token", "password")
+
+
+def test_the_secret_key_of_an_example_of_aws_goes_with_its_id() -> None:
+    aws, key = "AK" + "IAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MD" + "ENG/bPxRfiCYEXAMPLEKEY"
+    assert scrub(f"aws {aws} / {key}") == (
+        "aws [redacted:aws-access-key] / [redacted:aws-secret-key]",
+        ("aws-access-key", "aws-secret-key"),
+    )
 
 
 def test_an_assigned_token_has_the_kind_of_its_vendor() -> None:
@@ -649,6 +681,8 @@ HOSTILE = (
         "ABSK",
         "ABSKaZ9",
         "ABSKaaaaaaaaaaaaaaaaZ9+",
+        "[redacted:aws-access-key] ",
+        "[redacted:aws-access-key]" + "aZ9/" * 10 + " ",
         "bedrock-api-key-",
         "atlasv1.",
         "a.atlasv1.",

@@ -65,6 +65,7 @@ def add(
 ) -> None:
     """Remember something. Prints its id; the same memory twice is one memory."""
     from rlm.service.manager import MemoryManager
+    from rlm.service.transcripts.builder import without_private
 
     if not title:
         raise ValidationError("a memory needs a title: --title 'up to ten words'", field="title")
@@ -78,7 +79,7 @@ def add(
     source = fields.pop("source")
     item = MemoryItem(title=title, content=text, source_type=source, scope=scope, **fields)
     with session.store() as store:
-        before = _find_same(store, item)
+        before = _find_same(store, without_private(item))
         memory_id = MemoryManager(store, person=True).record_item(item, kind).id
         stored = store.get(memory_id)
     status = "added" if before is None else "restored" if before.archived_at else "existed"

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import click
 
+from rlm import config
 from rlm.cli.command import words
 from rlm.cli.mcp import INSTALL
 from rlm.cli.session import Session
 from rlm.errors import ConfigError, StoreError, ValidationError
+from rlm.hook_settings import HOOK_SETTINGS
 from rlm.service.hosts.check import check_host
 from rlm.service.hosts.entries import HOSTS, SCOPES
 from rlm.service.hosts.install import FileChange, apply, plan
@@ -31,6 +33,9 @@ LACKING = f"The hooks work; the server will not start before its extra is instal
 OFF = "To be without it: RLM_DISABLED=1 for a session, a file .rlm-off for a project."
 SHARED = "These files hold the path of Python on this machine: do not commit them for others."
 
+NOT_KEPT = {"db": "memory_db", "project": "project", "team": "team", "org": "org"}
+"""The options that would hold for this command alone, and the settings that are kept."""
+
 
 @click.argument("host", type=click.Choice(list(HOSTS)))
 @words("--scope", SCOPES, "For all your projects, or for this one [user].", default="user")
@@ -40,10 +45,12 @@ SHARED = "These files hold the path of Python on this machine: do not commit the
 def setup(session: Session, host: str, scope: str, dry_run: bool, check: bool, remove: bool) -> int:
     """Give a coding agent the memory: the MCP server and the hooks.
 
-    Files are edited in place, with comments and order kept, and copied before.
+    Files are edited in place, with comments and order kept, and copied before. Which store and
+    whose is a setting: --db, --project, --team and --org are refused here.
     """
     if check and (remove or dry_run):
         raise ValidationError("--check changes nothing: use it alone")
+    _refuse_what_is_not_kept(session, host)
     folder = Path.cwd()
     if check:
         return _check(session, host, scope, folder)
@@ -54,6 +61,16 @@ def setup(session: Session, host: str, scope: str, dry_run: bool, check: bool, r
         _make_mirror(session, session.mirror)
     _report(session, changes, host, scope, dry_run=dry_run, remove=remove)
     return 0
+
+
+def _refuse_what_is_not_kept(session: Session, host: str) -> None:
+    for option, setting in NOT_KEPT.items():
+        if getattr(session, option) is not None:
+            raise ConfigError(
+                f"--{option} would not reach the hooks and the server of {host}, which read the"
+                f" settings: set {setting} in {config.config_path()}, or export"
+                f" {HOOK_SETTINGS[setting][1]} where {host} starts, and leave the option out"
+            )
 
 
 def _make_mirror(session: Session, path: Path) -> None:

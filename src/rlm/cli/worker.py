@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rlm import kernel
+from rlm import clock, kernel
 from rlm.cli.background import end_with_parent
 from rlm.cli.command import command, count, new_group, words
 from rlm.cli.failure import INTERRUPTED
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 HOSTS = ("claude", "codex", "cursor")
 WATCH_S = 5.0
+MOST_JOBS = 100_000
 LOCAL_EMBEDDERS = ("static", "minilm")
 FOUND = ("turn", "decision", "procedure")
 app = new_group("Sessions that wait to be distilled.")
@@ -69,11 +70,13 @@ def worker(session: Session, once: bool, watch: bool, model: str | None, beside:
     if watch:
         kernel.share_arenas()
     client, report, interrupted = _open_model(session, model), Report(), 0
+    later: list[str] = []
     try:
         with _stop_event() as stop:
             refresh = True
             while True:
-                report.add(_round(session, client, stop, refresh=refresh))
+                made, later = _round(session, client, stop, refresh=refresh)
+                report.add(made)
                 refresh = False
                 _embed_stale(session, stop)
                 if not watch or stop.wait(WATCH_S):
@@ -85,7 +88,9 @@ def worker(session: Session, once: bool, watch: bool, model: str | None, beside:
     finally:
         if client is not None:
             client.close()
-    session.show(report.to_dict(), _summary(report))
+    document = {"tried_later": len(later), "next_try": min(later, default=None)}
+    text = "; ".join([_summary(report), *_until(later)])
+    session.show({**report.to_dict(), **document}, text)
     for error in report.errors:
         session.notify(error)
     return interrupted or int(bool(report.failed or report.dead))
@@ -130,8 +135,9 @@ def _stop_event() -> Iterator[threading.Event]:
 
 def _round(
     session: Session, client: Client | None, stop: threading.Event, *, refresh: bool
-) -> Report:
-    """The spool, then the queues: of this project, and of others that have something waiting.
+) -> tuple[Report, list[str]]:
+    """The spool, then the queues: of this project, and of others that have something waiting. Also
+    when the sessions are due that are tried later.
 
     `refresh`: also the mirrors, of projects that people on this machine work in. Else only those
     that are due, or where something was learnt."""
@@ -139,13 +145,13 @@ def _round(
     from rlm.service.distiller import Distiller, Report
     from rlm.service.spool import read_spool, take_in
 
-    settings, report = session.settings, Report()
+    settings, report, later = session.settings, Report(), list[str]()
     spool = Path(settings.spool).expanduser()
     mine = session.tenant
     tenants = [] if session.project else [file.tenant for file in read_spool(spool, settings)]
     found = [each.project for each in tenants if (each.org, each.team) == (mine.org, mine.team)]
     if not found and session.path is not None and not session.path.exists():
-        return report
+        return report, later
     here = {mine.project, *found}
     waiting, done = dict.fromkeys([mine.project, *found]), set[str]()
     while waiting and not stop.is_set():
@@ -157,6 +163,7 @@ def _round(
             take_in(store, spool, settings)
             made = Distiller(store, client, Caps.of(settings)).process(stop=stop)
             report.add(made)
+            later += _tried_later(store.jobs("ready", MOST_JOBS))
             _feed_index(session, store)
             if project in here and (refresh or made.distilled or there.mirror_is_due()):
                 there.refresh_mirror(store)
@@ -165,7 +172,26 @@ def _round(
                 if store.remote_index is not None:
                     others |= {*store.other_projects("notes")}
                 waiting.update(dict.fromkeys(others - done))
-    return report
+    return report, later
+
+
+def _tried_later(jobs: list[Job]) -> list[str]:
+    """When those are due that failed, or that wait for the model."""
+    now = clock.now_iso()
+    return [job.not_before for job in jobs if job.state == "ready" and job.not_before > now]
+
+
+def _until(later: list[str]) -> list[str]:
+    """A line about the sessions that are due then; none where there are none."""
+    if not later:
+        return []
+    wait = number_of(len(later), "session waits", "sessions wait")
+    more = " or later" if len(set(later)) > 1 else ""
+    return [f"{wait} until {_minute(min(later))} (UTC){more}"]
+
+
+def _minute(at: str) -> str:
+    return at[:16].replace("T", " ")
 
 
 def _embed_stale(session: Session, stop: threading.Event) -> None:
@@ -252,13 +278,18 @@ def add(
 
 @command(app, "list")
 @words("--state", JOB_STATES, "Only these.")
-@count("--limit", default=100, most=100_000, doc="How many, at most.")
+@count("--limit", default=100, most=MOST_JOBS, doc="How many, at most.")
 def list_(session: Session, state: str | None, limit: int) -> None:
-    """List the sessions of this project that are or were queued, the oldest first."""
+    """List the sessions of this project that are or were queued, the oldest first.
+
+    One that waits says until when: it failed, or its model could not be asked.
+    """
     nothing = "no session is queued here: `rlm queue add FILE` queues one"
     found = session.list_rows(lambda store: store.jobs(state, limit), nothing)
     headers = ("job", "state", "agent", "session", "tries", "queued (UTC)", "note")
     session.show_table([_to_dict(job) for job in found], headers, [_row(job) for job in found])
+    for line in _until(_tried_later(found)):
+        session.notify(line)
 
 
 def _to_dict(job: Job) -> dict[str, Any]:
@@ -274,8 +305,9 @@ def _row(job: Job) -> tuple[object, ...]:
     ]
     if why := result.get("without_model"):
         said.append(f"without a model: {why}")
-    note = job.last_error or ", ".join(said)
-    when = job.created_at[:16].replace("T", " ")
+    later = [f"waits until {_minute(at)}" for at in _tried_later([job])]
+    note = ": ".join(filter(None, [*later, job.last_error or ", ".join(said)]))
+    when = _minute(job.created_at)
     return job.job_no, job.state, job.agent, job.session_id, job.attempts, when, note
 
 
@@ -287,7 +319,7 @@ def retry(session: Session, numbers: tuple[int, ...], dead: bool) -> None:
     if bool(numbers) == dead:
         raise ValidationError("name jobs by their number, or give --dead")
     with session.changing() as store, store.together():
-        chosen = [job.job_no for job in store.jobs("dead", 100_000)] if dead else list(numbers)
+        chosen = [job.job_no for job in store.jobs("dead", MOST_JOBS)] if dead else list(numbers)
         for number in chosen:
             store.retry_job(number)
     session.show({"jobs": chosen}, *map(str, chosen))

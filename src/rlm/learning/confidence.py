@@ -151,11 +151,11 @@ def _move(number: int, uses: Uses, *, success: bool, reads: bool) -> tuple[float
     return None
 
 
-def feedback(memory_id: str, *, helpful: bool, reason: str = "") -> Signal:
-    """What a person says of a memory."""
-    if helpful:
-        return Signal(memory_id, HELPFUL, "helpful", reason or "a person found it helpful")
-    return Signal(memory_id, NOT_HELPFUL, "not_helpful", reason or "a person found it not helpful")
+def feedback(memory_id: str, *, helpful: bool, reason: str = "", by: str = "a person") -> Signal:
+    """What somebody says of a memory."""
+    why = f"{by}: {reason}" if reason else f"{by} found it {'' if helpful else 'not '}helpful"
+    delta, kind = (HELPFUL, "helpful") if helpful else (NOT_HELPFUL, "not_helpful")
+    return Signal(memory_id, delta, kind, why)
 
 
 def stability(memory_id: str, *, reverted: bool, days: float) -> Signal | None:

@@ -8,8 +8,10 @@ argument names a tenant. What goes wrong is an RLMError, which the server shows 
 
 from __future__ import annotations
 
+import json
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rlm import clock
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
 GET_CHARS = 20_000
 """The most of one memory that is shown, and of what a branch gets."""
 GET_FIELDS = (
-    "id", "kind", "title", "description", "outcome", "confidence", "trust", "tags", "scope",
+    "id", "kind", "title", "description", "role", "outcome", "confidence", "trust", "tags", "scope",
     "source_session", "created_at",
 )  # fmt: skip
+HIT_TOKENS = 100
+"""The most of one hit as data, about."""
 WEAK_HITS = 3
 """So many are shown that fit less well than what is shown unasked: who asks can judge them."""
 MOST_CHANGES = 50
@@ -91,10 +95,16 @@ def _get(call: ToolRequest, id: str) -> ToolAnswer:
     said = {"content": _cut(memory.content)}
     if memory.kind != "turn" and (turns := call.memory.said_around(memory.id)):
         said["turns"] = turns
+    memory = replace(memory, confidence=round(memory.confidence, 2))
     fields = {name: each for name in GET_FIELDS if (each := getattr(memory, name))}
-    if memory.description.removesuffix("…") in f"{memory.title}\n{memory.content}":
+    if (
+        memory.kind == "turn"
+        or memory.description.removesuffix("…") in f"{memory.title}\n{memory.content}"
+    ):
         fields.pop("description", None)
-    return ToolAnswer("\n\n".join([memory.line(), *said.values()]), {**fields, **said})
+    head = replace(memory, description="", content=memory.title).line()
+    described = [fields["description"]] if "description" in fields else []
+    return ToolAnswer("\n\n".join([head, *described, *said.values()]), {**fields, **said})
 
 
 def _record(call: ToolRequest, session: str | None = None, **given: Any) -> ToolAnswer:
@@ -176,21 +186,40 @@ def _hit(memory: Memory) -> dict[str, Any]:
         "weak": memory.weak,
         "level": memory.scope if memory.scope != LEVELS[0] else None,
     }
-    return {
+    hit = {
         "id": memory.id,
         "kind": memory.kind,
         "date": memory.created_at[:10],
-        "text": memory.said(),
+        "text": "",
         "score": round(memory.score, 3),
         **{name: each for name, each in more.items() if each},
     }
+    return {**hit, "text": _cut_to_tokens(memory.said(), HIT_TOKENS - _count_tokens(hit))}
+
+
+def _count_tokens(value: Any) -> float:
+    """About how many tokens a value has as JSON: four bytes of English are one, and three of a
+    script with a token for each character."""
+    said = json.dumps(value, ensure_ascii=False)
+    english = sum(map(str.isascii, said))
+    return english / 4 + (len(said.encode()) - english) / 3
+
+
+def _cut_to_tokens(said: str, most: float) -> str:
+    shown = said[: 4 * HIT_TOKENS]  # more never fits
+    if shown == said and _count_tokens(said) <= most:
+        return said
+    cuts = range(len(shown))
+    found = bisect_right(cuts, most, key=lambda cut: _count_tokens(f"{shown[:cut]}…"))
+    return f"{shown[: max(0, found - 1)]}…"
 
 
 def _tell_changed(word: str, memories: Sequence[Memory], **more: Any) -> ToolAnswer:
     lines, data = [], []
     for each in memories:
         lines.append(f"{each.id}  {word}: confidence {each.confidence:.2f}, {each.trust}")
-        data.append({"id": each.id, "confidence": each.confidence, "trust": each.trust})
+        sure = round(each.confidence, 2)
+        data.append({"id": each.id, "confidence": sure, "trust": each.trust})
     return ToolAnswer("\n".join(lines), {"memories": data, **more})
 
 
@@ -203,9 +232,10 @@ SESSION = text("The id of your session.", most=200)
 MEMORY_TOOLS = (
     ToolDefinition(
         "memory_search",
-        "Search what this project, its team and its organisation have learned: procedures, facts,"
-        " decisions, and what was said in past sessions. One line a hit, best first; a weak match"
-        " may be about something else. memory_get has the whole text.",
+        "Search what was learned here: procedures, facts, decisions, turns of past sessions. A hit"
+        " with `changed` holds only together with the one that it names; a `weak` one may be about"
+        " something else; a `turn` is what somebody said, perhaps a proposal that was turned down."
+        " memory_get has the whole.",
         object_of(
             {"query": text("The task or question, in plain words.")},
             {
@@ -239,7 +269,10 @@ MEMORY_TOOLS = (
                 "content": text("The steps, the fact or the decision.", most=8_000),
             },
             {
-                "description": text("When it is of use, in one sentence.", most=500),
+                "description": text(
+                    "What holds, in one sentence: a search shows this and the title, no more.",
+                    most=500,
+                ),
                 "kind": one_of("procedure", "fact", "decision"),
                 "outcome": one_of(*OUTCOMES, doc="failure: a thing to avoid."),
                 "tags": texts(most=10, chars=50),

@@ -52,8 +52,9 @@ class ConfidenceEvaluator:
     def on_feedback(self, memory_id: str, helpful: bool, comment: str = "") -> float:
         """What somebody says of a memory: +0.3 or -0.2. What helped counts as used now."""
         _check_bool(helpful, "helpful")
+        by = "a person" if self._person else "an agent"
         with self._store.together():
-            after = self._apply(feedback(memory_id, helpful=helpful, reason=comment))
+            after = self._apply(feedback(memory_id, helpful=helpful, reason=comment, by=by))
             if helpful:
                 self._store.update(memory_id, last_used=clock.now_iso())
         return after

@@ -254,7 +254,10 @@ class MemoryManager:
 
     def record_item(self, item: MemoryItem, kind: str = STORED_KINDS[0]) -> Memory:
         """Store a memory that has more to it. Where an agent says again what is there already, that
-        memory comes back and nothing is stored."""
+        memory comes back and nothing is stored. What is marked as private is left out."""
+        from rlm.service.transcripts.builder import without_private
+
+        item = without_private(item)
         if choice(kind, STORED_KINDS, "kind") != STORED_KINDS[0]:
             item = replace(item, provenance={**item.provenance, "kind": kind})
         admitted = admit_item(item, self.store.tenant, origin=self.store.origin)

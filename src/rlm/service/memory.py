@@ -15,6 +15,8 @@ STORED_KINDS = KINDS[:3]
 SAID_BYTES = 240
 """Of a line for a model: 60 tokens of English, 80 of a script with a token for each character."""
 TURN_TITLE_CHARS = 80
+SESSION_CHARS = 46
+"""Of the session of a turn in a line: a UUID and the word before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Memory:
     """Whether it is less like the query than what is shown unasked."""
     changed: str = ""
     """Where a newer decision replaced, changed or may have changed it: how, when, and its id."""
+    role: str = ""
+    """Who said it, of a turn."""
 
     @classmethod
     def of_item(cls, item: MemoryItem, score: float = 0.0) -> Memory:
@@ -78,12 +82,13 @@ class Memory:
         """A turn of a session, found in the hypergraph."""
         node = hit.node
         said, at = node.metadata, str(node.metadata.get("at") or "")
+        role = str(said.get("role") or "somebody")
         first = " ".join(node.content.split())
         title = first if len(first) <= TURN_TITLE_CHARS else first[: TURN_TITLE_CHARS - 1] + "…"
         return cls(
             node.id,
             title,
-            f"{said.get('role', 'somebody')} in session {said.get('session', '?')}, {at[:10]}",
+            f"{role} in session {said.get('session', '?')}, {at[:10]}",
             node.content,
             "mixed",
             node.confidence,
@@ -99,29 +104,34 @@ class Memory:
             "turn",
             "unverified",
             hit.score,
+            role=role,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as JSON types."""
         return {**asdict(self), "tags": list(self.tags)}
 
-    def said(self, less: int = 0) -> str:
-        """Title and description, cut to a line, `less` bytes shorter where more is to be said;
-        where one begins as the other, the longer alone."""
+    def said(self) -> str:
+        """Title and description; where one begins as the other, the longer alone. Of a turn, who
+        said what."""
+        if self.role:
+            return f"{self.role}: {' '.join(self.content.split())}"
         title, more = self.title, self.description
         whole = f"{title}: {more}"
         for text, other in ((title, more), (more, title)):
             if text.startswith(other.removesuffix("…")):
                 whole = text
-        raw = whole.encode()
-        room = SAID_BYTES - less
-        if len(raw) > room:
-            return raw[: room - 3].decode(errors="ignore") + "…"
         return whole
+
+    def _said_shortly(self, room: int) -> str:
+        """The same in at most so many bytes."""
+        raw = self.said().encode()
+        return raw[: room - 3].decode(errors="ignore") + "…" if len(raw) > room else raw.decode()
 
     def line(self) -> str:
         """One line of text: what a model is shown of a hit."""
         weak = ", weak match" if self.weak else ""
-        changed = f", {self.changed}" if self.changed else ""
-        tail = f" ({self.kind}, {self.created_at[:10]}{weak}{changed})"
-        return f"{self.id}  {self.said(len(changed))}{tail}"
+        session = f", session {self.source_session}"[:SESSION_CHARS] if self.role else ""
+        more = f"{session}{', ' if self.changed else ''}{self.changed}"
+        tail = f" ({self.kind}, {self.created_at[:10]}{weak}{more})"
+        return f"{self.id}  {self._said_shortly(SAID_BYTES - len(more))}{tail}"

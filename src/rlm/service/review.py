@@ -16,7 +16,14 @@ from typing import Any
 from rlm import clock
 from rlm.errors import NotFound, ValidationError
 from rlm.learning.same_lessons import CONSOLIDATED_INTO, PRUNED_BECAUSE
-from rlm.service.amendment import mark_changed, may_supersede, supersede, withdraw
+from rlm.service.amendment import (
+    CHANGES,
+    SUPERSEDES,
+    mark_changed,
+    may_supersede,
+    supersede,
+    withdraw,
+)
 from rlm.service.consolidation import (
     ALL,
     BATCH,
@@ -37,6 +44,8 @@ from rlm.store.values import natural
 
 SEVERAL = 3
 """So many failures, and more than successes, are put before a person."""
+TAKEN_BACK_BY = {SUPERSEDES: "memory restore", CHANGES: "memory review --refuse"}
+"""By how one decision is linked to an older one, the command that the older one's id is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +184,7 @@ def undo(store: MemoryBackend, log_id: int) -> Undone:
     natural(log_id, "log_id")
     lines = store.graph.read_events(log_id)
     done = _parents(store, UNDO)
-    _check(log_id, lines, done)
+    _check(store, log_id, lines, done)
     report = Undone(log_id)
     parts = lines[:1]
     if lines[0].operation == RUN:
@@ -190,7 +199,7 @@ def undo(store: MemoryBackend, log_id: int) -> Undone:
     return report
 
 
-def _check(log_id: int, lines: list[Evolution], done: set[int]) -> None:
+def _check(store: MemoryBackend, log_id: int, lines: list[Evolution], done: set[int]) -> None:
     if not lines or lines[0].id != log_id:
         hint = "`rlm graph history` lists them"
         raise NotFound(f"no line {log_id} in the evolution log: {hint}")
@@ -199,11 +208,22 @@ def _check(log_id: int, lines: list[Evolution], done: set[int]) -> None:
         why = f"line {log_id} undid {_parent(lines[0])}"
         raise ValidationError(f"{why}: it cannot be undone itself", field="log_id")
     if not name.startswith((RUN, MERGE, PRUNE, PROMOTE, PROPOSE, REFUSE)):
-        why = f"line {log_id} is {name!r}, no change of memories"
-        hint = "`rlm graph undo` takes back changes of tiers"
-        raise ValidationError(f"{why}: {hint}", field="log_id")
+        why = f"line {log_id} is {name!r}, no change that this takes back"
+        raise ValidationError(f"{why}: {_hint(store, lines[0])}", field="log_id")
     if log_id in done:
         raise ValidationError(f"line {log_id} was undone already", field="log_id")
+
+
+def _hint(store: MemoryBackend, line: Evolution) -> str:
+    """What takes back a line that is none of ours."""
+    if line.operation != "link":
+        return "`rlm graph undo` takes back changes of tiers"
+    edge, _, label = (line.reasoning or "").partition(": ")
+    node = store.graph.get_node(line.node_ids[-1])
+    older = None if node is None else node.metadata.get("memory_id")
+    if older and label in TAKEN_BACK_BY:
+        return f"`rlm {TAKEN_BACK_BY[label]} {older}` takes it back"
+    return f"`rlm graph unlink {edge.partition(' ')[2]}` takes it back"
 
 
 def _take_back(store: MemoryBackend, line: Evolution, report: Undone) -> None:

@@ -96,6 +96,14 @@ _COOKIE_PART = re.compile(r"([\w.-]{1,64}=)([^\s;,=]{12,4096})")
 _BARE = re.compile(r"[^\s\"'`,;&<>\\]{5,128}")
 _BARE_REST = re.compile(r"[^\s\"'`,;&<>\\]*")
 _ANNOTATION = re.compile(r"[\w.\[\]| ]+")
+# The secret key of AWS is forty characters without a prefix: only the id beside it tells.
+_AWS_ID = "[redacted:aws-access-key]"
+_AWS_SECRET = re.compile(
+    r"(?:(?<![A-Za-z0-9+/.])|(?<=\]/)|(?<=\\[nrt]))"
+    r"(?=[a-z0-9+/]{0,39}[A-Z])(?=[A-Z0-9+/]{0,39}[a-z])(?=[A-Za-z+/]{0,39}[0-9])"
+    r"[A-Za-z0-9+/]{40}(?:(?![A-Za-z0-9+/=]|\.\w)|(?=/\[))"
+)
+_BESIDE_CHARS = 60  # at most this much stands between the two, with one line break at most
 _SCHEME = re.compile(r"(?i:(bearer|basic|token|bot|apikey)[ \t]{1,4})([^\s\"'`,;<>\\]{6,})")
 _BEARER = re.compile(r"[\w.~+/-]+=*", re.ASCII)  # what may follow a run in a bearer token
 _BASE64 = re.compile(r"[\w+/-]*=*", re.ASCII)  # or in a key that is plain base64
@@ -199,6 +207,8 @@ def _scrub_once(text: str, kinds: set[str]) -> str:
     if (short := short_id()).pattern.search(text):
         text = short.pattern.sub(partial(_redact_token, rule=short, kinds=kinds), text)
     text = _scrub_runs(text, kinds)
+    if _AWS_ID in text:
+        text = _AWS_SECRET.sub(partial(_redact_aws_secret, kinds=kinds), text)
     for sign, named in ((b"</", _ELEMENT), (b"curl ", _CURL_USER)):
         if sign in data:
             text = _scrub_named(text, named.finditer(text), kinds)
@@ -277,6 +287,16 @@ def _redact_url(match: re.Match[str], kinds: set[str]) -> str:
     if password is None:
         return f"://{who}@"
     return f"://{who}:{_mark('url-password', kinds) if is_url_password(password) else password}@"
+
+
+def _redact_aws_secret(match: re.Match[str], kinds: set[str]) -> str:
+    """What looks like a secret key of AWS, if the id of one stands beside it."""
+    text, start, end = match.string, *match.span()
+    reach = _BESIDE_CHARS + len(_AWS_ID)
+    _, left, before = text[max(0, start - reach) : start].rpartition(_AWS_ID)
+    after, right, _ = text[end : end + reach].partition(_AWS_ID)
+    beside = (left and before.count("\n") < 2) or (right and after.count("\n") < 2)
+    return _mark("aws-secret-key", kinds) if beside and not WORDY.match(match[0]) else match[0]
 
 
 def _redact_short_flag(match: re.Match[str], kinds: set[str]) -> str:

@@ -18,7 +18,13 @@ from typing import Any
 from rlm import config
 from rlm.hook_settings import MIRROR
 from rlm.service.hook_events import is_off
-from rlm.service.hosts.entries import SettingsFile, command_line, hook_entries, settings_files
+from rlm.service.hosts.entries import (
+    SettingsFile,
+    command_line,
+    hook_entries,
+    server_entry,
+    settings_files,
+)
 from rlm.service.hosts.install import our_entries
 from rlm.store.types import Check
 from rlm.worker import exchange
@@ -114,6 +120,11 @@ def _check_server(file: SettingsFile, folder: Path, scope: str) -> Check:
     name, entry = f"{file.host} server", our_entries(file).get("server")
     if entry is None:
         why = f"no server of ours in {file.path}"
+        return Check(name, False, why, _setup_line(file, scope))
+    named = entry.get("env_vars", ())
+    lacking = [each for each in server_entry(file.host).get("env_vars", ()) if each not in named]
+    if lacking:
+        why = f"the server does not see what hooks see: env_vars lacks {', '.join(lacking)}"
         return Check(name, False, why, _setup_line(file, scope))
     given = json.dumps(_INITIALIZE).encode() + b"\n"
     try:

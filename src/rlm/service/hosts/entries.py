@@ -14,12 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from rlm import config
+from rlm.hook_settings import HOOK_SETTINGS
 from rlm.service.hook_events import HOSTS as HOSTS
 
 SCOPES = ("user", "project")
 SERVER = "rlm"
 TIMEOUT_S = 2
 """The host's own deadline; ours is far below."""
+SHARED_VARIABLES = [
+    "RLM_CONFIG",
+    *(variable for _, variable in HOOK_SETTINGS.values()),
+    "RLM_DISTILL",
+    "PGPASSWORD",
+]
+"""What says which store it is and whose. Hooks see the whole environment; of Codex a server gets
+only the variables that are named."""
 _EVENTS = {"SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop",
            "SessionEnd": "session-end"}  # fmt: skip
 _CURSOR_EVENTS = {"sessionStart": "session-start", "beforeSubmitPrompt": "prompt", "stop": "stop",
@@ -71,7 +80,9 @@ def project_root(folder: Path) -> Path:
 
 def server_entry(host: str) -> dict[str, Any]:
     """How the host starts our server. `-P`: a folder named rlm in a project is not ours."""
-    entry = {"command": sys.executable, "args": ["-P", "-m", "rlm", "mcp"]}
+    entry: dict[str, Any] = {"command": sys.executable, "args": ["-P", "-m", "rlm", "mcp"]}
+    if host == "codex":
+        return {**entry, "env_vars": SHARED_VARIABLES}
     return {"type": "stdio", **entry} if host == "claude" else entry
 
 

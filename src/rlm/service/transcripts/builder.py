@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from rlm import clock
+from rlm.errors import ValidationError
 from rlm.service.transcripts.session import (
     ERROR_CHARS,
     TURN_CHARS,
@@ -21,6 +23,7 @@ from rlm.service.transcripts.session import (
 )
 from rlm.store.sanitize import clean_text
 from rlm.store.secrets import scrub
+from rlm.store.types import MemoryItem
 from rlm.store.values import admit_time
 
 TURNS = 5_000
@@ -165,6 +168,20 @@ def own_words(text: str) -> str:
 def drop_private(text: str) -> str:
     """A text without what stands in `<private>…</private>`; without an end mark, to its end."""
     return _PRIVATE.sub("", text)
+
+
+def without_private(item: MemoryItem) -> MemoryItem:
+    """A memory without that. ValidationError where its title or content was nothing else."""
+    kept: dict[str, Any] = {}
+    for name in ("title", "description", "content", "task_query"):
+        said = getattr(item, name)
+        if isinstance(said, str):  # the gate refuses what is no text
+            kept[name] = drop_private(said)
+            if said.strip() and not kept[name].strip() and name in ("title", "content"):
+                raise ValidationError(f"{name} is all private, and that is not kept", field=name)
+    if isinstance(item.tags, list):
+        kept["tags"] = [drop_private(tag) if isinstance(tag, str) else tag for tag in item.tags]
+    return replace(item, **kept)
 
 
 def _tidy(text: str, most: int, *, end: bool = False) -> str:
