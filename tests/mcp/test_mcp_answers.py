@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from mcp_running import RawClient
 
+from rlm import open_store
 from rlm.cli import main
+from rlm.service.amendment import mark_changed
+from rlm.store.types import Tenant
 
 Rlm = Callable[..., str]
 
@@ -137,6 +140,17 @@ def test_memory_get_has_description_and_content_whole_in_its_text(
     first = say(raw.call("memory_get", id=turn["id"])).partition("\n")[0]
     assert first.startswith(f"{turn['id']}  user: The invoice total is off by a cent")
     assert first.endswith("(turn, 2026-11-09, session s-1)")
+
+
+def test_memory_get_names_what_changed_a_decision(rlm: Rlm, folder: Path, raw: RawClient) -> None:
+    old = decide(rlm)
+    words = ("--title", "Rates have four digits", "--content", "Rates keep four digits.")
+    new = rlm("memory", "add", "--kind", "decision", *words).split()[0]
+    with open_store(folder / "m.db", tenant=Tenant(project="shop")) as store:
+        mark_changed(store, new, old, "rates are no money")
+    answer = raw.call("memory_get", id=old)
+    for told in (say(answer).partition("\n")[0], answer["structuredContent"]["changed"]):
+        assert "changed in part on " in told and new in told
 
 
 def test_an_agent_is_told_what_it_can_do_about_an_id_that_is_none(raw: RawClient) -> None:

@@ -29,7 +29,7 @@ GET_CHARS = 20_000
 """The most of one memory that is shown, and of what a branch gets."""
 GET_FIELDS = (
     "id", "kind", "title", "description", "role", "outcome", "confidence", "trust", "tags", "scope",
-    "source_session", "created_at",
+    "source_session", "created_at", "changed",
 )  # fmt: skip
 HIT_TOKENS = 100
 """The most of one hit as data, about."""
