@@ -138,8 +138,11 @@ def test_a_bare_no_takes_the_next_sentence_along():
 
 
 def test_what_follows_one_another_is_one_decision():
-    rule = "Never use floats for money, always integer cents. From now on we round per line."
-    assert quotes(talk("I used floats.", rule)) == [rule]
+    rule = "Keep every export under 50 MB; above that split by month."
+    reason = "Mail gateways of the districts drop anything bigger."
+    assert quotes(talk("Exports can get large.", f"{rule} {reason}")) == [f"{rule} {reason}"]
+    more = "From now on we round per line."
+    assert quotes(talk("Exports can get large.", f"{rule} {more}")) == [rule, more]
     apart = "Never use floats for money. The tests took 40 s. Always run the linter first."
     assert quotes(talk("I used floats.", apart)) == [
         "Never use floats for money.",

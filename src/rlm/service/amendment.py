@@ -33,7 +33,7 @@ PLAIN_NO_SHARE = 0.7
 ONE_NO = "only one of them is a no"
 SAME_SHARE = 0.8
 """Two that share so much and do not disagree are one decision, said twice."""
-NAMES, REPLACED_WORDS = "it names", 2
+REPLACES, NAMES, REPLACED_WORDS = "it replaces", "it names", 2
 """So many words in the place of others, in a sentence that is otherwise the same."""
 SUPERSEDES, SUPERSEDED_BY, PROPOSED = "supersedes", "superseded_by", "may_supersede"
 BECAUSE = "superseded_because"
@@ -159,7 +159,8 @@ def compare(newer: MemoryItem, older: MemoryItem, store: MemoryBackend) -> Amend
     own = len(_key_stems(said) & _key_stems(before))
     of_longer = len(shared) / max(len(left), len(right))
     sure = _is_certain(conflict, share, own, amends=bool(amends), near=near)
-    sure &= of_longer >= (HALF_SHARE if amends else WHOLE_SHARE) and _is_firm(said, before)
+    says_so = amends or conflict.startswith(REPLACES)
+    sure &= of_longer >= (HALF_SHARE if says_so else WHOLE_SHARE) and _is_firm(said, before)
     if amends and not conflict and left - right:
         conflict = f'it says "{amends[0]}"'
     likely = amends or (of_longer >= PART_SHARE and share >= SURE_SHARE and own >= SOME_STEMS)
@@ -225,7 +226,7 @@ def find_conflict(newer: str, older: str) -> str:
     for named in _INSTEAD.findall(newer):
         replaced = _key_stems(" ".join(named.split()[:4]))
         if replaced and replaced <= set(tokens(older)) and not any(map(replaced.issubset, denied)):
-            return f'it replaces "{" ".join(named.split()[:4])}"'
+            return f'{REPLACES} "{" ".join(named.split()[:4])}"'
     if bool(_NEGATION.search(newer)) != bool(_NEGATION.search(older)):
         return ONE_NO
     return _find_replaced(words(newer), words(older))

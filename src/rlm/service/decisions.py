@@ -22,6 +22,8 @@ from rlm.store.types import QUARANTINE_REASON, MemoryItem
 
 FLOOR = 0.5
 """A sentence that is less likely a decision is none."""
+ALONE = 0.85
+"""What follows a decision and is so likely one itself stands alone; else it belongs to it."""
 SETTLED = 2
 """In a session in which fewer are said in words, "yes" agrees to a fix or the next step."""
 QUOTE_CHARS, CONTEXT_CHARS, TASK_CHARS, DESCRIPTION_CHARS = 600, 400, 300, 400
@@ -105,16 +107,17 @@ def _read_places(turns: Sequence[SessionTurn]) -> Iterator[tuple[int, list[Place
 
 
 def _join_taken(parts: Sequence[tuple[str, float]], own: int) -> Iterator[tuple[int, str, float]]:
-    """The sentences that decide, each with its place. What follows one another is one decision: a
-    rule and its reason, or "No." and what holds instead. A person's words and those of others stay
-    apart."""
+    """The sentences that decide, each with its place. A reason that follows a rule belongs to it,
+    as what holds instead does to "No."; the next rule does not. A person's words and those of
+    others stay apart."""
     run: list[tuple[int, str, float]] = []
     for place, (sentence, likely) in enumerate(parts):
         if likely < FLOOR or len(sentence) > QUOTE_CHARS:
             continue
         together = bool(run) and run[-1][0] == place - 1 and (place < own or run[0][0] >= own)
-        said = " ".join((*(quote for _, quote, _ in run), sentence))
-        if run and not (together and len(said) <= QUOTE_CHARS):
+        before = " ".join(quote for _, quote, _ in run)
+        together &= likely < ALONE or len(_WORD.findall(before)) <= BARE_WORDS
+        if run and not (together and len(before) + len(sentence) < QUOTE_CHARS):
             yield _joined(run)
             run = []
         run.append((place, sentence, likely))
