@@ -50,10 +50,10 @@ _INTRODUCES = re.compile(
     rf"{_SAYS}\b[^.?!:]{{0,60}}(?::(?=\s|$)|$)"
     rf"|^\W*(?:{_TEXTS}|from|to|subject|quote|von|betreff|de|asunto|objet)\s*:(?=\s|$)"
     r"|^\W*(?:please )?(?:translat|proofread|rephras|reword|summari[sz]|explain|übersetz|tradu)\w*"
-    r"\b[^.?!:]*:"
+    r"\b[^.?!:]{0,300}:"
     r"|\b(?:here(?:['’]?s| is| are| comes)|this is|these are|below|following|pasted?|pasting"
     r"|hier (?:ist|sind|kommt)"
-    rf"|aquí (?:está|tienes|va)|voici|voilà)\b[^.?!:]*\b{_TEXTS}\b",
+    rf"|aquí (?:está|tienes|va)|voici|voilà)\b[^.?!:]{{0,300}}\b{_TEXTS}\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w")
