@@ -1,12 +1,12 @@
 """What a prompt is given beforehand: four layers, each with a budget in characters.
 
 L0 is the ontology's sense card (600), L1 what its instances have, what its properties join and what
-must not be mixed (400), L2 what earlier runs learnt (600, or more where the caller says so), L3 the
-recipe of its guide that fits, or the guide's summary (200). L2 shows the best memory whole if it
-fits, a second as one line, and names others by title, each with its id; nothing in it is cut inside
-a sentence or a query, and what does not fit is one `mem_get` away. Its heading and the line that
-asks for `Uses:` do not count. The write gate knows the heading, so that what stands below it is
-never stored again. No layer dumps triples.
+must not be mixed (400); it goes on where the card ends. L2 is what earlier runs learnt (600, or
+more where the caller says so), L3 the recipe of its guide that fits, or the guide's summary (200).
+L2 shows the best memory whole if it fits, a second as one line, and names others by title, each
+with its id; nothing in it is cut inside a sentence or a query, and what does not fit is one
+`mem_get` away. Its heading and the line that asks for `Uses:` do not count. The write gate knows
+the heading, so that what stands below it is never stored again. No layer dumps triples.
 
 A guide is what somebody wrote down about one ontology: Markdown beside its file, as
 `NAME.guide.md`. The text before the first `##` heading is the summary; every section below is a
@@ -187,14 +187,15 @@ def build_context(
     first = {} if meta is None else _terms_first(meta, task, learnt or {})
     layers = {
         "l0": "" if meta is None else sense_card(meta, SENSE_CHARS, lang, first),
-        "l1": "" if meta is None else schema_constraints(meta, SCHEMA_CHARS, first),
+        "l1": "" if meta is None else schema_constraints(meta, SCHEMA_CHARS, first, lang),
         "l2": _below_heading([*entries, *titles]),
         "l3": pack_guide(guide, task),
     }
     there = {name: text for name, text in layers.items() if text}
+    parts = ["\n".join(filter(None, (layers["l0"], layers["l1"]))), layers["l2"], layers["l3"]]
     used = tuple(item.memory_id for item in memories[: len(entries)])
     return BuiltContext(
-        SEPARATOR.join(there.values()),
+        SEPARATOR.join(filter(None, parts)),
         {name: len(text) for name, text in there.items()},
         used,
         named,

@@ -231,7 +231,7 @@ def test_setup_and_context_building(uniprot):
 
     assert len(store) == 0 and len(mem.memories) == 10
     assert 600 < len(context) <= 1_800 + len("\n\n---\n\n") * 3
-    assert str(context).count("\n\n---\n\n") == 2
+    assert str(context).count("\n\n---\n\n") == 1  # L1 goes on where L0 ends
     assert "Protein" in str(context) and "up:disease" in str(context)
     assert "## Relevant Prior Experience" in str(context)
     assert len(context.memory_ids) == 2
