@@ -3,10 +3,11 @@
 L0 is the ontology's sense card (600), L1 what its instances have, what its properties join and what
 must not be mixed (400); it goes on where the card ends. L2 is what earlier runs learnt (600, or
 more where the caller says so), L3 the recipe of its guide that fits, or the guide's summary (200).
-L2 shows the best memory whole if it fits, a second as one line, and names others by title, each
-with its id; nothing in it is cut inside a sentence or a query, and what does not fit is one
-`mem_get` away. Its heading and the line that asks for `Uses:` do not count. The write gate knows
-the heading, so that what stands below it is never stored again. No layer dumps triples.
+L2 shows the best memory whole if it fits and a second as one line; with more room, each whole that
+fits. It names others by title, each with its id; nothing in it is cut inside a sentence or a query,
+and what does not fit is one `mem_get` away. Its heading and the line that asks for `Uses:` do not
+count. The write gate knows the heading, so that what stands below it is never stored again. No
+layer dumps triples.
 
 A guide is what somebody wrote down about one ontology: Markdown beside its file, as
 `NAME.guide.md`. The text before the first `##` heading is the summary; every section below is a
@@ -47,9 +48,10 @@ SEPARATOR = "\n\n---\n\n"
 SENSE_CHARS, SCHEMA_CHARS, MEMORY_CHARS, GUIDE_CHARS = 600, 400, 600, 200
 MODEL_MEMORY_CHARS = 2_400
 """L2 for a language model: a lesson of 120 + 300 + 600 characters with a template of 800 is whole,
-and there is room for the line of a second."""
+or three or four of the usual length are."""
 MAX_BYTES = 1 << 20
 AT_MOST = 2
+"""Memories in no more than `MEMORY_CHARS`. Where there is more room, all that fit."""
 BULLETS = 3
 ASSESS = (
     "Before taking action, briefly assess which of these strategies apply to your current task and"
@@ -265,18 +267,22 @@ def _titles(
 
 
 def _entries(memories: Sequence[MemoryItem], budget: int, *, can_get: bool) -> list[str]:
-    """The first whole if it fits. A second is whole where both take no more than `MEMORY_CHARS`,
-    else one line: what it says in full costs attention before anybody knows that it applies."""
+    """Each whole if it fits, else as one line."""
     found: list[str] = []
-    for number, item in enumerate(memories[:AT_MOST], 1):
-        used = _length(found)
-        whole = _whole_entry(number, item)
-        if len(whole) > (min(budget, MEMORY_CHARS) if found else budget) - used:
-            whole = _entry_line(number, item, budget - used, can_get=can_get)
-        if not whole:
+    for number, item in enumerate(memories[: most_shown(budget)], 1):
+        room = budget - _length(found)
+        entry = _whole_entry(number, item)
+        if len(entry) > room:
+            entry = _entry_line(number, item, room, can_get=can_get)
+        if not entry:
             break
-        found.append(whole)
+        found.append(entry)
     return found
+
+
+def most_shown(budget: int) -> int | None:
+    """How many memories may be shown in so many characters; None for as many as fit."""
+    return AT_MOST if budget <= MEMORY_CHARS else None
 
 
 def _title_line(number: int, item: MemoryItem) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rlm.agent.parts import Graph
-from rlm.context import AT_MOST, MEMORY_CHARS, BuiltContext, build_context
+from rlm.context import MEMORY_CHARS, BuiltContext, build_context, most_shown
 from rlm.learning.calls import learnt_terms
 from rlm.learning.confidence import RECALL_FLOOR, Uses
 from rlm.retrieval.rank import likeness_floor
@@ -166,7 +166,8 @@ def recall(
         believed = _choose_believed(found, task_types, text=text or graph is None)
     hits = believed[min(skip, len(believed)) :][:k]
     by_title = can_get and memory_chars > MEMORY_CHARS
-    injected = _choose(_near(hits, scope, task_types, of_kind=not by_title))
+    near = _near(hits, scope, task_types, by_title=by_title)
+    injected = _choose(near, most_shown(memory_chars) or k)
     further = [hit for hit in believed if _is_own(hit, scope) and hit.item not in injected]
     further = further[:MOST_TITLES] if by_title else []
     meta, guide, learnt = None, None, Counter[str]()
@@ -210,11 +211,12 @@ def _kinds_shared(item: MemoryItem, task_types: Sequence[str]) -> set[str]:
 
 
 def _near(
-    hits: Sequence[Hit], scope: Scope, task_types: Sequence[str], *, of_kind: bool
+    hits: Sequence[Hit], scope: Scope, task_types: Sequence[str], *, by_title: bool
 ) -> list[MemoryItem]:
     """Those that are like the question: nothing fits is an answer. What a caller said of the kind
-    of task is no guess, so what is for it needs no likeness. `of_kind`: without any, the best
-    lesson of the question's kind; a model is named its title instead, and sees whether it fits."""
+    of task is no guess, so what is for it needs no likeness. Without any, the best lesson of the
+    question's kind; `by_title`, a model is named its title instead, and sees whether it fits. What
+    it is only named holds nothing back that is like enough to be shown."""
     if not hits:
         return []
     floor = likeness_floor(hits[0].why.documents)
@@ -223,14 +225,14 @@ def _near(
     own_floor = max(floor, OWN_FLOOR)
     if len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:
         floor = own_floor = ALIKE_FLOOR
-    least = SECOND_SHARE * max(hit.score for hit in hits)
-    near = [
-        hit.item
-        for hit in hits
-        if _kinds_shared(hit.item, task_types)
-        or (hit.score >= least and hit.why.similarity >= (own_floor if hit in own else floor))
-    ]
-    return near or [hit.item for hit in hits[:1] if of_kind and _is_of_kind(hit, scope)]
+    of_kind = [hit for hit in hits if _kinds_shared(hit.item, task_types)]
+    like = [hit for hit in hits if hit.why.similarity >= (own_floor if hit in own else floor)]
+    rivals = [*of_kind, *like] if by_title else hits
+    least = SECOND_SHARE * max((hit.score for hit in rivals), default=0.0)
+    near = [hit for hit in hits if hit in of_kind or (hit in like and hit.score >= least)]
+    if not near and not by_title:
+        near = [hit for hit in hits[:1] if _is_of_kind(hit, scope)]
+    return [hit.item for hit in near]
 
 
 def _is_own(hit: Hit, scope: Scope) -> bool:
@@ -249,11 +251,11 @@ def _is_of_kind(hit: Hit, scope: Scope) -> bool:
     return not shared <= STOPWORDS
 
 
-def _choose(items: list[MemoryItem]) -> list[MemoryItem]:
+def _choose(items: list[MemoryItem], most: int) -> list[MemoryItem]:
     """The best that the prompt has room for; beside things to avoid, a way that worked."""
-    best = items[:AT_MOST]
+    best = items[:most]
     if best and all(item.outcome == "failure" for item in best):
         worked = next((item for item in items if item.outcome != "failure"), None)
         if worked is not None:
-            best = [worked, *best[: AT_MOST - 1]]
+            best = [worked, *best[: most - 1]]
     return best
