@@ -50,7 +50,9 @@ def test_what_found_nothing_is_not_needed_also_behind_a_handle(store):
     client = ScriptedClient(replies, is_language_model=True)
     agent.run("Which is the oldest vessel?", HARBOUR, store=store, client=client)
     shown = craft(run(store))
-    assert shown[:2] == ["mooredAt → Berth 33 %", "builtIn gYear 20 %"] and not any("remark" in each for each in shown)
+    assert shown[:2] == ["mooredAt → Berth 33 %", "builtIn gYear 20 %"] and not any(
+        "remark" in each for each in shown
+    )
 
 
 LESSON = (

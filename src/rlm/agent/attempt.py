@@ -271,7 +271,7 @@ class Attempt:
     def evidence(self) -> Evidence:
         """What judge and extractor see; made once, after the loop has ended."""
         if self._evidence is None:
-            rules = self._rules()
+            rules = self.rules()
             comments = (said.partition(": ")[2] for said in rules.get("comments", ()))
             self._evidence = Evidence.of_run(
                 self.query,
@@ -284,7 +284,7 @@ class Attempt:
             )
         return self._evidence
 
-    def _rules(self) -> dict[str, list[str]]:
+    def rules(self) -> dict[str, list[str]]:
         """What an answer may rest on beside its steps: what the graph says of the terms that were
         queried, of the classes at both ends of a property and of what stands above; and the lessons
         that the model says it used."""
