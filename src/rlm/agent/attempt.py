@@ -17,7 +17,7 @@ from rlm.agent.spec import RunSpec
 from rlm.errors import RLMError
 from rlm.handles import Meter
 from rlm.handles import Store as Handles
-from rlm.learning.artifact import extract_trajectory_artifact
+from rlm.learning.artifact import describe_refusal, extract_trajectory_artifact, is_refusal
 from rlm.learning.calls import SHOWN_CALLS, CallRecorder, steps_of, terms_of
 from rlm.learning.claims import find_unseen_numbers, find_unseen_quotes
 from rlm.learning.confidence import Uses, followed_of, uses_in
@@ -471,6 +471,7 @@ class Attempt:
         made.converged = result.converged
         made.artifact = {
             **self.artifact(),
+            "refused": [*map(describe_refusal, filter(is_refusal, result.iterations))],
             "kind": self.kind or None,
             "injected": self.recalled.ids,
             "preview": self.recalled.preview(),
