@@ -58,9 +58,7 @@ ASSESS = (
     " which do not."
 )
 ASSESS_SHORT = "Assess which apply to the task; say so on a line, `Uses: 1` or `Uses: none`."
-TITLES = (
-    "Also learnt over this graph; `print(mem_get('id'))` first where a title fits the question:"
-)
+TITLES = "Also learnt over this {}; `print(mem_get('id'))` first where a title fits the question:"
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*\S)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"^ {0,3}#{1,6}\s+")
@@ -185,7 +183,8 @@ def build_context(
     if mem is not None:
         memories = [hit.item for hit in mem.retrieve(task, AT_MOST)]
     entries = _entries(memories, memory_chars, can_get=can_get)
-    titles, named = _titles(further, len(entries) + 1, memory_chars - _length(entries))
+    over = "graph" if any(item.scope.ontology for item in further) else "text"
+    titles, named = _titles(further, len(entries) + 1, memory_chars - _length(entries), over)
     first = {} if meta is None else _terms_first(meta, task, learnt or {})
     layers = {
         "l0": "" if meta is None else sense_card(meta, SENSE_CHARS, lang, first),
@@ -253,11 +252,12 @@ def _length(entries: Sequence[str]) -> int:
 
 
 def _titles(
-    memories: Sequence[MemoryItem], first: int, budget: int
+    memories: Sequence[MemoryItem], first: int, budget: int, over: str
 ) -> tuple[list[str], tuple[str, ...]]:
     """Lessons that a model may want, numbered titles in one entry, and their ids: it knows better
     than their likeness which apply."""
-    lines, named = [TITLES if first > 1 else TITLES.replace("Also l", "L")], list[str]()
+    titles = TITLES.format(over)
+    lines, named = [titles if first > 1 else titles.replace("Also l", "L")], list[str]()
     for item in memories:
         line = f"{first + len(named)}. {' '.join(item.title.split())} [{item.memory_id}]"
         if len("\n".join((*lines, line))) <= budget:

@@ -81,6 +81,7 @@ class Attempt:
         self.context = recalled.built.text if parts.context is None else parts.context
         self.bare = parts.context is None
         """Whether there is no text beside the ontology."""
+        self.text_hash = parts.text_hash
         self.number = number
         """Which of several attempts, from 1; 0 for the only one."""
         self.recalled = recalled

@@ -11,6 +11,7 @@ from typing import Any
 
 from rlm.agent.attempt import Attempt
 from rlm.agent.parts import Graph
+from rlm.agent.recall import TEXT_HASH
 from rlm.errors import QueryTimeout, RLMError
 from rlm.handles import expand
 from rlm.learning import dedup
@@ -116,6 +117,7 @@ def _provenance(attempt: Attempt, lineage: Mapping[str, Any]) -> dict[str, Any]:
         "trajectory_id": attempt.trajectory.trajectory_id,
         "run_id": attempt.trajectory.run_id,
         **({} if graph is None else {"ontology_name": graph.name}),
+        **({TEXT_HASH: attempt.text_hash} if attempt.text_hash else {}),
         **({} if task is None else {"curriculum_id": task.curriculum_id, "task_id": task.task_id}),
         **lineage,
     }

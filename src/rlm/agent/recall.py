@@ -32,8 +32,10 @@ ANY_KIND = frozenset(("list", "listing", "values", "describe", "definition"))
 """Kinds whose words most questions have: they tell nothing."""
 SECOND_SHARE = 0.75
 """A second memory is not injected if it scores less than this share of the best."""
+TEXT_HASH = "text_hash"
+"""In the provenance of a lesson: over which text it was learnt."""
 MOST_TITLES = 6
-"""So many further lessons of this ontology are named to a language model by their titles."""
+"""So many further lessons of this ontology or text are named to a language model by title."""
 PREVIEW_CHARS = 1_000
 TEXT_TOOLS = frozenset(("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats"))
 """Tools that read a text. A run over an ontology has them too, for what else is behind a handle."""
@@ -142,6 +144,7 @@ def recall(
     lang: str | None,
     skip: int = 0,
     text: bool = False,
+    text_hash: str = "",
     task_types: Sequence[str] = (),
     memory_chars: int = MEMORY_CHARS,
     can_get: bool = True,
@@ -151,9 +154,10 @@ def recall(
     nothing.
 
     `skip` leaves out the best ones: so further attempts at one question try something else. `text`:
-    there is a text to ask about. What is for ontologies alone is not recalled where there is none,
-    nor what is for texts alone. `task_types` is what a caller or a curriculum said of the kind of
-    task; of the question itself only what its grammar tells (`kinds_asked`).
+    there is a text to ask about, `text_hash` says which. What is for ontologies alone is not
+    recalled where there is none, nor what is for texts alone. `task_types` is what a caller or a
+    curriculum said of the kind of task; of the question itself only what its grammar tells
+    (`kinds_asked`).
     """
     scope = Scope(ontology="" if graph is None else graph.name)
     believed: list[Hit] = []
@@ -168,7 +172,11 @@ def recall(
     by_title = can_get and memory_chars > MEMORY_CHARS
     near = _near(hits, scope, task_types, by_title=by_title)
     injected = _choose(near, most_shown(memory_chars) or k)
-    further = [hit for hit in believed if _is_own(hit, scope) and hit.item not in injected]
+    further = [
+        hit
+        for hit in believed
+        if (_is_own(hit, scope) or _is_of_text(hit, text_hash)) and hit.item not in injected
+    ]
     further = further[:MOST_TITLES] if by_title else []
     meta, guide, learnt = None, None, Counter[str]()
     if graph is not None:
@@ -238,6 +246,11 @@ def _near(
 def _is_own(hit: Hit, scope: Scope) -> bool:
     """Whether a memory is a lesson of this very ontology."""
     return bool(scope.ontology) and hit.item.scope.ontology == scope.ontology
+
+
+def _is_of_text(hit: Hit, text_hash: str) -> bool:
+    """Whether a memory was learnt over this very text. It may fit others as well."""
+    return bool(text_hash) and hit.item.provenance.get(TEXT_HASH) == text_hash
 
 
 def _is_of_kind(hit: Hit, scope: Scope) -> bool:
