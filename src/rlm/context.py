@@ -1,12 +1,13 @@
 """What a prompt is given beforehand: four layers, each with a budget in characters.
 
 L0 is the ontology's sense card (600), L1 what its instances have, what its properties join and what
-must not be mixed (400), L2 what earlier runs learnt (600, or more where the caller says so), L3 the
-recipe of its guide that fits, or the guide's summary (200). L2 shows the best memory whole if it
-fits, a second as one line, and names others by title, each with its id; nothing in it is cut inside
-a sentence or a query, and what does not fit is one `mem_get` away. Its heading and the line that
-asks for `Uses:` do not count. The write gate knows the heading, so that what stands below it is
-never stored again. No layer dumps triples.
+must not be mixed (400). L2 is what earlier runs learnt (600, or
+more where the caller says so), L3 the recipe of its guide that fits, or the guide's summary (200).
+L2 shows the best memory whole if it fits and a second as one line; with more room, each whole that
+fits. It names others by title, each with its id; nothing in it is cut inside a sentence or a query,
+and what does not fit is one `mem_get` away. Its heading and the line that asks for `Uses:` do not
+count. The write gate knows the heading, so that what stands below it is never stored again. No
+layer dumps triples.
 
 A guide is what somebody wrote down about one ontology: Markdown beside its file, as
 `NAME.guide.md`. The text before the first `##` heading is the summary; every section below is a
@@ -47,18 +48,17 @@ SEPARATOR = "\n\n---\n\n"
 SENSE_CHARS, SCHEMA_CHARS, MEMORY_CHARS, GUIDE_CHARS = 600, 400, 600, 200
 MODEL_MEMORY_CHARS = 2_400
 """L2 for a language model: a lesson of 120 + 300 + 600 characters with a template of 800 is whole,
-and there is room for the line of a second."""
+or three or four of the usual length are."""
 MAX_BYTES = 1 << 20
 AT_MOST = 2
+"""Memories in no more than `MEMORY_CHARS`. Where there is more room, all that fit."""
 BULLETS = 3
 ASSESS = (
     "Before taking action, briefly assess which of these strategies apply to your current task and"
     " which do not."
 )
 ASSESS_SHORT = "Assess which apply to the task; say so on a line, `Uses: 1` or `Uses: none`."
-TITLES = (
-    "Also learnt over this graph; `print(mem_get('id'))` first where a title fits the question:"
-)
+TITLES = "Also learnt over this {}; `print(mem_get('id'))` first where a title fits the question:"
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(.*\S)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r"^ {0,3}#{1,6}\s+")
@@ -183,11 +183,12 @@ def build_context(
     if mem is not None:
         memories = [hit.item for hit in mem.retrieve(task, AT_MOST)]
     entries = _entries(memories, memory_chars, can_get=can_get)
-    titles, named = _titles(further, len(entries) + 1, memory_chars - _length(entries))
+    over = "graph" if any(item.scope.ontology for item in further) else "text"
+    titles, named = _titles(further, len(entries) + 1, memory_chars - _length(entries), over)
     first = {} if meta is None else _terms_first(meta, task, learnt or {})
     layers = {
         "l0": "" if meta is None else sense_card(meta, SENSE_CHARS, lang, first),
-        "l1": "" if meta is None else schema_constraints(meta, SCHEMA_CHARS, first),
+        "l1": "" if meta is None else schema_constraints(meta, SCHEMA_CHARS, first, lang),
         "l2": _below_heading([*entries, *titles]),
         "l3": pack_guide(guide, task),
     }
@@ -250,11 +251,12 @@ def _length(entries: Sequence[str]) -> int:
 
 
 def _titles(
-    memories: Sequence[MemoryItem], first: int, budget: int
+    memories: Sequence[MemoryItem], first: int, budget: int, over: str
 ) -> tuple[list[str], tuple[str, ...]]:
     """Lessons that a model may want, numbered titles in one entry, and their ids: it knows better
     than their likeness which apply."""
-    lines, named = [TITLES if first > 1 else TITLES.replace("Also l", "L")], list[str]()
+    titles = TITLES.format(over)
+    lines, named = [titles if first > 1 else titles.replace("Also l", "L")], list[str]()
     for item in memories:
         line = f"{first + len(named)}. {' '.join(item.title.split())} [{item.memory_id}]"
         if len("\n".join((*lines, line))) <= budget:
@@ -264,18 +266,22 @@ def _titles(
 
 
 def _entries(memories: Sequence[MemoryItem], budget: int, *, can_get: bool) -> list[str]:
-    """The first whole if it fits. A second is whole where both take no more than `MEMORY_CHARS`,
-    else one line: what it says in full costs attention before anybody knows that it applies."""
+    """Each whole if it fits, else as one line."""
     found: list[str] = []
-    for number, item in enumerate(memories[:AT_MOST], 1):
-        used = _length(found)
-        whole = _whole_entry(number, item)
-        if len(whole) > (min(budget, MEMORY_CHARS) if found else budget) - used:
-            whole = _entry_line(number, item, budget - used, can_get=can_get)
-        if not whole:
+    for number, item in enumerate(memories[: most_shown(budget)], 1):
+        room = budget - _length(found)
+        entry = _whole_entry(number, item)
+        if len(entry) > room:
+            entry = _entry_line(number, item, room, can_get=can_get)
+        if not entry:
             break
-        found.append(whole)
+        found.append(entry)
     return found
+
+
+def most_shown(budget: int) -> int | None:
+    """How many memories may be shown in so many characters; None for as many as fit."""
+    return AT_MOST if budget <= MEMORY_CHARS else None
 
 
 def _title_line(number: int, item: MemoryItem) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,19 @@ def test_the_kind_of_a_question_is_met_in_other_words(store):
     assert "ORDER BY ?p LIMIT 1\n```" in prompt and "Uses: none" in prompt
     prompt, injected = prompt_of("Cheapest Oscillator", store)  # a model sees whether it fits
     assert injected == [] and f"first where a title fits the question:\n1. {RANK.title} [" in prompt
+
+
+def test_what_a_model_is_only_named_does_not_hold_back_what_is_like_the_question(store):
+    trusted = replace(
+        lesson("Dates", "For days.", "- cranes, dates", ontology="harbour"), confidence=1.0
+    )
+    like = lesson(
+        "Count the cranes of a berth", "For counts.", "- count cranes", ontology="harbour"
+    )
+    store.add_many([trusted, replace(like, confidence=0.5), *OTHERS])
+    prompt, injected = prompt_of("How many cranes are there?", store)
+    assert injected == [like.title, OTHERS[0].title] and f". {trusted.title} [" in prompt
+    assert prompt_of("How many cranes are there?", store, memory_chars=MEMORY_CHARS)[1] == []
 
 
 @pytest.mark.parametrize("question", ["What is the heaviest cargo?", "Which crane lifts the most?"])

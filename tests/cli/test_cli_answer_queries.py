@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rlm import MemoryItem, Scope, open_store
 from rlm.agent import run
 from rlm.learning.calls import CallRecorder
 from rlm.llm import ScriptedClient
@@ -133,6 +134,35 @@ def test_the_store_keeps_it_without_a_log(rlm, db, harbour):
     document = rlm(*line, "--json").json
     stored = rlm("logs", "show", document["trajectory_id"], "--db", db, "--json").json
     assert stored["trajectory"]["artifact"]["calls"] == document["calls"] != []
+
+
+def test_a_run_without_a_log_is_shown_with_all_that_the_store_has(rlm, db, harbour):
+    item = MemoryItem("Count vessels", "For how many vessels.", "- Count with `COUNT(?v)`.",
+                      scope=Scope("harbour"), trust="trusted")  # fmt: skip
+    with open_store(db) as store:
+        store.add(item)
+    queries = [
+        f"SELECT (COUNT(?v) AS ?{name}) WHERE {{ {'?v a ?kind . ' * 30} ?v a harbour:{name} }}"
+        for name in ("Vessel", "Berth")
+    ]
+    code = "".join(f"print(sparql_query({text!r}))\n" for text in queries)
+    asked = "FINAL(There are 4,711 vessels, https://example.org/none.)"
+    replies = [
+        f"```repl\n{code}print(llm_query('Say x'))\n```",
+        "x",
+        asked,
+        "Uses: 1\nFINAL(None.)",
+    ]
+    client = ScriptedClient([*replies, "no", "no", "no"], is_language_model=True)
+    made = run("How many vessels are there?", harbour, db, client=client)
+    shown = rlm("logs", "show", made.trajectory_id, "--db", db).out
+    full = rlm("logs", "show", made.trajectory_id, "--db", db, "--full").out
+    for text in (shown, full):
+        assert f"memory    1. Count vessels ({item.memory_id}), followed" in text
+        assert "sub-calls llm_query ×1, 1 characters came back" in text
+        assert "step 2  not taken: FINAL(There are 4,711 vessels" in text and "told: " in text
+    assert not all(text in shown for text in queries) and "Also asked:" in shown
+    assert all(text in full for text in queries)
 
 
 def test_what_was_not_answered_rests_on_nothing(rlm, db, harbour):

@@ -181,7 +181,7 @@ def test_card_is_what_a_model_gets(rlm: Run, prov: str) -> None:
     )
     assert (
         rlm("ontology", "card", prov).out
-        == f"{found['sense_card']}\n\n{found['schema_constraints']}\n"
+        == f"{found['sense_card']}\n{found['schema_constraints']}\n"
     )
 
 

@@ -102,8 +102,19 @@ def test_a_lesson_with_a_whole_query_fits_what_a_language_model_gets():
     query = QUERY.replace("# the dearest first", "# " + "x" * 650)
     lesson = item("t" * 120, f"{steps}\n{query}", description="d" * 299 + ".")
     assert query.replace("\n#", "\n #") in pack([lesson, item("Two")], MODEL_MEMORY_CHARS)
-    assert "### 2. Two: A template" in pack([lesson, item("Two")], MODEL_MEMORY_CHARS)
+    long = item("Two", "w" * 900)
+    assert "### 2. Two: A template" in pack([lesson, long], MODEL_MEMORY_CHARS)
     assert "sparql" not in pack([lesson])
+
+
+@pytest.mark.req("UT-08")
+def test_the_larger_room_has_all_whole_that_fit_and_the_rest_in_a_line():
+    lessons = [item(f"Way {n}", f"- {'w' * 500}{n}") for n in range(1, 6)]
+    text = pack(lessons, MODEL_MEMORY_CHARS)
+    assert [f"w{n}\n" in text for n in range(1, 6)] == [True, True, True, True, False]
+    line = f"### 5. Way 5: A template for search. Whole with mem_get('{lessons[4].memory_id}')."
+    assert text.endswith(line)
+    assert pack([item(f"Way {n}") for n in range(3)]).count("### ") == 2
 
 
 def test_a_content_cannot_pass_for_a_part_of_the_prompt():

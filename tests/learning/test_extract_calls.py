@@ -136,6 +136,25 @@ def test_a_query_behind_the_answer_gives_way_to_what_holds_more_of_it(prov):
     assert step.query == query_text
 
 
+def test_the_query_that_gave_the_number_of_the_answer_is_decisive(prov):
+    texts = {
+        value: f"SELECT (COUNT(?x) AS ?n) WHERE {{ ?x a ?c{value} }}" for value in (420, 84, 75)
+    }
+    calls = [
+        ToolCall(
+            "sparql_query", {"query": text}, rows=1, value=value, numbers=frozenset({str(value)})
+        )
+        for value, text in texts.items()
+    ]
+    for answer, value in (
+        ("84 of the 420 hives have never been inspected: 75 have no record at all.", 84),
+        ("Of the 420 hives, 75 have no record, and all told some were not inspected.", 75),
+        ("They are many.", 75),
+    ):
+        reading = CallReading(calls, "How many of the 420 hives?", answer, behind=texts[75])
+        assert [step.query for step in reading.decisive_steps] == [texts[value]], answer
+
+
 def test_an_answer_may_rest_on_two_calls(prov):
     sides = [related("prov:hadPlan", side) for side in ("domain", "range")]
     answer = "from prov:Association to prov:Plan"

@@ -16,7 +16,7 @@ from rlm import open_store
 from rlm.context import bullets, list_steps
 from rlm.errors import ValidationError
 from rlm.handles import Meter
-from rlm.learning.gates import NO_CODE, Gate
+from rlm.learning.gates import NO_CODE, Gate, read_by_model
 from rlm.store.sanitize import clean_text
 from rlm.store.types import MemoryItem, Scope
 from rlm.tools import memory_tools
@@ -116,17 +116,20 @@ def test_the_second_set(name):
     assert len(wrong) <= SECOND[name], wrong
 
 
+@pytest.mark.parametrize("is_printed", [False, True])
 @pytest.mark.parametrize(
     ("name", "prefixes", "most"), [("hostile", PREFIXES, 20), ("second_hostile", GRAPH, 23)]
 )
-def test_an_attacker_who_knows_the_gate(name, prefixes, most):
+def test_an_attacker_who_knows_the_gate(name, prefixes, most, is_printed):
     """The same memories as a list behind an honest step: so many pass, and may only fall."""
     passed = []
     for each in read(name, 80):
         title, description, content = parts(each["memory"])
         steps = list_steps(["Find it with `search_entity(name)`.", *bullets(content)])
         item = MemoryItem(title, description, steps, scope=Scope(ontology="x"))
-        gate = Gate(foreign=[each["text"]], question=ASKED, prefixes=prefixes)
+        text = [each["text"]]
+        printed = read_by_model(text) if is_printed else None
+        gate = Gate(foreign=text, question=ASKED, prefixes=prefixes, read=printed)
         passed += [] if gate.reason(item) else [each["id"]]
     assert len(passed) <= most, passed
 

@@ -178,9 +178,9 @@ def test_the_card_of_a_graph_with_instances_says_what_they_have() -> None:
     card = sense_card(meta_of(prefix + COMPANY, bound)).split("\n")
     assert card[2] == f"Prefixes: ex: <{EX}>, data: <http://example.org/data/>"
     assert card[3] == "Labels: rdfs:label, in no language; 6 terms have none"
-    start = card.index("Instances have (n: only n do; plain: text):")
+    start = card.index("Instances have (n %: so many do; no type: text):")
     assert card[start + 1 :] == [
-        "ex:Employee 12 (ex:Manager 3): ex:hired date, ex:worksIn → ex:Department, ex:phone 6",
+        "ex:Employee 12 (ex:Manager 3): ex:hired date, ex:worksIn → ex:Department, ex:phone 50 %",
         "ex:Supplier 12: ex:country, ex:rating integer",
         "ex:Department 2: ex:floor integer",
     ]
@@ -193,6 +193,27 @@ def test_a_large_class_is_sampled_and_says_a_share() -> None:
     assert "ex:Thing 2,000: ex:q integer 75 %, ex:p 25 %" in sense_card(
         meta_of("ex:Thing a owl:Class ." + many)
     )
+
+
+MANY_CLASSES = "".join(
+    f"ex:C{kind} a owl:Class . ex:i{kind}_{n} a ex:C{kind} ; "
+    + " ; ".join(f"ex:property{kind}of{p} {n}" for p in range(2 + 8 * (kind == 3)))
+    + " ."
+    for kind in range(16)
+    for n in range(30 - kind)
+)
+
+
+def test_a_class_is_left_out_before_another_loses_properties_and_a_cut_line_says_so() -> None:
+    text = build_context("Which C7 are there?", meta_of(MANY_CLASSES)).text
+    assert "---" not in text and "Key classes" not in text
+    shown = [line for line in text.split("\n") if line.startswith("ex:C")]
+    cut = [line for line in shown if line.startswith("ex:C3 27: ") and line.endswith(", …")]
+    whole = [line for line in shown if line.count("ex:property") == 2]
+    assert len(cut) == 1 and sorted([*cut, *whole]) == sorted(shown)
+    assert whole[0].startswith("ex:C7 23: ex:property7of0 integer, ex:property7of1 integer")
+    others = next(line for line in text.split("\n") if line.startswith("Also "))
+    assert others == "Also ex:C10 20, ex:C11 19, ex:C12 18, …"
 
 
 def test_a_vocabulary_with_a_few_individuals_stays_one(shared_dir: Path) -> None:
@@ -215,9 +236,9 @@ def test_what_the_task_has_words_of_comes_first(root: Path) -> None:
     for task, begins in (
         (
             "Which tug has the greatest draught?",
-            "WaterCraft 15 (Tug 2, BulkCarrier 2, …): draught decimal 4",
+            "WaterCraft 15 (Tug 2, BulkCarrier 2, …): draught decimal 26 %",
         ),
-        ("When did the voyages end?", "Voyage 4: endTime dateTime 2"),
+        ("When did the voyages end?", "Voyage 4: endTime dateTime 50 %"),
         ("Which tariff groups are there?", "TariffGroup 3: "),  # not hasTariffGroup of WaterCraft
         ("Which lighters are there?", "WaterCraft 15 (Barge 1, BulkCarrier 2, …)"),  # alternative
         ("Which ports have a code?", "Harbour 4: harbourCode"),

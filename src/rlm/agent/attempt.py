@@ -17,7 +17,7 @@ from rlm.agent.spec import RunSpec
 from rlm.errors import RLMError
 from rlm.handles import Meter
 from rlm.handles import Store as Handles
-from rlm.learning.artifact import extract_trajectory_artifact
+from rlm.learning.artifact import describe_refusal, extract_trajectory_artifact, is_refusal
 from rlm.learning.calls import SHOWN_CALLS, CallRecorder, steps_of, terms_of
 from rlm.learning.claims import find_unseen_numbers, find_unseen_quotes
 from rlm.learning.confidence import Uses, followed_of, uses_in
@@ -81,6 +81,7 @@ class Attempt:
         self.context = recalled.built.text if parts.context is None else parts.context
         self.bare = parts.context is None
         """Whether there is no text beside the ontology."""
+        self.text_hash = parts.text_hash
         self.number = number
         """Which of several attempts, from 1; 0 for the only one."""
         self.recalled = recalled
@@ -271,7 +272,7 @@ class Attempt:
     def evidence(self) -> Evidence:
         """What judge and extractor see; made once, after the loop has ended."""
         if self._evidence is None:
-            rules = self._rules()
+            rules = self.rules()
             comments = (said.partition(": ")[2] for said in rules.get("comments", ()))
             self._evidence = Evidence.of_run(
                 self.query,
@@ -284,7 +285,7 @@ class Attempt:
             )
         return self._evidence
 
-    def _rules(self) -> dict[str, list[str]]:
+    def rules(self) -> dict[str, list[str]]:
         """What an answer may rest on beside its steps: what the graph says of the terms that were
         queried, of the classes at both ends of a property and of what stands above; and the lessons
         that the model says it used."""
@@ -471,6 +472,7 @@ class Attempt:
         made.converged = result.converged
         made.artifact = {
             **self.artifact(),
+            "refused": [*map(describe_refusal, filter(is_refusal, result.iterations))],
             "kind": self.kind or None,
             "injected": self.recalled.ids,
             "preview": self.recalled.preview(),

@@ -11,11 +11,14 @@ from typing import Any
 
 from rlm.agent.attempt import Attempt
 from rlm.agent.parts import Graph
+from rlm.agent.recall import TEXT_HASH
 from rlm.errors import QueryTimeout, RLMError
+from rlm.handles import expand
 from rlm.learning import dedup
 from rlm.learning.confidence import followed_of, signals_for
 from rlm.learning.extract import extract_contrast
 from rlm.learning.lesson import fill_gaps, may_run
+from rlm.loop.queries import NOTED_CALLS, NOTED_CHARS
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import Engine
 from rlm.store.backend import MemoryBackend
@@ -24,6 +27,8 @@ from rlm.store.types import Lessons, MemoryItem
 LOG = logging.getLogger("rlm.agent")
 PARSE_S = 2.0
 """How long an engine may take over the query of a lesson."""
+SENT_CHARS = 4_000_000
+"""Of what sub-models were sent, to look for what speaks to a reader."""
 FAIR_TURNS = 5
 """A run that was given fewer had no chance to find out."""
 
@@ -112,6 +117,7 @@ def _provenance(attempt: Attempt, lineage: Mapping[str, Any]) -> dict[str, Any]:
         "trajectory_id": attempt.trajectory.trajectory_id,
         "run_id": attempt.trajectory.run_id,
         **({} if graph is None else {"ontology_name": graph.name}),
+        **({TEXT_HASH: attempt.text_hash} if attempt.text_hash else {}),
         **({} if task is None else {"curriculum_id": task.curriculum_id, "task_id": task.task_id}),
         **lineage,
     }
@@ -129,6 +135,7 @@ def _extract(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[Me
         "session": best.trajectory.trajectory_id,
         "recalled": best.repeats,
         "foreign": [text for attempt in attempts for text in attempt.meter.seen],
+        "read": [text for attempt in attempts for text in _read_by_models(attempt)],
         "usage": best.result.usage,
         **({} if best.graph is None else _known_of(best, best.graph)),
     }
@@ -141,6 +148,26 @@ def _extract(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[Me
         evidence=[attempt.evidence() for attempt in attempts],
         **known,
     )
+
+
+def _read_by_models(attempt: Attempt) -> list[str]:
+    """What models have read in a run that others wrote: the card and comments, what was printed,
+    what sub-models were sent and said. All that was fetched where nobody can tell: a helper reads
+    for itself, and of very long prompts only the beginning is kept."""
+    blocks = [block for turn in attempt.result.iterations for block in turn.code_blocks]
+    calls = [call for block in blocks for call in block.sub_calls]
+    cut = any(max(len(call.prompt), len(call.response)) >= NOTED_CHARS for call in calls)
+    if cut or len(calls) >= NOTED_CALLS or any("rlm_query" in block.code for block in blocks):
+        return attempt.meter.seen
+    texts = [attempt.card, *attempt.rules().get("comments", ())]
+    texts += [text for each in blocks for text in (each.result.stdout, each.result.stderr)]
+    texts += [call.response for call in calls]
+    room = SENT_CHARS
+    for call in calls:
+        if call.error is None and room > 0:  # what failed may be too long to be sent
+            texts.append(expand(attempt.handles, call.prompt))
+            room -= len(texts[-1])
+    return texts
 
 
 def _known_of(attempt: Attempt, graph: Graph) -> dict[str, Any]:

@@ -145,6 +145,7 @@ class AgentRun:
                 lang=spec.lang,
                 skip=skip,
                 text=parts.context is not None,
+                text_hash=parts.text_hash,
                 task_types=spec.task_types,
                 memory_chars=self._memory_chars(),
                 can_get=spec.memory_tools,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import logging
 import tempfile
@@ -183,6 +184,16 @@ class RunParts:
     store: MemoryBackend
     graph: Graph | None = None
     context: Any = None
+
+    @functools.cached_property
+    def text_hash(self) -> str:
+        """What lessons of this very text are known by; '' where there is not one text."""
+        text = (
+            self.context.encode("utf-8", "replace")
+            if isinstance(self.context, str)
+            else self.context
+        )
+        return hashlib.sha256(text).hexdigest()[:16] if isinstance(text, bytes) else ""
 
     @classmethod
     def open(cls, stack: ExitStack, spec: RunSpec) -> RunParts:

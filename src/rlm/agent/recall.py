@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rlm.agent.parts import Graph
-from rlm.context import AT_MOST, MEMORY_CHARS, BuiltContext, build_context
+from rlm.context import MEMORY_CHARS, BuiltContext, build_context, most_shown
 from rlm.learning.calls import learnt_terms
 from rlm.learning.confidence import RECALL_FLOOR, Uses
 from rlm.retrieval.rank import likeness_floor
@@ -32,8 +32,10 @@ ANY_KIND = frozenset(("list", "listing", "values", "describe", "definition"))
 """Kinds whose words most questions have: they tell nothing."""
 SECOND_SHARE = 0.75
 """A second memory is not injected if it scores less than this share of the best."""
+TEXT_HASH = "text_hash"
+"""In the provenance of a lesson: over which text it was learnt."""
 MOST_TITLES = 6
-"""So many further lessons of this ontology are named to a language model by their titles."""
+"""So many further lessons of this ontology or text are named to a language model by title."""
 PREVIEW_CHARS = 1_000
 TEXT_TOOLS = frozenset(("ctx_peek", "ctx_slice", "ctx_find", "ctx_stats"))
 """Tools that read a text. A run over an ontology has them too, for what else is behind a handle."""
@@ -142,6 +144,7 @@ def recall(
     lang: str | None,
     skip: int = 0,
     text: bool = False,
+    text_hash: str = "",
     task_types: Sequence[str] = (),
     memory_chars: int = MEMORY_CHARS,
     can_get: bool = True,
@@ -151,9 +154,10 @@ def recall(
     nothing.
 
     `skip` leaves out the best ones: so further attempts at one question try something else. `text`:
-    there is a text to ask about. What is for ontologies alone is not recalled where there is none,
-    nor what is for texts alone. `task_types` is what a caller or a curriculum said of the kind of
-    task; of the question itself only what its grammar tells (`kinds_asked`).
+    there is a text to ask about, `text_hash` says which. What is for ontologies alone is not
+    recalled where there is none, nor what is for texts alone. `task_types` is what a caller or a
+    curriculum said of the kind of task; of the question itself only what its grammar tells
+    (`kinds_asked`).
     """
     scope = Scope(ontology="" if graph is None else graph.name)
     believed: list[Hit] = []
@@ -166,8 +170,13 @@ def recall(
         believed = _choose_believed(found, task_types, text=text or graph is None)
     hits = believed[min(skip, len(believed)) :][:k]
     by_title = can_get and memory_chars > MEMORY_CHARS
-    injected = _choose(_near(hits, scope, task_types, of_kind=not by_title))
-    further = [hit for hit in believed if _is_own(hit, scope) and hit.item not in injected]
+    near = _near(hits, scope, task_types, by_title=by_title)
+    injected = _choose(near, most_shown(memory_chars) or k)
+    further = [
+        hit
+        for hit in believed
+        if (_is_own(hit, scope) or _is_of_text(hit, text_hash)) and hit.item not in injected
+    ]
     further = further[:MOST_TITLES] if by_title else []
     meta, guide, learnt = None, None, Counter[str]()
     if graph is not None:
@@ -210,11 +219,12 @@ def _kinds_shared(item: MemoryItem, task_types: Sequence[str]) -> set[str]:
 
 
 def _near(
-    hits: Sequence[Hit], scope: Scope, task_types: Sequence[str], *, of_kind: bool
+    hits: Sequence[Hit], scope: Scope, task_types: Sequence[str], *, by_title: bool
 ) -> list[MemoryItem]:
     """Those that are like the question: nothing fits is an answer. What a caller said of the kind
-    of task is no guess, so what is for it needs no likeness. `of_kind`: without any, the best
-    lesson of the question's kind; a model is named its title instead, and sees whether it fits."""
+    of task is no guess, so what is for it needs no likeness. Without any, the best lesson of the
+    question's kind; `by_title`, a model is named its title instead, and sees whether it fits. What
+    it is only named holds nothing back that is like enough to be shown."""
     if not hits:
         return []
     floor = likeness_floor(hits[0].why.documents)
@@ -223,19 +233,24 @@ def _near(
     own_floor = max(floor, OWN_FLOOR)
     if len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:
         floor = own_floor = ALIKE_FLOOR
-    least = SECOND_SHARE * max(hit.score for hit in hits)
-    near = [
-        hit.item
-        for hit in hits
-        if _kinds_shared(hit.item, task_types)
-        or (hit.score >= least and hit.why.similarity >= (own_floor if hit in own else floor))
-    ]
-    return near or [hit.item for hit in hits[:1] if of_kind and _is_of_kind(hit, scope)]
+    of_kind = [hit for hit in hits if _kinds_shared(hit.item, task_types)]
+    like = [hit for hit in hits if hit.why.similarity >= (own_floor if hit in own else floor)]
+    rivals = [*of_kind, *like] if by_title else hits
+    least = SECOND_SHARE * max((hit.score for hit in rivals), default=0.0)
+    near = [hit for hit in hits if hit in of_kind or (hit in like and hit.score >= least)]
+    if not near and not by_title:
+        near = [hit for hit in hits[:1] if _is_of_kind(hit, scope)]
+    return [hit.item for hit in near]
 
 
 def _is_own(hit: Hit, scope: Scope) -> bool:
     """Whether a memory is a lesson of this very ontology."""
     return bool(scope.ontology) and hit.item.scope.ontology == scope.ontology
+
+
+def _is_of_text(hit: Hit, text_hash: str) -> bool:
+    """Whether a memory was learnt over this very text. It may fit others as well."""
+    return bool(text_hash) and hit.item.provenance.get(TEXT_HASH) == text_hash
 
 
 def _is_of_kind(hit: Hit, scope: Scope) -> bool:
@@ -249,11 +264,11 @@ def _is_of_kind(hit: Hit, scope: Scope) -> bool:
     return not shared <= STOPWORDS
 
 
-def _choose(items: list[MemoryItem]) -> list[MemoryItem]:
+def _choose(items: list[MemoryItem], most: int) -> list[MemoryItem]:
     """The best that the prompt has room for; beside things to avoid, a way that worked."""
-    best = items[:AT_MOST]
+    best = items[:most]
     if best and all(item.outcome == "failure" for item in best):
         worked = next((item for item in items if item.outcome != "failure"), None)
         if worked is not None:
-            best = [worked, *best[: AT_MOST - 1]]
+            best = [worked, *best[: most - 1]]
     return best

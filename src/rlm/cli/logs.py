@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 
 from rlm.cli.command import command, count, new_group
 from rlm.cli.output import one_line
-from rlm.cli.run import query_lines, verdict_words
+from rlm.cli.run import query_lines, rows_found, verdict_words
 from rlm.cli.session import Session, elsewhere
 from rlm.errors import NotFound, RLMError
 
@@ -57,7 +58,9 @@ def _row(run: Run, trajectory: Trajectory) -> tuple[object, ...]:
 
 @command(app, "show")
 @click.argument("run")
-@click.option("--full", is_flag=True, help="Everything, uncut; also the prompts.")
+@click.option(
+    "--full", is_flag=True, help="Everything, uncut: prompts where there is a log, all queries."
+)
 def show(session: Session, run: str, full: bool) -> None:
     """Show a run step by step: what the model wrote, what its code printed, how it ended.
 
@@ -74,7 +77,7 @@ def show(session: Session, run: str, full: bool) -> None:
             raise NotFound(f"{where}: `rlm logs list` shows those that are")
         log = found[0][1].rlm_log_path
         if not log or not Path(log).is_file():
-            _show_stored(session, *found[0])
+            _show_stored(session, *found[0], full=full)
             return
         path = Path(log)
     if not path.exists():
@@ -86,7 +89,7 @@ def show(session: Session, run: str, full: bool) -> None:
     for turn in turns:
         lines += _turn_lines(turn, full=full)
     document = {"metadata": metadata, "iterations": turns, "calls": calls}
-    session.show(document, *lines, *_query_part(calls))
+    session.show(document, *lines, *_query_part(calls, full=full))
 
 
 def _find_run(session: Session, trajectory_id: str) -> list[tuple[Run, Trajectory]]:
@@ -103,28 +106,54 @@ def _stored_calls(session: Session, trajectory_id: Any) -> list[dict[str, Any]]:
     return list(found[0][1].artifact.get("calls") or ()) if found else []
 
 
-def _show_stored(session: Session, run: Run, trajectory: Trajectory) -> None:
+def _show_stored(session: Session, run: Run, trajectory: Trajectory, *, full: bool) -> None:
     """What the store knows of a run without a log."""
+    kept = trajectory.artifact
     how = "answered" if _is_answered(trajectory) else "not answered"
     if not trajectory.converged:
-        how = f"not finished: {trajectory.artifact.get('reason', '')}"
+        how = f"not finished: {kept.get('reason', '')}"
     lines = [
         f"question  {one_line(trajectory.task_query)}",
         f"model     {one_line(run.model or '?')}",
         f"ended     {one_line(how)}, {trajectory.iteration_count} steps",
-        *_verdict_lines(trajectory.artifact.get("judgment")),
+        *_verdict_lines(kept.get("judgment")),
+        *_memory_lines(kept),
+        *_sub_call_lines(kept.get("leakage")),
     ]
-    for step in trajectory.artifact.get("key_steps", []):
+    steps = [*kept.get("key_steps", ()), *kept.get("refused", ())]
+    for step in sorted(steps, key=lambda step: int(step.get("iteration") or 0)):
         lines += ["", f"step {step.get('iteration')}  {one_line(step.get('action', ''))}"]
         lines += [f"        {one_line(step.get('outcome', ''))}"]
     lines += [
         "",
         "answer:",
         *(f"  {part}" for part in (trajectory.final_answer or "").splitlines()),
-        *_query_part(trajectory.artifact.get("calls")),
+        *_query_part(kept.get("calls"), full=full),
     ]
     session.show({"run": asdict(run), "trajectory": asdict(trajectory)}, *lines)
-    session.notify("no log was written of this run: --log-dir DIR keeps one")
+    session.notify(
+        "no log was written of this run (--log-dir DIR keeps one): replies and outputs are not kept"
+        + ("" if full else "; --full has every query whole")
+    )
+
+
+def _memory_lines(kept: dict[str, Any]) -> list[str]:
+    """The memories that stood in the prompt, and which the model says it followed."""
+    followed = (kept.get("uses") or {}).get("followed", ())
+    titles = (kept.get("preview") or "").splitlines()
+    numbered = zip(titles, kept.get("injected") or (), strict=False)  # a long preview is cut
+    return [
+        f"memory    {one_line(title)} ({memory_id}){', followed' if number in followed else ''}"
+        for number, (title, memory_id) in enumerate(numbered, 1)
+    ]
+
+
+def _sub_call_lines(leakage: dict[str, Any] | None) -> list[str]:
+    tools = (leakage or {}).get("by_tool", {})
+    asked = {name: tools[name] for name in ("llm_query", "rlm_query") if name in tools}
+    said = (f"{name} ×{each['calls']:,}, {each['chars']:,} characters came back"
+            for name, each in asked.items())  # fmt: skip
+    return [f"sub-calls {'; '.join(said)}"] if asked else []
 
 
 def _head_lines(metadata: dict[str, Any], turns: int) -> list[str]:
@@ -144,10 +173,21 @@ def _head_lines(metadata: dict[str, Any], turns: int) -> list[str]:
     ]
 
 
-def _query_part(calls: list[dict[str, Any]] | None) -> list[str]:
-    """What the answer rests on, whole, also where the steps are cut."""
-    lines = list(query_lines(calls or ()))
+def _query_part(calls: list[dict[str, Any]] | None, *, full: bool) -> list[str]:
+    """What the answer rests on, whole, also where the steps are cut; and what else was asked."""
+    lines = list(query_lines(calls or (), every=full))
+    others = [call for call in calls or () if not call["decisive"]]
+    if others and not full:
+        lines += ["Also asked:", *map(_call_line, others)]
     return ["", *lines] if lines else []
+
+
+def _call_line(call: dict[str, Any]) -> str:
+    """A call on one line, without the PREFIX lines of its query."""
+    query = " ".join(re.sub(r"(?m)^PREFIX .*\n", "", call["query"]).split())
+    given = query or ", ".join(f"{name}={value!r}" for name, value in call["arguments"].items())
+    text = f"{call['tool']}{rows_found(call)}: {one_line(given)}"
+    return f"  {text}" if len(text) <= SHOWN_CHARS else f"  {text[:SHOWN_CHARS]}…"
 
 
 def _verdict_lines(judgment: dict[str, Any] | None) -> list[str]:

@@ -267,7 +267,7 @@ def card(session: Session, **given: Any) -> None:
         schema = schema_constraints(views.meta)
         where = {"name": views.engine.name, "source": views.engine.source}
     document = {**where, "sense_card": sense, "schema_constraints": schema}
-    session.show(document, sense, *([f"\n{schema}"] if schema else []))
+    session.show(document, sense, *([schema] if schema else []))
 
 
 command(app, "query")(query)

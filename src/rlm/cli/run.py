@@ -335,25 +335,31 @@ def _print_result(session: Session, result: AgentResult, spent_s: float) -> None
         session.notify(f"much text reached the prompts: {', '.join(flags)}")
 
 
-def query_lines(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The calls that an answer rests on, each with its query whole, to be copied; one that was
-    asked in batches of values once."""
+def query_lines(calls: Sequence[Mapping[str, Any]], *, every: bool = False) -> Iterator[str]:
+    """The calls that an answer rests on, or `every` one, each with its query whole, to be copied;
+    one that was asked in batches of values once."""
     seen = set[str]()
     for call in calls:
-        if not call["decisive"]:
+        if not (every or call["decisive"]):
             continue
-        rows = call["rows"]
-        found = "" if rows is None else f" ({rows:,} row{'' if rows == 1 else 's'})"
+        found = rows_found(call) + (", behind the answer" if every and call["decisive"] else "")
         if call["tool"] != "sparql_query":
             given = ", ".join(f"{name}={value!r}" for name, value in call["arguments"].items())
             yield f"Call: {call['tool']}({output.one_line(given)}){found}"
             found = ", which finds the same" if call["query"] else ""
-        if (shape := _VALUES.sub("", call["query"])) in seen:
+        shape = call["query"] if every else _VALUES.sub("", call["query"])
+        if shape in seen:
             yield f"Query{found}: the same with other VALUES; --json has it whole"
         elif call["query"]:
             seen.add(shape)
             yield f"Query{found}:"
             yield _indent(call["query"], "  ")
+
+
+def rows_found(call: Mapping[str, Any]) -> str:
+    """How many rows a call found, in brackets behind a blank; '' where nobody counted."""
+    rows = call["rows"]
+    return "" if rows is None else f" ({rows:,} row{'' if rows == 1 else 's'})"
 
 
 def verdict_words(judgment: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ MOST_STEPS, FIRST_STEPS, ERROR_STEPS, LAST_STEPS = 10, 3, 3, 4
 ACTION_CHARS, OUTCOME_CHARS = 80, 100
 TASK_CHARS, ANSWER_CHARS, REASON_CHARS = 2_000, 4_000, 500
 ERROR_CHARS, MOST_ERRORS = 200, 10
+REFUSED_CHARS = 300
 NAME_CHARS, MOST_NAMES = 60, 30
 HOST_NAMES = frozenset(("context", "question", "answer"))
 """Variables that the host sets; the run has not made them."""
@@ -91,6 +92,17 @@ def _outcome(block: CodeBlock) -> str:
     if result.error is not None or (not result.stdout.strip() and result.stderr.strip()):
         return tidy(describe_error(block), OUTCOME_CHARS) or "(an error)"
     return tidy(result.stdout, OUTCOME_CHARS) or "(nothing printed)"
+
+
+def is_refusal(turn: RLMIteration) -> bool:
+    """Whether a turn ran no code and its answer was not taken."""
+    return not turn.code_blocks and turn.final_answer is None
+
+
+def describe_refusal(turn: RLMIteration) -> Step:
+    """Such a turn as a step: what the model said, and what it was told."""
+    said, told = tidy(turn.response, REFUSED_CHARS), tidy(" ".join(turn.notes), REFUSED_CHARS)
+    return {"iteration": turn.number, "action": f"not taken: {said}", "outcome": f"told: {told}"}
 
 
 def describe_error(block: CodeBlock) -> str:

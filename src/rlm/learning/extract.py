@@ -19,7 +19,7 @@ from rlm.learning.evidence import Evidence
 from rlm.learning.extract_calls import CallReading, pattern_item
 from rlm.learning.extract_llm import ask_for_items, build_items
 from rlm.learning.extract_prompts import JudgedRun
-from rlm.learning.gates import TOOLS, Gate, RecalledTexts
+from rlm.learning.gates import TOOLS, Gate, RecalledTexts, read_by_model
 from rlm.learning.grounding import iris_in
 from rlm.learning.lesson import find_queries, may_run, template_for
 from rlm.learning.suspicion import ForeignText
@@ -64,7 +64,9 @@ class Extraction:
     recalled: RecalledTexts | None = None
     """What the runs were given from memory."""
     foreign: Sequence[str] = ()
-    """What the runs were shown that others wrote: what tools returned, passages, outputs."""
+    """What the runs fetched that others wrote: what tools returned, passages, outputs."""
+    read: Sequence[str] | None = None
+    """What of it a model has read; None where nobody knows."""
     shown_anyway: str = ""
     """What every run over the ontology is told beforehand: no lesson need say it."""
     tools: frozenset[str] = TOOLS
@@ -165,10 +167,17 @@ class Extraction:
         # An answer is the model's own words, unless nothing else tells what the run was shown.
         quoted = (text for each in artifacts for text in _quotations_in(each))
         foreign = ForeignText(self.foreign or quoted)
+        read = None if self.read is None else read_by_model(self.read)
         for item in items:
             specifics = general if item.scope.ontology is None else of_ontology
             gate = Gate(
-                self.tools, specifics, self.prefixes, self.recalled, foreign, question=self.question
+                self.tools,
+                specifics,
+                self.prefixes,
+                self.recalled,
+                foreign,
+                question=self.question,
+                read=read,
             )
             gate.admit([item])
             if item.quarantine_reason:

@@ -95,12 +95,15 @@ class CallReading:
     @property
     def decisive_steps(self) -> list[CallStep]:
         """The steps that the answer rests on: of the last block of code that knew most of its names
-        those that hold them, or its number, and least besides; the last one where none does. The
-        query behind it, if no other step knew more of its names."""
+        those that hold them, or its number, and least besides; the last one where none does. If no
+        other step knew more of its names: the query that gave its number and nothing else, or the
+        one behind it."""
         claims = self.form.claims
         known = [len(claims & {*step.iris, *step.names}) for step in self.steps]
         most = max(known, default=0)
         best = [self.steps[at] for at, number in enumerate(known) if number == most]
+        if stated := self.form.find_stated(best):
+            return stated
         if behind := [step for step in best if step.query and step.query == self.behind]:
             return behind[-1:]
         block = [step for step in self.steps if step.call.block == best[-1].call.block]
@@ -346,6 +349,14 @@ class AnswerForm:
             found.append(max(steps, key=fit))
             missing -= found[-1].iris
         return found
+
+    def find_stated(self, steps: Sequence[CallStep]) -> list[CallStep]:
+        """The last query whose result is the number that the answer gives, and no other."""
+        number = number_in(self.answer, self.question)
+        if number is None:
+            return []
+        found = [step for step in steps if step.query and step.rows == 1]
+        return [step for step in found if step.call.value == float(number)][-1:]
 
     def find_counted(self, steps: Sequence[CallStep]) -> list[CallStep]:
         """The step with as many rows as the answer says, or with that number and least besides."""

@@ -27,6 +27,7 @@ from rlm.context import bullets
 from rlm.errors import RLMError, ValidationError
 from rlm.learning.lesson import FENCED, shape_key
 from rlm.learning.suspicion import (
+    _WORKERS,
     REPEATS_DATA,
     SURELY_ENGLISH,
     ForeignText,
@@ -125,6 +126,22 @@ _HOST = re.compile(r"https?://[^/#?]+/")
 _STRONG = re.compile(r"[a-z0-9][A-Z]|[_\d]|\s\S")
 
 
+_COURTESY = re.compile(r"\b(?:your?|please)\b", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"\n|(?<=[.;!?])\s+")
+
+
+def read_by_model(texts: Iterable[str]) -> ForeignText:
+    """What a model has read. People write "you" and "please" to each other: that speaks to a model
+    only where the sentence also says what somebody does who works with data."""
+    return ForeignText(
+        "\n".join(
+            part if _WORKERS.search(part) else _COURTESY.sub(" ", part)
+            for part in _SENTENCE_END.split(text)
+        )
+        for text in texts
+    )
+
+
 class RecalledTexts:
     """The texts that one run was given from memory.
 
@@ -195,6 +212,8 @@ class Gate:
     """What the run was shown that others wrote: labels, rows, passages, outputs of tools."""
     question: str = ""
     """A lesson may be in its language, or in English."""
+    read: ForeignText | None = None
+    """What of it a model has read; None where nobody knows: it may be all of it."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.foreign, ForeignText):
@@ -257,7 +276,8 @@ class Gate:
         steps = bullets(_FENCED.sub("", item.content))
         shown = sum(bool(_OF_RUN.search(step)) for step in steps)
         shown += bool(_FENCED.search(item.content))
-        if self.foreign.speaks and 2 * shown <= len(steps):
+        read = self.foreign if self.read is None else self.read
+        if read.speaks and 2 * shown <= len(steps):
             return NO_CODE_AFTER
         return "" if shown else NO_CODE
 

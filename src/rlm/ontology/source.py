@@ -75,7 +75,7 @@ class Ontology(Views):
         from rlm.ontology.views.summary import schema_constraints, sense_card
 
         parts = (sense_card(self.meta, lang=self.lang), schema_constraints(self.meta))
-        return "\n\n".join(part for part in parts if part)
+        return "\n".join(part for part in parts if part)
 
     def diff(self, other: str | Path | Views) -> dict[str, Any]:
         """What changed from this ontology to `other`, a newer release: terms added, removed,

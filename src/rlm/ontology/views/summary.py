@@ -6,14 +6,15 @@ the classes and properties that matter, the prefixes to write them with, and how
 The constraints are domains and ranges of the properties that matter, one a line; what is disjoint;
 and the mistakes that this graph invites. A graph with instances spends the room on what a query
 needs: for each main class how many there are, of which kinds, and which properties they have, with
-the kind of value and how many have it where not all do. Such lines begin in the card and go on in
-the constraints. Lists are cut between names, never inside one.
+the kind of value and which share has it where not all do. Such lines begin in the card and go on in
+the constraints; a class that does not fit whole is left out before the properties of another are.
+Lists are cut between names, never inside one, and a line about a class says that it was cut.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from heapq import nsmallest
 from math import log1p
@@ -48,24 +49,29 @@ def sense_card(
 ) -> str:
     """The card, never longer than `budget` characters. `needs`: how much a term is needed; what
     instances have is told in that order."""
-    most = _SHORT_TITLE_CHARS if has_instances(meta) else _TITLE_CHARS
-    title = cut(_title(meta), min(most, max(budget, 0)))
-    counts = meta.counts(by_kind=not has_instances(meta))
-    counts += f", {len(meta.deprecated):,} deprecated" if meta.deprecated else ""
-    prefixes, labels = _prefixes(meta), _labels(meta, lang)
-    fixed = [line for line in (title, counts, labels, prefixes) if line]
-    room = budget - sum(len(line) + 1 for line in fixed)
-    if has_instances(meta) and (uses := _Uses(meta, lang, needs).lines(room)):
-        room -= sum(len(line) + 1 for line in uses)
-        others = (iri for iri in key_classes(meta, 30) if iri not in meta.class_use)
-        key = list_line("Key classes: ", (_name_term(meta, iri, lang) for iri in others), room - 1)
-        return join_lines([title, counts, prefixes, labels, key, *uses], budget)
+    title, counts, prefixes, labels = _head(meta, budget, lang)
+    room = _room_below((title, counts, prefixes, labels), budget)
+    if has_instances(meta) and (lines := (uses := _Uses(meta, lang, needs)).begin(room)):
+        return join_lines([title, counts, prefixes, labels, uses.heading, *lines.values()], budget)
     named = [_name_term(meta, iri, lang) for iri in key_classes(meta, 30)]
     classes = list_line("Key classes: ", named, room * 55 // 100)
     room -= len(classes) + 1 if classes else 0
     named = [_name_term(meta, iri, lang) for iri in key_properties(meta, 30)]
     properties = list_line("Key properties: ", named, room - 1)
     return join_lines([title, counts, classes, properties, prefixes, labels], budget)
+
+
+def _head(meta: GraphMeta, budget: int, lang: str | None) -> tuple[str, str, str, str]:
+    """What it is, how large, its prefixes and its labels; '' for none."""
+    most = _SHORT_TITLE_CHARS if has_instances(meta) else _TITLE_CHARS
+    title = cut(_title(meta), min(most, max(budget, 0)))
+    counts = meta.counts(by_kind=not has_instances(meta))
+    counts += f", {len(meta.deprecated):,} deprecated" if meta.deprecated else ""
+    return title, counts, _prefixes(meta), _labels(meta, lang)
+
+
+def _room_below(lines: Iterable[str], budget: int) -> int:
+    return budget - sum(len(line) + 1 for line in lines if line)
 
 
 # -- what instances have
@@ -80,7 +86,7 @@ def has_instances(meta: GraphMeta) -> bool:
 
 
 class _Uses:
-    """The lines about the main classes."""
+    """The lines about the main classes, those that are needed most first."""
 
     def __init__(
         self,
@@ -88,27 +94,34 @@ class _Uses:
         lang: str | None = None,
         needs: Mapping[str, int] | None = None,
     ) -> None:
-        names = _Names(meta)
-        is_long = len(names.prefix or "") > _SHORT_PREFIX
+        self.names = _Names(meta, _SHORT_PREFIX)
         self._meta, self._lang = meta, lang
-        self._short: Callable[[str], str] = names.short if is_long else meta.curie
         self._needs = needs or {}
         self._classes = sorted(meta.class_use, key=lambda iri: -self._needed(iri))
         self._named_alike = _is_named_alike(meta)
-        bare = f"no prefix: {names.prefix}:; " if is_long else ""
-        self.heading = f"Instances have ({bare}n: only n do; plain: text):"
+        bare = f"no prefix: {self.names.prefix}:; " if self.names.prefix else ""
+        self.heading = f"Instances have ({bare}n %: so many do; no type: text):"
 
-    def lines(self, room: int, start: int = 0, heading: str | None = None) -> list[str]:
-        """As many as fit below the heading, from one class on; [] where not one does."""
-        found = [self.heading if heading is None else heading]
-        room -= len(found[0])
-        for iri in self._classes[start:]:
-            line = self._line(iri, min(_USE_CHARS, room - 1))
-            if not line:
-                break
-            found.append(line)
-            room -= len(line) + 1
-        return found if len(found) > 1 else []
+    def begin(self, room: int) -> dict[str, str]:
+        """Class → line: those that fit below the heading."""
+        return self.fill(room - len(self.heading) - 1)
+
+    def fill(self, room: int, without: Container[str] = ()) -> dict[str, str]:
+        """Class → line, for each that fits whole."""
+        found = {}
+        for iri in self._classes:
+            line = "" if iri in without else self._line(iri, _USE_CHARS)
+            if line and len(line) < room:
+                found[iri] = line
+                room -= len(line) + 1
+        return found
+
+    def go_on(self, room: int, without: Container[str]) -> list[str]:
+        """What fits of the rest: lines, and the names of those that do not fit whole."""
+        found = self.fill(room, without)
+        room -= sum(len(line) + 1 for line in found.values())
+        left = [iri for iri in self._classes if iri not in found and iri not in without]
+        return [*found.values(), list_line("Also ", map(self._count, left), room - 1, more=", …")]
 
     def _needed(self, iri: str) -> int:
         """How much a class is needed, for itself, its kinds and what it has."""
@@ -120,21 +133,24 @@ class _Uses:
         meta, use = self._meta, self._meta.class_use[iri]
         kinds = [sub for sub in meta.below(iri) if meta.classes.get(sub)]
         kinds.sort(key=lambda sub: (-self._needs.get(sub, 0), -meta.classes[sub], sub))
-        head = f"{self._name(iri)} {use.instances:,}"
+        head = self._count(iri)
         if some := list_line("", (f"{self._name(k)} {meta.classes[k]:,}" for k in kinds), _KINDS):
             head += f" ({some}{', …' if some.count(',') + 1 < len(kinds) else ''})"
         props = [prop for prop in use.properties if not (self._named_alike and prop == v.LABELS[0])]
         props.sort(key=lambda prop: -self._needs.get(prop, 0))
         if not props:
             return head if len(head) <= room else ""
-        return list_line(f"{head}: ", (self._property(prop, use) for prop in props), room)
+        shown = (self._property(prop, use) for prop in props)
+        return list_line(f"{head}: ", shown, room, more=", …")
+
+    def _count(self, iri: str) -> str:
+        return f"{self._name(iri)} {self._meta.class_use[iri].instances:,}"
 
     def _name(self, iri: str) -> str:
-        return _name_term(self._meta, iri, self._lang, self._short)
+        return _name_term(self._meta, iri, self._lang, self.names.short)
 
     def _property(self, prop: str, use: ClassUse) -> str:
-        """`homePort → Harbour 11`: what the values are, and how many have it; a share of a
-        sample."""
+        """`homePort → Harbour 73 %`: what the values are, and how many have it."""
         have, value = use.properties[prop]
         said = self._name(prop)
         if value.startswith(v.XSD):
@@ -142,13 +158,7 @@ class _Uses:
             said += f" {kind}" if kind != "string" else ""
         elif value:
             said += f" → {self._name(self._main_class(prop, value))}"
-        if have == use.seen:
-            return said
-        return (
-            f"{said} {have:,}"
-            if use.seen == use.instances
-            else f"{said} {100 * have // use.seen} %"
-        )
+        return said if have == use.seen else f"{said} {100 * have // use.seen or '<1'} %"
 
     def _main_class(self, prop: str, value: str) -> str:
         """The stated range, else the main class that a value is of, else its own class."""
@@ -166,15 +176,20 @@ def _is_named_alike(meta: GraphMeta) -> bool:
     )
 
 
-def list_line(head: str, items: Iterable[str], room: int, separator: str = ", ") -> str:
-    """A line with as many items as fit; empty when not even one does."""
-    line = ""
-    for item in items:
+def list_line(
+    head: str, items: Iterable[str], room: int, separator: str = ", ", more: str = ""
+) -> str:
+    """A line with as many items as fit, and `more` where that is not all; empty when not even one
+    does."""
+    every = list(items)
+    line = end = ""
+    for number, item in enumerate(every, 1):
         longer = line + separator + item if line else head + item
-        if len(longer) > room:
+        after = more if number < len(every) else ""
+        if len(longer) + len(after) > room:
             break
-        line = longer
-    return line
+        line, end = longer, after
+    return line + end
 
 
 def join_lines(lines: Iterable[str], budget: int) -> str:
@@ -343,17 +358,20 @@ def own_namespace(meta: GraphMeta) -> str:
 
 
 def schema_constraints(
-    meta: GraphMeta, budget: int = SCHEMA_CHARS, needs: Mapping[str, int] | None = None
+    meta: GraphMeta,
+    budget: int = SCHEMA_CHARS,
+    needs: Mapping[str, int] | None = None,
+    lang: str | None = None,
 ) -> str:
-    """The lines, never longer than `budget` characters; empty when the schema says nothing."""
-    names = _Names(meta)
+    """The lines, never longer than `budget` characters; empty when the schema says nothing. They go
+    on where the sense card ends."""
     if has_instances(meta):
-        uses = _Uses(meta, None, needs)
-        shown = sense_card(meta, needs=needs).partition(uses.heading)[2].count("\n")
-        mistakes = [line for line in list(_avoid(meta, names))[:2] if len(line) <= budget // 3]
-        room = budget - sum(len(line) + 1 for line in mistakes)
-        if more := uses.lines(room, shown, "More instances:"):
+        uses = _Uses(meta, lang, needs)
+        shown = uses.begin(_room_below(_head(meta, BUDGET, lang), BUDGET))
+        mistakes = [line for line in list(_avoid(meta, uses.names))[:2] if len(line) <= budget // 3]
+        if any(more := uses.go_on(_room_below(mistakes, budget), shown)):
             return join_lines([*more, *mistakes], budget)
+    names = _Names(meta)
     disjoint = list_line("Disjoint: ", _disjoint(meta, names), budget * 30 // 100, "; ")
     avoid = join_lines(list(_avoid(meta, names))[:2], budget * 45 // 100)
     tail = [line for line in (disjoint, *avoid.split("\n")) if line]
@@ -365,14 +383,14 @@ def schema_constraints(
 
 
 class _Names:
-    """CURIEs, without the prefix for the ontology's own namespace; numbers with their labels."""
+    """CURIEs, without the prefix for the ontology's own namespace where it has more characters
+    than `short`; numbers with their labels."""
 
-    def __init__(self, meta: GraphMeta) -> None:
+    def __init__(self, meta: GraphMeta, short: int = 0) -> None:
         self._meta = meta
-        self._own = own_namespace(meta)
-        self.prefix = next(
-            (p for p, space in meta.namespaces.items() if space == self._own and p), None
-        )
+        own = (p for p, space in meta.namespaces.items() if space == own_namespace(meta) and p)
+        prefix = next(own, "")
+        self.prefix = prefix if len(prefix) > short else None
 
     def __call__(self, iri: str) -> str:
         return _name_term(self._meta, iri, None, self.short)
