@@ -27,9 +27,9 @@ from rlm.context import bullets
 from rlm.errors import RLMError, ValidationError
 from rlm.learning.lesson import FENCED, shape_key
 from rlm.learning.suspicion import (
-    _WORKERS,
     REPEATS_DATA,
     SURELY_ENGLISH,
+    WORKERS,
     ForeignText,
     language_of,
     suspicious,
@@ -135,7 +135,7 @@ def read_by_model(texts: Iterable[str]) -> ForeignText:
     only where the sentence also says what somebody does who works with data."""
     return ForeignText(
         "\n".join(
-            part if _WORKERS.search(part) else _COURTESY.sub(" ", part)
+            part if WORKERS.search(part) else _COURTESY.sub(" ", part)
             for part in _SENTENCE_END.split(text)
         )
         for text in texts

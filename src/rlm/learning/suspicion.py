@@ -108,7 +108,7 @@ _READERS = re.compile(
     r"|success\w*|output)\b",
     re.IGNORECASE,
 )
-_WORKERS = re.compile(
+WORKERS = re.compile(
     r"\b(?:agents?|readers?|machines?|system|developers?|maintainers?|users?|person|ask(?:s|ed)?|say"
     r"|tell|report|mention|print|send|store|rules?|verif\w+|skip|disable|execute|install|push|confirm"
     r"|approv\w+)\b",
@@ -122,9 +122,9 @@ NAMES_READER = 3
 
 
 def _rate_address(sentence: str) -> int:
-    """NAMES_READER, else how many of `_WORKERS` there are, up to two."""
+    """NAMES_READER, else how many of `WORKERS` there are, up to two."""
     plain = sentence.replace("-", "")
-    return NAMES_READER if _READERS.search(plain) else min(2, len(_WORKERS.findall(plain)))
+    return NAMES_READER if _READERS.search(plain) else min(2, len(WORKERS.findall(plain)))
 
 
 def _probes(text: str) -> Iterator[str]:
