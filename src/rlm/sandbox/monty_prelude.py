@@ -52,6 +52,8 @@ def _rlm_make_texts(type, len, str, list, dict):
                 "use .read(start, stop), .find(x) and .count(x) on it, "
                 "and work on what read() gives"
             )
+        def __str__(self):
+            return self[0]
         def __contains__(self, needle):
             return self[0]
         def __iter__(self):
@@ -94,6 +96,8 @@ ROWS
             return value._count
         return value.sz if type(value) is Text else len(value)
     def brief(value):
+        if type(value) is Text:
+            return repr(value)
         return value._shown() if type(value) is Rows else value
     return Text, Rows, made, length, brief
 _rlm_Text, _rlm_Rows, _rlm_made, len, _rlm_brief = _rlm_make_texts(type, len, str, list, dict)
@@ -264,9 +268,7 @@ class Handles:
         self._room -= ref["sz"]
         if len(held) < ref["rows"]:
             raise SandboxError(f"{ref['rows']:,} rows do not fit into the REPL: ask for fewer")
-        is_long = ref["sz"] > SLICE_CHARS
-        mark = self._ask("text.mark", ref["key"], 0, ref["sz"]) if is_long else ""
-        return {**ref, "held": held, "mark": mark, "about": self._ask("rows.about", ref["key"])}
+        return {**ref, "held": held, "about": self._ask("rows.about", ref["key"])}
 
     def _text(self, key: str, start: int, stop: int) -> str | None:
         """The characters; None when the host does not give all of them."""

@@ -199,6 +199,16 @@ class Policy(RestrictingNodeTransformer):
         copy_locations(call, node)
         return ast.fix_missing_locations(call)
 
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        node = self.node_contents_visit(node)
+        node.comparators = [
+            self._guard_call("_read_marks_", [part], part)
+            if isinstance(sign, ast.In | ast.NotIn)
+            else part
+            for sign, part in zip(node.ops, node.comparators, strict=True)
+        ]
+        return node
+
     # -- assignments -------------------------------------------------------------------------------
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rlm.sandbox.child.texts import SLICE_CHARS, Call, SharedObject
+from rlm.sandbox.child.texts import SLICE_CHARS, Call, HostText, SharedObject
 
 PAGE_ROWS = 500
 HELD_CHARS = 1_000_000
@@ -31,7 +31,7 @@ class Rows:
         self.query, self.source = about.get("query", ""), about.get("source", "")
         self.time, self.seconds = about.get("time", ""), about.get("seconds", 0.0)
         self.more, self.hints = about.get("more", False), about.get("hints", [])
-        self._mark, self._held = ref.get("mark", ""), held
+        self._held = held
 
     def __repr__(self) -> str:
         size = self._size()
@@ -42,7 +42,7 @@ class Rows:
         return f"{rows} row{'s' * (rows != 1)} × {columns} column{'s' * (columns != 1)}"
 
     def __str__(self) -> str:
-        return self._mark or "\n".join([str(row) for row in self])
+        return "\n".join([str(row) for row in self])
 
     def __len__(self) -> int:
         return self._count  # type: ignore[no-any-return]
@@ -144,7 +144,7 @@ class HostRows(Rows, SharedObject):
     """The rows of a result on the host."""
 
     def __init__(self, call: Call, ref: dict[str, Any]) -> None:
-        self._call, self._mark = call, ""
+        self._call = call
         self._kept: list[dict[str, Any]] | None = None
         self.key, self.sz, self.prev = ref["key"], ref["sz"], ref["prev"]
         self.dtype, self.columns, self._count = "results", list(ref["columns"]), ref["rows"]
@@ -160,7 +160,7 @@ class HostRows(Rows, SharedObject):
     def __str__(self) -> str:
         if self.sz <= SLICE_CHARS:
             return super().__str__()
-        return str(self._call("text.mark", self.key, 0, self.sz))
+        return str(HostText(self._call, self.key, 0, self.sz))
 
     def _page(self, start: int, stop: int) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
