@@ -195,3 +195,18 @@ def test_a_model_reads_all_rows_of_a_result_that_it_is_given(engine):
         )
     for [message] in sub.calls:
         assert message["content"].count("e:b") == 90
+
+
+@pytest.mark.parametrize("explain", ["", ", explain=True"])
+def test_a_false_ask_is_false(engine, explain):
+    lines = [f"r = sparql_query('ASK {{ {where} }}'{explain})\nprint(bool(r), r['boolean'], r)"
+             for where in ("?x e:crew 7", "?x e:crew 700")]  # fmt: skip
+    with Store() as handles:
+        box = sparql_tools(engine, handles, Meter())
+        replies = ["```repl\n" + "\n".join(lines) + "\n```", "FINAL(no)"]
+        result = rlm_run(
+            "Is it?", "", client=ScriptedClient(replies), store=handles, tools=box.functions
+        )
+    true, false = result.iterations[0].code_blocks[0].result.stdout.splitlines()
+    assert true.startswith("True True {'boolean': True")
+    assert false.startswith("False False {'boolean': False")

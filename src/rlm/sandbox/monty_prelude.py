@@ -25,7 +25,8 @@ MONTY_NOTE = """\
 The REPL's Python is a small one: no `yield`, `del`, `@property`, decorated methods or \
 inheritance, and few modules (`re`, `json`, `math`, `datetime`, `collections` and some more).
 `context` and the texts that tools return are plain strings: print parts of them, not all.
-A result without rows counts as true: write `if len(r):`.
+A result without rows counts as true, and so does a false ASK: write `if len(r):`, and `if \
+sparql_query(ask)["boolean"]:`.
 A text of very many characters is not held in the REPL, and an error says so: use only \
 `len(context)`, `context.read(a, b)`, `context.find(x, a, b)` and `context.count(x)` on it. Call \
 these and the tools in plain loops, not inside a function that is given to `map`, `filter` or \

@@ -34,7 +34,7 @@ from rlm.sandbox.child.policy import (
     measure,
     private_name,
 )
-from rlm.sandbox.child.rows import HostRows, Rows
+from rlm.sandbox.child.rows import HostRows, Rows, Truth
 from rlm.sandbox.child.texts import HostText, SharedObject
 
 NAMES_SHOWN = 200
@@ -209,6 +209,8 @@ class CodeWorker:
                 stop = int(ref["stop"] if "stop" in ref else ref["sz"])
                 dtype, prev = ref.get("dtype", "text"), ref.get("prev", "")
                 return HostText(self._hidden, ref["key"], start, stop, dtype, prev)
+            if set(value) == {"boolean"} or (value.get("kind") == "ASK" and "boolean" in value):
+                return Truth(value)
             return {key: self._from_wire(part) for key, part in value.items()}
         return value
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from rlm.sandbox.child import facades, guards
 from rlm.sandbox.child.policy import words
-from rlm.sandbox.child.rows import HostRows, Rows
+from rlm.sandbox.child.rows import HostRows, Rows, Truth
 from rlm.sandbox.child.texts import HostText, SharedObject, TextMatch, TextParts, TextWords
 
 
@@ -156,7 +156,7 @@ guards.open_types(datetime.date, datetime.datetime, datetime.timedelta, datetime
 guards.open_types(decimal.Decimal, fractions.Fraction, collections.ChainMap)
 guards.open_types(facades.StringIO, io.BytesIO)
 guards.seal_types(SharedObject, Facade, facades.HostPattern, dataclasses.Field)
-guards.seal_types(HostText, HostRows, Rows, TextParts, TextWords, TextMatch)
+guards.seal_types(HostText, HostRows, Rows, Truth, TextParts, TextWords, TextMatch)
 datetime.datetime.strptime("1970", "%Y")  # the first call loads a module of its own
 _INNER = frozenset({"_strptime"})
 """Modules that the library imports while it works: loaded below, and never handed out."""

@@ -17,6 +17,13 @@ HELD_CHARS = 1_000_000
 fetch them again and again."""
 
 
+class Truth(dict[str, Any]):
+    """The answer of an ASK, `{"boolean": False}`: as true as that."""
+
+    def __bool__(self) -> bool:
+        return bool(self.get("boolean"))
+
+
 class Rows:
     """Rows that are held here: those that `where` chose. Of a result on the host see `HostRows`.
 
