@@ -135,9 +135,30 @@ def test_a_result_without_rows_says_which_texts_have_a_language_or_a_datatype(pr
         'the graph has no plain "7" but 7: write this, or compare STR(?x)',
     ]
     assert len(hints("?x rdfs:label ?l FILTER(?l IN ('kind 1', 'kind 2', 'kind 0', '5'))")) == 3
-    assert hints("?x rdfs:label 'kind 9', 'kind 1'@de, 'kind 1'^^xsd:date") == []
+    assert hints("?x rdfs:label 'kind 9', 'kind 9'@de, 'kind 1'@en") == []
+    assert [each.split(":")[0] for each in hints("?x rdfs:label 'KIND 1'@de ; e:crew '7'^^xsd:date")] == [
+        "the graph has no 'KIND 1'@de but \"kind 1\"@en", "the graph has no '7'^^xsd", 
+    ]  # fmt: skip
     other = "FILTER(STR(?l) = 'kind 1' && STRSTARTS(?l, 'kind 2'))"
     assert hints(f"?x rdfs:label ?l {other}") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "hinted"),
+    [
+        ("SELECT (COUNT(?x) AS ?n) { ?x rdfs:label 'kind 1' }", True),
+        ("SELECT (COUNT(?x) AS ?n) (SUM(?c) AS ?m) { ?x rdfs:label 'kind 1' ; e:crew ?c }", True),
+        ("SELECT (MAX(?c) AS ?m) { ?x rdfs:label 'kind 1' ; e:crew ?c }", True),
+        ("ASK { ?x rdfs:label 'kind 1' }", True),
+        ("SELECT (COUNT(?x) AS ?n) { ?x rdfs:label ?l FILTER(?l != 'kind 1') }", False),
+        ("ASK { ?x rdfs:label ?l FILTER(?l != 'kind 1') }", False),
+        ("SELECT (COUNT(?x) AS ?n) { ?x rdfs:label 'kind 9' }", False),
+    ],
+)
+def test_a_zero_and_a_false_ask_say_what_the_graph_has_otherwise(printed, query, hinted):
+    shown = printed("print(r)", query=query)
+    told = "\n".join(shown).replace("\\'", "'")
+    assert ("the graph has no plain 'kind 1' but" in told) == hinted, shown
 
 
 def test_what_cannot_be_says_why(printed):

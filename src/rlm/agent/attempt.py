@@ -13,6 +13,7 @@ from typing import Any
 
 from rlm.agent.parts import Graph, RunParts
 from rlm.agent.recall import RecalledContext
+from rlm.agent.remarks import Remarks
 from rlm.agent.spec import RunSpec
 from rlm.errors import RLMError
 from rlm.handles import Meter
@@ -92,6 +93,9 @@ class Attempt:
         self.meter.memory_items_injected = len(recalled.injected)
         self.result = RLMResult("")
         self.log: RLMLogger | None = None
+        self._remarks = Remarks() if self.graph is not None else None
+        self._remarked = 0
+        """The last block of code whose queries were remarked on."""
         self._artifact: dict[str, Any] | None = None
         self._evidence: Evidence | None = None
         self._calls: list[dict[str, Any]] | None = None
@@ -214,6 +218,7 @@ class Attempt:
             guidance=self.guidance,
             on_step=step,
             check_answer=self._doubt if self.speaks else None,
+            remark=self._remark if self.speaks else None,
             trace=self.trace,
         )
         self.log = self._open_log()
@@ -310,6 +315,17 @@ class Attempt:
         self._read_handles()
         return describe_doubt([*self._find_ungrounded(result), *self._find_unseen(result)])
 
+    def _remark(self, turn: RLMIteration) -> list[str]:
+        """What a turn's output leaves unsaid of its queries."""
+        if self._remarks is None:
+            return []
+        self._read_handles()
+        made = [call for call in self.trace.calls if call.block > self._remarked]
+        self._remarked = self.trace.block
+        queries = [call for call in made if call.tool == "sparql_query" and call.ok]
+        output = "\n".join(block.result.stdout for block in turn.code_blocks)
+        return self._remarks.of_turn(queries, output)
+
     @property
     def speaks(self) -> bool:
         """Whether the run's model is a language model: only then it is asked for opinions."""
@@ -382,9 +398,11 @@ class Attempt:
         text = render_value(rows)[:READ_CHARS]
         single = [*rows[0].values()] if len(rows) == 1 and isinstance(rows[0], dict) else []
         is_number = len(single) == 1 and isinstance(single[0], int | float)
+        about = self.handles.about(call.key)
         return replace(
             call,
             rows=len(rows),
+            hints=tuple(about["hints"]()) if "hints" in about else (),
             value=single[0] if is_number else call.value,
             iris=call.iris | names_in(text),
             numbers=call.numbers | numbers_in(text),

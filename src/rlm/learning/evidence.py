@@ -351,6 +351,8 @@ def _show_call(call: ToolCall, clip: Clip, number: int | None) -> dict[str, Any]
         found["value"] = call.value
     if call.rows is not None:
         found["rows"] = call.rows
+    if call.hints:
+        found["not_as_asked"] = [clip(hint, ERROR) for hint in call.hints]
     return found
 
 

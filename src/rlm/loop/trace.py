@@ -56,6 +56,8 @@ class ToolCall:
     """A number or a truth value that came back, as an ASK's answer."""
     numbers: frozenset[str] = frozenset()
     """The numbers in what came back."""
+    hints: tuple[str, ...] = ()
+    """Why it may have found nothing, as its names, texts and classes are in the graph."""
     block: int = 0
     """Which block of code of the run called it, from 1; 0 when that is not known."""
 
@@ -158,10 +160,13 @@ def numbers_in(text: str) -> frozenset[str]:
 def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
     if isinstance(value, Ref):  # what it stands for is not seen yet
         return ToolCall(name, given, key=value.key)
-    text = render_value(value)
     key = _key_in(given)
     rows = short = None
+    hints = list[str]()
     if isinstance(value, Mapping):
+        listed = value.get("hints")
+        if isinstance(listed, list):  # the names in it are none that the graph has
+            hints, value = listed, {name: value[name] for name in value if name != "hints"}
         rows = next(
             (
                 value[part]
@@ -177,6 +182,7 @@ def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
         rows = len(value)
     elif isinstance(value, bool | int | float):
         short = value
+    text = render_value(value)
     return ToolCall(
         name,
         given,
@@ -186,6 +192,7 @@ def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
         chars=len(text),
         value=short,
         numbers=numbers_in(text[:READ_CHARS]),
+        hints=tuple(map(str, hints)),
     )
 
 

@@ -125,7 +125,7 @@ class Rows:
         lines = [f"{self.key}: {size}" if self.key else size]
         if self.more:
             lines[0] += "; the query has more rows: raise limit"
-        if not self._count:
+        if self._count < 2:
             lines += self.hints
         room, shown = 900, 0
         for row in self[:5]:

@@ -1,0 +1,31 @@
+"""What a turn's output leaves unsaid of its queries: why nothing may have been found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rlm.loop.trace import ToolCall
+
+MOST_HINTS = 4
+
+
+class Remarks:
+    """Makes the remarks of one run, each once."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def of_turn(self, calls: Sequence[ToolCall], output: str) -> list[str]:
+        """What to tell the model of a turn that made these calls and printed this."""
+        hints = [hint for call in calls for hint in call.hints if not _is_in(hint, output)]
+        return self._new(hints)[:MOST_HINTS]
+
+    def _new(self, texts: Iterable[str]) -> list[str]:
+        found = [text for text in dict.fromkeys(texts) if text not in self._said]
+        self._said.update(found)
+        return found
+
+
+def _is_in(text: str, output: str) -> bool:
+    """Whether a text was printed, by itself or within a dict."""
+    return text in output or repr(text)[1:-1] in output
