@@ -89,3 +89,23 @@ def test_a_hint_that_was_printed_is_not_told_again(store):
     assert calls[1][-1]["content"].count("no instances of its own") == 1
     calls = prompts(store, "FINAL(None is.)", repl('print(sparql_query("ASK { ?v a harbour:X }"))'))
     assert calls[1][-1]["content"].count("no term harbour:X") == 1
+
+
+THINGS = "SELECT ?x WHERE { ?x rdf:type ?c }"
+
+
+@pytest.mark.parametrize(
+    ("line", "noted"),
+    [
+        (f'print(len(sparql_query("{THINGS}", limit=20)))', True),
+        (f'r = sparql_query("{THINGS}", limit=20)\nprint("all:", r)', False),
+        (f'print(len(sparql_query("{THINGS} LIMIT 20")))', False),
+        (f'print(sparql_query("{THINGS}", limit=20, explain=True))', False),
+        (f'print(sparql_slice(sparql_query("{THINGS}", limit=20), limit=1))', False),
+    ],
+)
+def test_rows_that_were_cut_and_only_counted_are_told(store, line, noted):
+    calls = prompts(store, "FINAL(20 things.)", repl(line))
+    told, judged = calls[1][-1]["content"], calls[2][1]["content"]
+    assert ("Note: cut at the limit: results_0 (20 rows); the query has more" in told) == noted
+    assert ('"rows": "20, cut"' in judged) == ("LIMIT" not in line)

@@ -402,6 +402,7 @@ class Attempt:
         return replace(
             call,
             rows=len(rows),
+            is_cut=bool(about.get("more")),
             hints=tuple(about["hints"]()) if "hints" in about else (),
             value=single[0] if is_number else call.value,
             iris=call.iris | names_in(text),

@@ -43,7 +43,7 @@ have found nothing else? That a query found no rows, false or 0 supports an answ
 none only if its names and texts are in the graph: where a call has "not_as_asked", they are not, \
 or only otherwise. What contradicts the steps, or was never looked at, is a failure.
 3. Would these queries and computations give the right answer to the task? A query about \
-something else, one whose rows were cut before they were counted, or one that \
+something else, one whose rows were cut ("100, cut") before they were counted, or one that \
 leaves aside a rule of the comments (a unit, a code, what does not count), is a failure.
 Judge the substance: a different notation, order or rounding is right, and how elegant the way was \
 does not matter. Take no side in doubt: when the data does not let you decide, it is null.

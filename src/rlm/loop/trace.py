@@ -56,6 +56,8 @@ class ToolCall:
     """A number or a truth value that came back, as an ASK's answer."""
     numbers: frozenset[str] = frozenset()
     """The numbers in what came back."""
+    is_cut: bool = False
+    """There were more rows than were asked for."""
     hints: tuple[str, ...] = ()
     """Why it may have found nothing, as its names, texts and classes are in the graph."""
     block: int = 0
@@ -162,9 +164,9 @@ def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
         return ToolCall(name, given, key=value.key)
     key = _key_in(given)
     rows = short = None
-    hints = list[str]()
+    hints, is_cut = list[str](), False
     if isinstance(value, Mapping):
-        listed = value.get("hints")
+        listed, is_cut = value.get("hints"), value.get("more") is True
         if isinstance(listed, list):  # the names in it are none that the graph has
             hints, value = listed, {name: value[name] for name in value if name != "hints"}
         rows = next(
@@ -192,6 +194,7 @@ def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
         chars=len(text),
         value=short,
         numbers=numbers_in(text[:READ_CHARS]),
+        is_cut=is_cut,
         hints=tuple(map(str, hints)),
     )
 
