@@ -109,3 +109,27 @@ def test_rows_that_were_cut_and_only_counted_are_told(store, line, noted):
     told, judged = calls[1][-1]["content"], calls[2][1]["content"]
     assert ("Note: cut at the limit: results_0 (20 rows); the query has more" in told) == noted
     assert ('"rows": "20, cut"' in judged) == ("LIMIT" not in line)
+
+
+def told_by_graph(prompt):
+    return [line for line in prompt[-1]["content"].splitlines() if "Note: the graph says" in line]
+
+
+def test_the_model_is_told_once_what_the_graph_says_of_the_terms_it_queried(store):
+    client = ScriptedClient([PROPERTY, CODE, PROPERTY, "FINAL(None is.)", GOOD, '{"items": []}'],
+                            is_language_model=True)  # fmt: skip
+    agent.run(ASKED, HARBOUR, store=store, client=client)
+    first, second, third = map(told_by_graph, client.calls[1:4])
+    assert "Note: the graph says of harbour:Berth: A length of quay" in "\n".join(first)
+    assert third == [] and not set(first) & set(second)
+    assert sum(map(len, first)) <= 400 + 6 * len(first)
+
+
+def test_what_was_printed_or_stands_in_the_prompt_is_not_told(store):
+    said = "SELECT ?c WHERE { VALUES ?x { harbour:Berth } ?x rdfs:comment ?c }"
+    code = PROPERTY.replace("\n```", f"\nprint(sparql_query('{said}')[0]['c'])\n```")
+    calls = prompts(store, "FINAL(None is.)", code)
+    assert "A length of quay" in calls[1][-1]["content"]
+    assert not any("harbour:Berth" in line for line in told_by_graph(calls[1]))
+    for line in told_by_graph(prompts(store, "FINAL(None is.)")[1]):
+        assert line.partition(": ")[2].partition(": ")[2] not in calls[0][0]["content"]

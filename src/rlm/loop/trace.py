@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rlm.handles import Ref, View, to_wire
+from rlm.handles import Ref, Store, View, to_wire
 
 MOST_CALLS = 500
 """Calls that are kept, the first and the last of them; a loop can make thousands."""
@@ -196,6 +196,29 @@ def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
         numbers=numbers_in(text[:READ_CHARS]),
         is_cut=is_cut,
         hints=tuple(map(str, hints)),
+    )
+
+
+def with_rows(call: ToolCall, handles: Store) -> ToolCall:
+    """A call that returned a handle, with what is behind it: how many rows, the names and the
+    numbers in them, and the value if there is only one, such as a count."""
+    if call.rows is not None or call.key not in handles:
+        return call
+    rows = handles.get(call.key)
+    if not isinstance(rows, list):
+        return call
+    text = render_value(rows)[:READ_CHARS]
+    single = [*rows[0].values()] if len(rows) == 1 and isinstance(rows[0], dict) else []
+    is_number = len(single) == 1 and isinstance(single[0], int | float)
+    about = handles.about(call.key)
+    return replace(
+        call,
+        rows=len(rows),
+        is_cut=bool(about.get("more")),
+        hints=tuple(about["hints"]()) if "hints" in about else (),
+        value=single[0] if is_number else call.value,
+        iris=call.iris | names_in(text),
+        numbers=call.numbers | numbers_in(text),
     )
 
 
