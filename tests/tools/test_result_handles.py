@@ -231,3 +231,21 @@ def test_a_false_ask_is_false(engine, explain):
     true, false = result.iterations[0].code_blocks[0].result.stdout.splitlines()
     assert true.startswith("True True {'boolean': True")
     assert false.startswith("False False {'boolean': False")
+
+
+def test_a_result_says_which_names_it_has(engine):
+    lines = ["try: r.foo\nexcept AttributeError as e: print(e)", "print(dir(r))",
+             "try: vars(r)\nexcept TypeError as e: print(e)",
+             "try: open('x')\nexcept OSError as e: print(e)",
+             "import json; print(len(json.loads(json.dumps(r))), json.dumps(r)[:12])"]  # fmt: skip
+    code = "\n".join([f"r = sparql_query({QUERY!r}, limit=7)", *lines])
+    with Store() as handles:
+        box = sparql_tools(engine, handles, Meter())
+        client = ScriptedClient([f"```repl\n{code}\n```", "FINAL(x)"])
+        result = rlm_run("How many?", "", client=client, store=handles, tools=box.functions)
+    unknown, names, shown, opened, dumped = (
+        result.iterations[0].code_blocks[0].result.stdout.splitlines()
+    )
+    assert sorted(unknown.partition("it has ")[2].split(", ")) == eval(names)
+    assert "use dir()" in shown and "context" not in opened and "SHOW_VARS()" in opened
+    assert dumped == '7 [{"s": "e:b0'

@@ -104,7 +104,9 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
         "dir": names,
         "globals": user_names,
         "locals": user_names,
-        "open": _refuse("there are no files in the sealed REPL: the text is in `context`"),
+        "open": _refuse(
+            "there are no files in the sealed REPL: use its variables, SHOW_VARS(), and its tools"
+        ),
         "input": _refuse("there is no input in the sealed REPL"),
         "exit": _leave,
         "quit": _leave,

@@ -239,7 +239,9 @@ def doc_of(value: Any) -> str | None:
 def vars_of(value: Any = _NO_DEFAULT) -> dict[str, Any]:
     """What an object holds, as a copy."""
     if value is _NO_DEFAULT or type(value) not in _born:
-        raise TypeError("vars() takes an object of a class that was defined here")
+        raise TypeError(
+            "vars() shows objects of classes that were defined here: of any other, use dir()"
+        )
     held = object.__getattribute__(value, "__dict__")
     return {name: part for name, part in held.items() if not name.startswith("_")}
 

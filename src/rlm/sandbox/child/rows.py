@@ -12,6 +12,9 @@ from typing import Any
 from rlm.sandbox.child.texts import SLICE_CHARS, Call, HostText, SharedObject
 
 PAGE_ROWS = 500
+FETCHED = ("query", "source", "time", "seconds", "more", "hints")
+NAMES = ("where", "group", "distinct", "sample", "columns", "key", *FETCHED)
+"""What a result has, for `dir` and errors."""
 HELD_CHARS = 1_000_000
 """Rows of up to so many characters are kept once they were looped over: a loop within a loop would
 fetch them again and again."""
@@ -158,9 +161,8 @@ class HostRows(Rows, SharedObject):
 
     def __getattr__(self, name: str) -> Any:
         """What is seldom asked for is fetched then."""
-        if name not in ("query", "source", "time", "seconds", "more", "hints"):
-            known = "where, group, distinct, sample, columns, query, source, time, more"
-            raise AttributeError(f"a result has no attribute {name!r}; it has {known}")
+        if name not in FETCHED:
+            raise AttributeError(f"a result has no attribute {name!r}; it has {', '.join(NAMES)}")
         self.__dict__.update(self._call("rows.about", self.key))
         return self.__dict__.get(name)
 
@@ -168,6 +170,9 @@ class HostRows(Rows, SharedObject):
         if self.sz <= SLICE_CHARS:
             return super().__str__()
         return str(HostText(self._call, self.key, 0, self.sz))
+
+    def __dir__(self) -> list[str]:
+        return [*NAMES]
 
     def _page(self, start: int, stop: int) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
