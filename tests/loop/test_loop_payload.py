@@ -129,6 +129,8 @@ def test_what_the_sandbox_read_is_metered():
         ("a = str(part); a += 'zz'; print(len(a), a[-4:-3])", "30002 9"),
         ("a = ''.join([part, context[30000:60000]]); print(len(a), a.count('TLM'))", "60000 7500"),
         ("a = '{} {}'.format(part, 1).strip(); print(len(a), a.count('TLM'))", "30002 3750"),
+        ("a = f'{part}'; print(len(list(a)), len(set(a)), len(list(enumerate(a))), a[:0] == '')", "30000 15 30000 True"),
+        ("from collections import Counter; print(Counter(f'{part}')['T'], part == f'{part}')", "3750 True"),
         ("a = f'{part.lower()}'; print(len(a), a.count('tlm'))", "30000 3750"),
         ("import json; print(len(json.dumps([part])), len(json.loads(json.dumps(str(part)))))", "33754 30000"),
     ],

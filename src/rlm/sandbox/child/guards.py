@@ -66,7 +66,7 @@ def guarded_getattr(value: Any, name: str, default: Any = _NO_DEFAULT) -> Any:
         raise AttributeError(f'the attribute "{name}" is not available here')
     if plain in _TUPLE_NAMES and _is_named_tuple(value):
         plain = _TUPLE_NAMES[plain]
-    if plain not in _KEEP_MARKS:
+    if type(value) is str and plain not in _KEEP_MARKS:
         value = read_marks(value)
     found = getattr(value, plain) if default is _NO_DEFAULT else getattr(value, plain, default)
     return _harmless(found) if plain in ("format", "format_map", "join") else found
@@ -168,7 +168,7 @@ def apply(function: Callable[..., Any], *args: Any, **words: Any) -> Any:
 
 
 def get_item(value: Any, key: Any) -> Any:
-    return read_marks(value)[key]
+    return read_marks(value)[key] if type(value) is str else value[key]
 
 
 def length(value: Any, /) -> int:

@@ -104,9 +104,10 @@ class HostText(SharedObject):
         if isinstance(other, HostText):
             same = (self.key, self._start, self._stop) == (other.key, other._start, other._stop)
             return same or (self.sz == other.sz <= SLICE_CHARS and str(self) == str(other))
-        if not isinstance(other, str) or len(other) != self.sz or self.sz > WHOLE_CHARS:
+        if not isinstance(other, str) or self.sz > WHOLE_CHARS:
             return False
-        return self._whole() == other
+        other = read_marks(other)
+        return len(other) == self.sz and bool(self._whole() == other)
 
     # -- reading -----------------------------------------------------------------------------------
 
