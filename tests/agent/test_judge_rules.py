@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from rlm import MemoryItem, Scope, agent
 from rlm.llm import ScriptedClient
 
@@ -15,10 +17,14 @@ GOOD = '{"reason": "r", "missing": [], "confidence": "high", "is_success": true}
 ASKED = "Which vessels are moored at a berth?"
 
 
-def judge_prompt(store, answer, code=CODE):
+def prompts(store, answer, code=CODE):
     client = ScriptedClient([code, answer, GOOD, '{"items": []}'], is_language_model=True)
     agent.run(ASKED, HARBOUR, store=store, client=client)
-    return client.calls[2][1]["content"]
+    return client.calls
+
+
+def judge_prompt(store, answer, code=CODE):
+    return prompts(store, answer, code)[2][1]["content"]
 
 
 def test_the_judge_sees_what_the_graph_says_of_the_queried_terms(store):
@@ -59,3 +65,71 @@ def test_an_output_is_shown_without_fetched_memories_and_comments_that_stand_els
     shown = judge_prompt(store, "Uses: 1\nFINAL(None is.)", code)
     assert shown.count("in commission") == 1 and shown.count("by its own engine or sails") == 1
     assert "'id': '" in shown and "'x': 'harbour:Vessel'" in shown
+
+
+def repl(*lines):
+    return "```repl\n" + "\n".join(lines) + "\n```"
+
+
+COUNTED = "SELECT (COUNT(?v) AS ?n) WHERE { ?v a harbour:Vessel ; rdfs:label 'Gannet'@xx }"
+
+
+@pytest.mark.parametrize(
+    "line", [f'print(sparql_query("{COUNTED}")[0]["n"])', 'print(bool(sparql_query("ASK { ?v a harbour:Vessel }")))']
+)  # fmt: skip
+def test_model_and_judge_are_told_why_a_zero_may_be_wrong(store, line):
+    calls = prompts(store, "FINAL(None is.)", repl(line))
+    told, judged = calls[1][-1]["content"], calls[2][1]["content"]
+    said = "harbour:Vessel has no instances of its own, its subclasses have 14"
+    assert f"Note: {said}" in told and '"not_as_asked": [' in judged and said in judged
+
+
+def test_a_hint_that_was_printed_is_not_told_again(store):
+    calls = prompts(store, "FINAL(None is.)", repl(f'print(sparql_query("{COUNTED}"))'))
+    assert calls[1][-1]["content"].count("no instances of its own") == 1
+    calls = prompts(store, "FINAL(None is.)", repl('print(sparql_query("ASK { ?v a harbour:X }"))'))
+    assert calls[1][-1]["content"].count("no term harbour:X") == 1
+
+
+THINGS = "SELECT ?x WHERE { ?x rdf:type ?c }"
+
+
+@pytest.mark.parametrize(
+    ("line", "noted"),
+    [
+        (f'print(len(sparql_query("{THINGS}", limit=20)))', True),
+        (f'r = sparql_query("{THINGS}", limit=20)\nprint("all:", r)', False),
+        (f'print(len(sparql_query("{THINGS} LIMIT 20")))', False),
+        (f'print(sparql_query("{THINGS}", limit=20, explain=True))', False),
+        (f'print(sparql_slice(sparql_query("{THINGS}", limit=20), limit=1))', False),
+    ],
+)
+def test_rows_that_were_cut_and_only_counted_are_told(store, line, noted):
+    calls = prompts(store, "FINAL(20 things.)", repl(line))
+    told, judged = calls[1][-1]["content"], calls[2][1]["content"]
+    assert ("Note: cut at the limit: results_0 (20 rows); the query has more" in told) == noted
+    assert ('"rows": "20, cut"' in judged) == ("LIMIT" not in line)
+
+
+def told_by_graph(prompt):
+    return [line for line in prompt[-1]["content"].splitlines() if "Note: the graph says" in line]
+
+
+def test_the_model_is_told_once_what_the_graph_says_of_the_terms_it_queried(store):
+    client = ScriptedClient([PROPERTY, CODE, PROPERTY, "FINAL(None is.)", GOOD, '{"items": []}'],
+                            is_language_model=True)  # fmt: skip
+    agent.run(ASKED, HARBOUR, store=store, client=client)
+    first, second, third = map(told_by_graph, client.calls[1:4])
+    assert "Note: the graph says of harbour:Berth: A length of quay" in "\n".join(first)
+    assert third == [] and not set(first) & set(second)
+    assert sum(map(len, first)) <= 400 + 6 * len(first)
+
+
+def test_what_was_printed_or_stands_in_the_prompt_is_not_told(store):
+    said = "SELECT ?c WHERE { VALUES ?x { harbour:Berth } ?x rdfs:comment ?c }"
+    code = PROPERTY.replace("\n```", f"\nprint(sparql_query('{said}')[0]['c'])\n```")
+    calls = prompts(store, "FINAL(None is.)", code)
+    assert "A length of quay" in calls[1][-1]["content"]
+    assert not any("harbour:Berth" in line for line in told_by_graph(calls[1]))
+    for line in told_by_graph(prompts(store, "FINAL(None is.)")[1]):
+        assert line.partition(": ")[2].partition(": ")[2] not in calls[0][0]["content"]

@@ -89,6 +89,12 @@ def test_a_sum_or_difference_is_seen_where_the_answer_gives_its_parts():
     assert find_unseen_numbers("85 in all: 54 in use, 32 deprecated.", seen) == ["32"]
 
 
+def test_ten_times_a_number_is_seen_with_all_of_its_digits():
+    assert find_unseen_numbers("1,774.17 kg, 177.4 of it late.", {"17741.7", "1774"}) == []
+    assert find_unseen_numbers("1,774.2 kg", {"17741.7"}) == ["1,774.2"]
+    assert find_unseen_numbers("42 kg", {"420"}) == ["42"], "too few digits to tell"
+
+
 @all_cases("answer", RIGHT)
 def test_a_right_answer_raises_no_alarm(answer):
     assert find_unseen_numbers(answer, set(numbers_in(SEEN)), QUESTION) == []

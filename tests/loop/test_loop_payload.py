@@ -116,3 +116,48 @@ def test_what_the_sandbox_read_is_metered():
     assert result.leakage["total_chars_returned"] == 1500
     assert result.leakage["by_tool"]["text.read"] == {"calls": 1, "chars": 1500}
     assert result.leakage["flags"] == []
+
+
+@pytest.mark.parametrize("engine", ["process", "monty"])
+@pytest.mark.parametrize(
+    ("code_line", "shown"),
+    [
+        ("a = part + 'x'; print(a.count('TLM'), 'TLM' in a, 'GO' not in a, len(a))", "3750 True True 30001"),
+        ("a = f'head {part}'; print(len(a), a[:10], len(a.splitlines()))", "30005 head TLM 0 3750"),
+        ("import re; print(len(re.findall('TLM', 'head ' + part)))", "3750"),
+        ("a = '%s' % part; print(len(a), sum(1 for x in a if x == 'T'))", "30000 3750"),
+        ("a = str(part); a += 'zz'; print(len(a), a[-4:-3])", "30002 9"),
+        ("a = ''.join([part, context[30000:60000]]); print(len(a), a.count('TLM'))", "60000 7500"),
+        ("a = '{} {}'.format(part, 1).strip(); print(len(a), a.count('TLM'))", "30002 3750"),
+        ("a = f'{part}'; print(len(list(a)), len(set(a)), len(list(enumerate(a))), a[:0] == '')", "30000 15 30000 True"),
+        ("from collections import Counter; print(Counter(f'{part}')['T'], part == f'{part}')", "3750 True"),
+        ("a = f'{part.lower()}'; print(len(a), a.count('tlm'))", "30000 3750"),
+        ("import json; print(len(json.dumps([part])), len(json.loads(json.dumps(str(part)))))", "33754 30000"),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_joined_from_long_slices_is_searched_and_counted(engine, code_line, shown):
+    text = "".join(f"TLM {n % 10:03}\n" for n in range(9_000))
+    replies = [code(f"part = context[0:30000]\n{code_line}"), "FINAL(x)"]
+    result, _ = run(replies, context=text, engine=engine)
+    block = result.iterations[0].code_blocks[0].result
+    assert (block.stderr, block.stdout.strip()) == ("", shown)
+
+
+@pytest.mark.parametrize(
+    "code_line",
+    [
+        "import io, csv; print(len(list(csv.reader(io.StringIO(str(context))))))",
+        "import io; print(len(io.StringIO(context).readlines()))",
+        "import textwrap; print(len(textwrap.indent(context, '').splitlines()))",
+    ],
+)
+def test_functions_that_need_all_of_a_text_take_it(code_line):
+    result, _ = run([code(code_line), "FINAL(x)"], context="TLM 1\n" * 9_000)
+    assert result.iterations[0].code_blocks[0].result.stdout == "9000\n"
+
+
+def test_too_much_text_joined_says_what_to_do():
+    replies = [code("a = 'x' + context", "print(len(a))", "a.count('T')"), "FINAL(x)"]
+    result, _ = run(replies, context="TLM 1\n" * 900_000)
+    block = result.iterations[0].code_blocks[0].result
+    assert block.stdout == "5400001\n" and "search and count in the slices" in block.stderr

@@ -97,7 +97,7 @@ def test_the_best_hits_have_their_descriptions_whole(call, remember, meter):
 
 
 def test_get_returns_whole_items(call, remember):
-    kept = remember("Find a zebra", STEPS, tags=["label"], domain="prov")
+    kept = remember("Find a zebra", STEPS, tags=["label"], domain="prov", confidence=0.1 + 0.7)
     [item] = call("mem_get", [kept])
     assert item == {
         "id": kept,

@@ -135,9 +135,30 @@ def test_a_result_without_rows_says_which_texts_have_a_language_or_a_datatype(pr
         'the graph has no plain "7" but 7: write this, or compare STR(?x)',
     ]
     assert len(hints("?x rdfs:label ?l FILTER(?l IN ('kind 1', 'kind 2', 'kind 0', '5'))")) == 3
-    assert hints("?x rdfs:label 'kind 9', 'kind 1'@de, 'kind 1'^^xsd:date") == []
+    assert hints("?x rdfs:label 'kind 9', 'kind 9'@de, 'kind 1'@en") == []
+    assert [each.split(":")[0] for each in hints("?x rdfs:label 'KIND 1'@de ; e:crew '7'^^xsd:date")] == [
+        "the graph has no 'KIND 1'@de but \"kind 1\"@en", "the graph has no '7'^^xsd", 
+    ]  # fmt: skip
     other = "FILTER(STR(?l) = 'kind 1' && STRSTARTS(?l, 'kind 2'))"
     assert hints(f"?x rdfs:label ?l {other}") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "hinted"),
+    [
+        ("SELECT (COUNT(?x) AS ?n) { ?x rdfs:label 'kind 1' }", True),
+        ("SELECT (COUNT(?x) AS ?n) (SUM(?c) AS ?m) { ?x rdfs:label 'kind 1' ; e:crew ?c }", True),
+        ("SELECT (MAX(?c) AS ?m) { ?x rdfs:label 'kind 1' ; e:crew ?c }", True),
+        ("ASK { ?x rdfs:label 'kind 1' }", True),
+        ("SELECT (COUNT(?x) AS ?n) { ?x rdfs:label ?l FILTER(?l != 'kind 1') }", False),
+        ("ASK { ?x rdfs:label ?l FILTER(?l != 'kind 1') }", False),
+        ("SELECT (COUNT(?x) AS ?n) { ?x rdfs:label 'kind 9' }", False),
+    ],
+)
+def test_a_zero_and_a_false_ask_say_what_the_graph_has_otherwise(printed, query, hinted):
+    shown = printed("print(r)", query=query)
+    told = "\n".join(shown).replace("\\'", "'")
+    assert ("the graph has no plain 'kind 1' but" in told) == hinted, shown
 
 
 def test_what_cannot_be_says_why(printed):
@@ -195,3 +216,36 @@ def test_a_model_reads_all_rows_of_a_result_that_it_is_given(engine):
         )
     for [message] in sub.calls:
         assert message["content"].count("e:b") == 90
+
+
+@pytest.mark.parametrize("explain", ["", ", explain=True"])
+def test_a_false_ask_is_false(engine, explain):
+    lines = [f"r = sparql_query('ASK {{ {where} }}'{explain})\nprint(bool(r), r['boolean'], r)"
+             for where in ("?x e:crew 7", "?x e:crew 700")]  # fmt: skip
+    with Store() as handles:
+        box = sparql_tools(engine, handles, Meter())
+        replies = ["```repl\n" + "\n".join(lines) + "\n```", "FINAL(no)"]
+        result = rlm_run(
+            "Is it?", "", client=ScriptedClient(replies), store=handles, tools=box.functions
+        )
+    true, false = result.iterations[0].code_blocks[0].result.stdout.splitlines()
+    assert true.startswith("True True {'boolean': True")
+    assert false.startswith("False False {'boolean': False")
+
+
+def test_a_result_says_which_names_it_has(engine):
+    lines = ["try: r.foo\nexcept AttributeError as e: print(e)", "print(dir(r))",
+             "try: vars(r)\nexcept TypeError as e: print(e)",
+             "try: open('x')\nexcept OSError as e: print(e)",
+             "import json; print(len(json.loads(json.dumps(r))), json.dumps(r)[:12])"]  # fmt: skip
+    code = "\n".join([f"r = sparql_query({QUERY!r}, limit=7)", *lines])
+    with Store() as handles:
+        box = sparql_tools(engine, handles, Meter())
+        client = ScriptedClient([f"```repl\n{code}\n```", "FINAL(x)"])
+        result = rlm_run("How many?", "", client=client, store=handles, tools=box.functions)
+    unknown, names, shown, opened, dumped = (
+        result.iterations[0].code_blocks[0].result.stdout.splitlines()
+    )
+    assert sorted(unknown.partition("it has ")[2].split(", ")) == eval(names)
+    assert "use dir()" in shown and "context" not in opened and "SHOW_VARS()" in opened
+    assert dumped == '7 [{"s": "e:b0'

@@ -205,7 +205,12 @@ def test_a_query_that_found_nothing_is_told_about_names_that_are_not_there(call)
     assert (
         "did you mean harbour:Vessel" in said["hints"][0] and "harbour:mooredAt" in said["hints"][1]
     )
-    assert "hints" not in call("query", "SELECT ?x { ?x a harbour:Vessel }", explain=True)
+    assert call("query", "SELECT ?x { ?x a harbour:Vessel }", explain=True)["hints"] == [
+        "harbour:Vessel has no instances of its own, its subclasses have 14:"
+        " write ?x a/rdfs:subClassOf* harbour:Vessel"
+    ]
+    path = "SELECT ?x { ?x a/rdfs:subClassOf* harbour:Vessel ; rdfs:label 9 }"
+    assert "hints" not in call("query", path, explain=True)
     based = "BASE <http://b.example/> SELECT ?x { ?x a <relative> }"
     assert call("query", based, explain=True)["rows"] == 0
 

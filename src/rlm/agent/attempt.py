@@ -13,12 +13,13 @@ from typing import Any
 
 from rlm.agent.parts import Graph, RunParts
 from rlm.agent.recall import RecalledContext
+from rlm.agent.remarks import Remarks, comments_of
 from rlm.agent.spec import RunSpec
 from rlm.errors import RLMError
 from rlm.handles import Meter
 from rlm.handles import Store as Handles
 from rlm.learning.artifact import describe_refusal, extract_trajectory_artifact, is_refusal
-from rlm.learning.calls import SHOWN_CALLS, CallRecorder, steps_of, terms_of
+from rlm.learning.calls import SHOWN_CALLS, CallRecorder, terms_of
 from rlm.learning.claims import find_unseen_numbers, find_unseen_quotes
 from rlm.learning.confidence import Uses, followed_of, uses_in
 from rlm.learning.evidence import Evidence
@@ -28,7 +29,7 @@ from rlm.learning.judge import judge_trajectory
 from rlm.learning.verify import Verdict, check_answer
 from rlm.llm import Client, is_language_model, is_unanswered
 from rlm.loop import LoopRun, RLMIteration, RLMLogger, RLMResult
-from rlm.loop.trace import READ_CHARS, ToolCall, Trace, names_in, numbers_in, render_value
+from rlm.loop.trace import ToolCall, Trace, numbers_in, render_value, with_rows
 from rlm.ontology.query.guard import enforce_limit
 from rlm.ontology.views.resolve import resolve
 from rlm.store.gate import RECALLED_HEADING
@@ -93,6 +94,7 @@ class Attempt:
         self.meter.memory_items_injected = len(recalled.injected)
         self.result = RLMResult("")
         self.log: RLMLogger | None = None
+        self._remarks = Remarks(self.graph, self.guidance, self.trace, self.meter)
         self._artifact: dict[str, Any] | None = None
         self._evidence: Evidence | None = None
         self._calls: list[dict[str, Any]] | None = None
@@ -215,6 +217,7 @@ class Attempt:
             guidance=self.guidance,
             on_step=step,
             check_answer=self._doubt if self.speaks else None,
+            remark=self._remark if self.speaks else None,
             trace=self.trace,
         )
         self.log = self._open_log()
@@ -294,22 +297,19 @@ class Attempt:
         if lessons := [item for item in self.recalled.injected if item.memory_id in used]:
             found["recalled"] = [f"{each.description}\n{each.content}" for each in lessons[:3]]
         if self.graph is not None:
-            meta = self.graph.meta
-            asked = steps_of(self.trace.calls, meta.prefixes)
-            named = [iri for step in asked if step.query for iri in step.names]
-            sides = [
-                side for iri in named for of in (meta.doms, meta.rngs) for side in of.get(iri, ())
-            ]
-            above = [top for iri in [*named, *sides] for top in meta.above(iri)]
-            known = dict.fromkeys(i for i in [*named, *sides, *above] if i in meta.comments)
-            said = [f"{meta.prefixes.shrink(iri)}: {meta.comments[iri]}" for iri in known]
-            found |= {"comments": said[:MOST_COMMENTS]} if said else {}
+            said = comments_of(self.trace.calls, self.graph.meta)[:MOST_COMMENTS]
+            found |= {"comments": [f"{name}: {text}" for name, text in said]} if said else {}
         return found
 
     def _doubt(self, result: RLMResult) -> str:
         """What the model is told before its answer is taken; '' when all of it was seen."""
         self._read_handles()
         return describe_doubt([*self._find_ungrounded(result), *self._find_unseen(result)])
+
+    def _remark(self, turn: RLMIteration) -> list[str]:
+        """What a turn's output leaves unsaid of its queries."""
+        self._read_handles()
+        return self._remarks.of_turn(turn)
 
     @property
     def speaks(self) -> bool:
@@ -344,6 +344,7 @@ class Attempt:
             *(block.result.stdout for block in blocks),
             *(call.response for block in blocks for call in block.sub_calls),
             *self._result_texts(),
+            *self._remarks.comments,
         ]
         seen = set[str]().union(*map(numbers_in, texts))
         for block in blocks:  # rows that were printed may be counted by eye, without their heading
@@ -370,26 +371,7 @@ class Attempt:
 
     def _read_handles(self) -> None:
         """Complete the trace: a call that returned a handle has the rows behind it."""
-        self.trace.calls = [*map(self._with_rows, self.trace.calls)]
-
-    def _with_rows(self, call: ToolCall) -> ToolCall:
-        """A call that returned a handle, with what is behind it: how many rows, the names and the
-        numbers in them, and the value if there is only one, such as a count."""
-        if call.rows is not None or call.key not in self.handles:
-            return call
-        rows = self.handles.get(call.key)
-        if not isinstance(rows, list):
-            return call
-        text = render_value(rows)[:READ_CHARS]
-        single = [*rows[0].values()] if len(rows) == 1 and isinstance(rows[0], dict) else []
-        is_number = len(single) == 1 and isinstance(single[0], int | float)
-        return replace(
-            call,
-            rows=len(rows),
-            value=single[0] if is_number else call.value,
-            iris=call.iris | names_in(text),
-            numbers=call.numbers | numbers_in(text),
-        )
+        self.trace.calls = [with_rows(call, self.handles) for call in self.trace.calls]
 
     @property
     def kind(self) -> str:

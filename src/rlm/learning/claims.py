@@ -131,9 +131,9 @@ _WORDS = re.compile(r"\w+")
 
 def find_unseen_numbers(answer: str, seen: set[str], question: str = "") -> list[str]:
     """The numbers of an answer that are neither in `seen` nor in the question. A rounded number is
-    seen where a longer one rounds to it, or one that is 100 or 1,000 times as large or small; the
-    length of a list where the list stands; and the sum or difference of two that were seen where
-    the answer gives these too."""
+    seen where a longer one rounds to it, or one that is 100 or 1,000 times as large or small, or
+    10 times with the same digits; the length of a list where the list stands; and the sum or
+    difference of two that were seen where the answer gives these too."""
     text = plain_words(_LIST_MARK.sub("", answer[:READ_CHARS]))
     known = _add_sums({Decimal(number) for number in seen | numbers_in(question)}, text)
     counted = {len(_LIST_MARK.findall(answer))}.union(*map(_count_listed, text.splitlines()))
@@ -179,16 +179,18 @@ def _rounds_to(other: Decimal, said: Decimal) -> bool:
 
 
 def _restates(said: Decimal, known: Collection[Decimal]) -> bool:
-    """Whether a number is one that is known, rounded in a unit of another size (kilos as tonnes),
-    and has digits enough to be no chance."""
+    """Whether a number is one that is known, in a unit of another size, rounded (kilos as tonnes)
+    or with all of its digits (millimetres as centimetres), and has enough of them to be no chance.
+    """
     digits, exponent = said.as_tuple()[1:]
     if not isinstance(exponent, int):
         return False
     telling = len(digits if exponent else said.normalize().as_tuple().digits)
+    half = Decimal(1).scaleb(exponent) / 2
     return telling >= TELLING_DIGITS + (len(known) > MANY) and any(
-        2 * abs(other.scaleb(shift) - said) <= Decimal(1).scaleb(exponent)
+        abs(other.scaleb(shift) - said) <= (half if abs(shift) > 1 else 0)
         for other in known
-        for shift in (-3, -2, 2, 3)
+        for shift in (-3, -2, -1, 1, 2, 3)
     )
 
 

@@ -350,7 +350,9 @@ def _show_call(call: ToolCall, clip: Clip, number: int | None) -> dict[str, Any]
     elif call.value is not None and call.value != call.rows:
         found["value"] = call.value
     if call.rows is not None:
-        found["rows"] = call.rows
+        found["rows"] = f"{call.rows}, cut" if call.is_cut else call.rows
+    if call.hints:
+        found["not_as_asked"] = [clip(hint, ERROR) for hint in call.hints]
     return found
 
 

@@ -39,11 +39,12 @@ Ask yourself, in this order:
 1. Does the answer address this task, all of it? An answer to another question, or a part given \
 as the whole, is a failure.
 2. Is each claim supported by the steps: by a result, a row count, an output, or a query that can \
-have found nothing else? That a query found no rows supports an answer that there is none. What \
-contradicts the steps, or was never looked at, is a failure.
+have found nothing else? That a query found no rows, false or 0 supports an answer that there is \
+none only if its names and texts are in the graph: where a call has "not_as_asked", they are not, \
+or only otherwise. What contradicts the steps, or was never looked at, is a failure.
 3. Would these queries and computations give the right answer to the task? A query about \
-something else, one whose rows were cut before they were counted, or one that leaves aside a rule \
-of the comments (a unit, a code, what does not count), is a failure.
+something else, one whose rows were cut ("100, cut") before they were counted, or one that \
+leaves aside a rule of the comments (a unit, a code, what does not count), is a failure.
 Judge the substance: a different notation, order or rounding is right, and how elegant the way was \
 does not matter. Take no side in doubt: when the data does not let you decide, it is null.
 

@@ -112,7 +112,7 @@ print([(n, text) for n, text in enumerate(found) if text != "NONE"])
 
 ASK_OVER_ONTOLOGY = f"""\
 - `llm_query(prompt)`: a language model reads and judges long texts, such as definitions. It sees \
-this prompt alone, {SUB_MODEL_CHARS:,} characters at most. Rows go in as text: `{{r[:50]}}`.
+this prompt alone, best below {SUB_MODEL_CHARS:,} characters. Rows go in as text: `{{r[:50]}}`.
 - `llm_query_batched(prompts)`: the same for many at once, answers in order; one that failed \
 begins with `[error]`.
 - `rlm_query(question)`: a helper with its own REPL and these tools, for a sub-question of several \
@@ -120,7 +120,8 @@ steps."""
 
 ASK_OVER_TEXT = f"""\
 - `llm_query(prompt)`: a language model reads and judges a passage. It sees this prompt alone, \
-{SUB_MODEL_CHARS:,} characters at most. A handle or slice in an f-string is read by it, not by you.
+best below {SUB_MODEL_CHARS:,} characters. A handle or slice in an f-string is read by it, not by \
+you.
 - `llm_query_batched(prompts)`: the same for many at once, answers in order; one that failed \
 begins with `[error]`.
 - `rlm_query(question, part)`: a helper with its own REPL over a part of the text, for several \

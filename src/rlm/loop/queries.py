@@ -250,9 +250,15 @@ class Queries:
         return prompt
 
     def _check_model(self, model: str | None) -> None:
+        if isinstance(model, Ref | View) or (model and len(model.split()) > 1):
+            raise ValueError(
+                "llm_query takes one prompt, and the passage belongs into it:"
+                ' llm_query(f"{question}\\n{passage}")'
+            )
         if model is not None and model != self._client.model:
             raise ValueError(
-                f"there is no model {model!r} here, only {self._client.model!r}: leave `model` out"
+                f"there is no model {model!r:.60} here, only {self._client.model!r}: leave `model`"
+                " out"
             )
 
     def _note(self, call: SubCall) -> None:

@@ -303,6 +303,8 @@ class LoopRun:
         if not blocks and parsed.final is None:
             iteration.notes.append(NO_CODE)
             self._partial = iteration.response.strip()
+        if self.spec.remark is not None and not self.depth:
+            iteration.notes += self.spec.remark(iteration)
         worked = any(block.result.error is None for block in blocks)
         self._errors = 0 if worked else self._errors + 1
         message = turn_message(

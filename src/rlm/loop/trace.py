@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rlm.handles import Ref, View, to_wire
+from rlm.handles import Ref, Store, View, to_wire
 
 MOST_CALLS = 500
 """Calls that are kept, the first and the last of them; a loop can make thousands."""
@@ -56,6 +56,10 @@ class ToolCall:
     """A number or a truth value that came back, as an ASK's answer."""
     numbers: frozenset[str] = frozenset()
     """The numbers in what came back."""
+    is_cut: bool = False
+    """There were more rows than were asked for."""
+    hints: tuple[str, ...] = ()
+    """Why it may have found nothing, as its names, texts and classes are in the graph."""
     block: int = 0
     """Which block of code of the run called it, from 1; 0 when that is not known."""
 
@@ -158,10 +162,13 @@ def numbers_in(text: str) -> frozenset[str]:
 def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
     if isinstance(value, Ref):  # what it stands for is not seen yet
         return ToolCall(name, given, key=value.key)
-    text = render_value(value)
     key = _key_in(given)
     rows = short = None
+    hints, is_cut = list[str](), False
     if isinstance(value, Mapping):
+        listed, is_cut = value.get("hints"), value.get("more") is True
+        if isinstance(listed, list):  # the names in it are none that the graph has
+            hints, value = listed, {name: value[name] for name in value if name != "hints"}
         rows = next(
             (
                 value[part]
@@ -177,6 +184,7 @@ def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
         rows = len(value)
     elif isinstance(value, bool | int | float):
         short = value
+    text = render_value(value)
     return ToolCall(
         name,
         given,
@@ -186,6 +194,31 @@ def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
         chars=len(text),
         value=short,
         numbers=numbers_in(text[:READ_CHARS]),
+        is_cut=is_cut,
+        hints=tuple(map(str, hints)),
+    )
+
+
+def with_rows(call: ToolCall, handles: Store) -> ToolCall:
+    """A call that returned a handle, with what is behind it: how many rows, the names and the
+    numbers in them, and the value if there is only one, such as a count."""
+    if call.rows is not None or call.key not in handles:
+        return call
+    rows = handles.get(call.key)
+    if not isinstance(rows, list):
+        return call
+    text = render_value(rows)[:READ_CHARS]
+    single = [*rows[0].values()] if len(rows) == 1 and isinstance(rows[0], dict) else []
+    is_number = len(single) == 1 and isinstance(single[0], int | float)
+    about = handles.about(call.key)
+    return replace(
+        call,
+        rows=len(rows),
+        is_cut=bool(about.get("more")),
+        hints=tuple(about["hints"]()) if "hints" in about else (),
+        value=single[0] if is_number else call.value,
+        iris=call.iris | names_in(text),
+        numbers=call.numbers | numbers_in(text),
     )
 
 

@@ -92,7 +92,7 @@ class RLMIteration:
     final_answer: str | None = None
     iteration_time: float = 0.0
     notes: list[str] = field(default_factory=list)
-    """What was odd about the reply, as the model reads it."""
+    """What was odd about the reply and what its code left unsaid, as the model reads it."""
     attempt: int = 0
     """Which of several attempts at one question, from 1; 0 for the only one."""
 
@@ -168,5 +168,7 @@ class LoopSpec:
     check_answer: Callable[[RLMResult], str] | None = None
     """Asked once before an answer is taken, with the run so far: what the model should look at
     again, or ''. The next answer is taken as it is."""
+    remark: Callable[[RLMIteration], list[str]] | None = None
+    """Asked after every turn without an answer: what else the model is to know of its code."""
     trace: Trace | None = None
     """Told which block of code runs, so that calls can be put to their block."""

@@ -25,7 +25,8 @@ MONTY_NOTE = """\
 The REPL's Python is a small one: no `yield`, `del`, `@property`, decorated methods or \
 inheritance, and few modules (`re`, `json`, `math`, `datetime`, `collections` and some more).
 `context` and the texts that tools return are plain strings: print parts of them, not all.
-A result without rows counts as true: write `if len(r):`.
+A result without rows counts as true, and so does a false ASK: write `if len(r):`, and `if \
+sparql_query(ask)["boolean"]:`.
 A text of very many characters is not held in the REPL, and an error says so: use only \
 `len(context)`, `context.read(a, b)`, `context.find(x, a, b)` and `context.count(x)` on it. Call \
 these and the tools in plain loops, not inside a function that is given to `map`, `filter` or \
@@ -52,6 +53,8 @@ def _rlm_make_texts(type, len, str, list, dict):
                 "use .read(start, stop), .find(x) and .count(x) on it, "
                 "and work on what read() gives"
             )
+        def __str__(self):
+            return self[0]
         def __contains__(self, needle):
             return self[0]
         def __iter__(self):
@@ -94,6 +97,8 @@ ROWS
             return value._count
         return value.sz if type(value) is Text else len(value)
     def brief(value):
+        if type(value) is Text:
+            return repr(value)
         return value._shown() if type(value) is Rows else value
     return Text, Rows, made, length, brief
 _rlm_Text, _rlm_Rows, _rlm_made, len, _rlm_brief = _rlm_make_texts(type, len, str, list, dict)
@@ -264,9 +269,7 @@ class Handles:
         self._room -= ref["sz"]
         if len(held) < ref["rows"]:
             raise SandboxError(f"{ref['rows']:,} rows do not fit into the REPL: ask for fewer")
-        is_long = ref["sz"] > SLICE_CHARS
-        mark = self._ask("text.mark", ref["key"], 0, ref["sz"]) if is_long else ""
-        return {**ref, "held": held, "mark": mark, "about": self._ask("rows.about", ref["key"])}
+        return {**ref, "held": held, "about": self._ask("rows.about", ref["key"])}
 
     def _text(self, key: str, start: int, stop: int) -> str | None:
         """The characters; None when the host does not give all of them."""

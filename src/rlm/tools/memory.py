@@ -227,7 +227,7 @@ def _whole(item: MemoryItem) -> dict[str, Any]:
         "src": item.source_type,
         "outcome": item.outcome,
         "domain": item.scope.ontology,
-        "confidence": item.confidence,
+        "confidence": None if item.confidence is None else round(item.confidence, 2),
         "trust": item.trust,
     }
     if len(item.content) > ITEM_CHARS:

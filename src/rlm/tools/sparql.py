@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -66,6 +68,10 @@ NUMBERS = frozenset(
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?INF|NaN")
 
 Handle = Ref | View | str | Mapping[str, Any]
+ASK_HINTS = 2
+"""With these a false ASK has less than 1,000 characters."""
+HINTS_S = 20.0
+"""What a run may spend on why its queries found nothing: an endpoint may be slow."""
 MOST_CANDIDATES = 50
 """Queries of a run that are remembered, the last ones."""
 READ_ROWS = 200
@@ -106,6 +112,7 @@ class _SPARQL:
     _patterns: Patterns | None
     _name: str
     _sampled: GraphMeta | None = None
+    _hint_s: float = 0.0
 
     @property
     def _meta(self) -> GraphMeta:
@@ -161,7 +168,7 @@ class _SPARQL:
     ) -> Ref | dict[str, Any]:
         """SELECT, CONSTRUCT and DESCRIBE return rows; ASK returns {'boolean': True}. It stops after
         limit rows, 10,000 at most; then `r.more` is True: raise limit, or count in SPARQL. Printed,
-        an empty result names the terms of the query that the graph does not have.
+        an empty result or a 0 names what of the query the graph does not have.
 
         With explain=True it returns {ref, rows, columns, more, changed, seconds, hints}."""
         text = self._text(query)
@@ -170,9 +177,12 @@ class _SPARQL:
         answer = self._engine.query(text, limit=limit)
         said: dict[str, Any] = {"boolean": answer.boolean} if answer.kind == "ask" else {}
         rows = [] if answer.kind == "ask" else self._result_rows(checked, answer)
-        ref = None if answer.kind == "ask" else self._keep(rows, checked, answer)
+        find_hints = cache(lambda: self._hints(checked) if _says_none(answer, rows) else [])
+        ref = None if answer.kind == "ask" else self._keep(rows, checked, answer, find_hints)
         if store_pattern and self._patterns is not None:
             self._patterns.note(text, answer, rows)
+        if (ref is None or explain) and (hints := find_hints()):
+            said["hints"] = hints if explain else hints[:ASK_HINTS]
         if not explain:
             return said if ref is None else ref
         said |= {} if ref is None else {"ref": ref, **_rows_said(answer)}
@@ -181,8 +191,6 @@ class _SPARQL:
             "changed": _describe_change(checked, limit),
             "seconds": round(answer.seconds, 3),
         }
-        if not answer and (hints := self._hints(checked)):
-            said["hints"] = hints
         return said
 
     def _text(self, query: Any) -> str:
@@ -205,20 +213,32 @@ class _SPARQL:
             for row in (*answer.rows, *triples)
         ]
 
-    def _keep(self, rows: list[dict[str, Any]], checked: Checked, answer: Answer) -> Ref:
+    def _keep(
+        self,
+        rows: list[dict[str, Any]],
+        checked: Checked,
+        answer: Answer,
+        find_hints: Callable[[], list[str]],
+    ) -> Ref:
         about = {
             "query": checked.text,
             "source": self._name,
             "time": clock.now_iso(),
             "seconds": round(answer.seconds, 3),
             "more": answer.truncated,
-            "hints": lambda: [] if answer else self._hints(checked),
+            "hints": find_hints,
         }
         return self._handles.put(rows, DTYPE, columns=_columns(answer), about=about)
 
     def _hints(self, checked: Checked) -> list[str]:
-        """Names of the query that the graph does not have, and texts that it has otherwise."""
-        return find_faults(self._engine, self._meta, checked.text)
+        """Why a query may have found nothing, as long as there is time to look for it."""
+        if self._hint_s > HINTS_S:
+            return []
+        begun = time.monotonic()
+        try:
+            return find_faults(self._engine, self._meta, checked.text)
+        finally:
+            self._hint_s += time.monotonic() - begun
 
     # -- its rows ----------------------------------------------------------------------------------
 
@@ -259,6 +279,13 @@ def _cell(term: Term, prefixes: Prefixes) -> Any:
     if datatype == XSD + "boolean" and value in ("true", "false"):
         return value == "true"
     return term_text(term, prefixes)
+
+
+def _says_none(answer: Answer, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a result says that there is nothing: no row, false, or a count or sum of 0."""
+    if answer.kind == "ask" or len(rows) != 1:
+        return not answer
+    return not rows[0] or any(not value or value == '""' for value in rows[0].values())
 
 
 def _columns(answer: Answer) -> list[str]:

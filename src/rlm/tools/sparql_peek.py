@@ -10,7 +10,7 @@ from rlm.errors import OntologyError
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import is_language_tag, pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
-from rlm.ontology.query.shape import names_of, plain_texts
+from rlm.ontology.query.shape import classes_of, compared_texts, names_of
 from rlm.ontology.terms import Term, term_text
 from rlm.ontology.views.links import counts, labels_of, shown_name, source
 from rlm.ontology.views.listing import Page
@@ -33,11 +33,12 @@ SUBCLASSES = 200
 INSTANCES = 200
 """Instances whose predicates are counted for the schema of a class."""
 KINDS = 1000
-CHECKED_NAMES, WRONG_NAMES = 20, 3
-"""Names of a query that are looked up when it found nothing, and that are told."""
+CHECKED_NAMES, WRONG_NAMES, FAULTS = 20, 3, 4
+"""Names of a query that are looked up when it found nothing, those that are told of each kind, and
+all that is told."""
 TAGS = 40
 DATATYPES = ("integer", "decimal", "double", "int", "date", "dateTime", "gYear", "anyURI")
-"""What a plain string of a query may be in the graph."""
+"""What a string of a query may be in the graph."""
 HINT_S = 2.0
 
 PEEK_MODES = ("sample", "schema", "count")
@@ -225,8 +226,12 @@ def _count(one: _Resource, limit: int) -> dict[str, Any]:
 
 def find_faults(engine: Engine, meta: GraphMeta, query: str) -> list[str]:
     """Why a query may have found nothing: names that the graph does not have, each with the
-    nearest, and plain texts that it has only with a language or a datatype."""
-    return [*_find_misnamed(engine, meta, query), *_find_mistyped(engine, meta, query)]
+    nearest; texts that it has only otherwise; classes whose instances are all of subclasses."""
+    return [
+        *_find_misnamed(engine, meta, query),
+        *_find_mistyped(engine, meta, query),
+        *_find_empty_classes(meta, query),
+    ][:FAULTS]
 
 
 def _find_misnamed(engine: Engine, meta: GraphMeta, query: str) -> list[str]:
@@ -243,16 +248,40 @@ def _find_misnamed(engine: Engine, meta: GraphMeta, query: str) -> list[str]:
 
 
 def _find_mistyped(engine: Engine, meta: GraphMeta, query: str) -> list[str]:
+    """Texts that stand in the graph with another language, datatype or case only."""
     tags = [tag for tag in ("en", *meta.languages) if is_language_tag(tag)][:TAGS]
-    kinds = [*(f"@{tag}" for tag in tags), *(f"^^<{XSD}{name}>" for name in DATATYPES)]
+    kinds = ["", *(f"@{tag}" for tag in tags), *(f"^^<{XSD}{name}>" for name in DATATYPES)]
     wrong: list[str] = []
-    for text in plain_texts(query)[:WRONG_NAMES]:
-        forms = " ".join(text + kind for kind in ("", *kinds))
+    for text, kind in compared_texts(query, meta.prefixes)[:WRONG_NAMES]:
+        forms = " ".join(form + other for form in _other_cases(text) for other in kinds)
         asked = f"SELECT DISTINCT ?o {{ VALUES ?o {{ {forms} }} FILTER EXISTS {{ ?s ?p ?o }} }}"
         with suppress(OntologyError):  # only a hint
-            found = [row["o"] for row in engine.query(asked, timeout_s=HINT_S).rows]
-            if found and all("lang" in term or "dt" in term for term in found):
+            if engine.query(f"ASK {{ ?s ?p {text}{kind} }}", timeout_s=HINT_S):
+                continue
+            if found := [row["o"] for row in engine.query(asked, timeout_s=HINT_S).rows]:
                 shown = " and ".join(term_text(term, meta.prefixes) for term in found[:COMMON])
-                told = f"no plain {clip(text, LABEL_CHARS)} but {clip(shown, CELL_CHARS)}"
+                short = "^^" + meta.curie(kind[3:-1]) if kind.startswith("^^") else kind
+                named = (
+                    clip(text, LABEL_CHARS) + short if kind else f"plain {clip(text, LABEL_CHARS)}"
+                )
+                told = f"no {named} but {clip(shown, CELL_CHARS)}"
                 wrong.append(f"the graph has {told}: write this, or compare STR(?x)")
     return wrong
+
+
+def _other_cases(text: str) -> list[str]:
+    """A string as a query writes it, as it is and with its letters in other cases."""
+    changed = (text.lower(), text.upper(), text.title(), text[0] + text[1:].capitalize())
+    return list(dict.fromkeys((text, *changed))) if "\\" not in text else [text]
+
+
+def _find_empty_classes(meta: GraphMeta, query: str) -> list[str]:
+    if meta.sampled:
+        return []
+    empty = (iri for iri in classes_of(query, meta.prefixes) if meta.classes.get(iri) == 0)
+    return [
+        f"{meta.curie(iri)} has no instances of its own, its subclasses have {count:,}:"
+        f" write ?x a/rdfs:subClassOf* {meta.curie(iri)}"
+        for iri in empty
+        if (count := meta.instances(iri))
+    ][:WRONG_NAMES]

@@ -11,9 +11,11 @@ A template is what a procedure holds: there the gaps are what the question named
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
 
 from rlm.errors import RLMError
 from rlm.ontology.query.guard import Checked, check_query
@@ -305,24 +307,56 @@ def names_of(query: str, prefixes: Mapping[str, str]) -> list[str]:
     return list(found)
 
 
-def plain_texts(query: str) -> list[str]:
-    """The strings without language and datatype that a query compares with terms, as it writes
-    them, each once: no arguments of functions, and not what the value of a function is beside."""
+def classes_of(query: str, prefixes: Mapping[str, str]) -> list[str]:
+    """The IRIs that a query has right behind `a`, in order, each once, as far as known."""
+    head, body = split_prologue(check_query(query))
+    known = Prefixes({**Prefixes(prefixes), **declared_prefixes(head)})
     found: dict[str, None] = {}
+    for before, token in pairwise(body):
+        is_type = before.upper == "A"
+        with suppress(RLMError):
+            if before.kind in (IRI, PNAME):
+                is_type = known.expand(before.text) == TYPE
+            if is_type and token.kind in (IRI, PNAME):
+                found[known.expand(token.text)] = None
+    return list(found)
+
+
+class ComparedText(NamedTuple):
+    """A literal of a query: the string as it is written there, with its quotes, and what follows:
+    `@en`, `^^<datatype>` or ''."""
+
+    text: str
+    kind: str
+
+
+def compared_texts(query: str, prefixes: Mapping[str, str]) -> list[ComparedText]:
+    """The literals in quotes that a query compares with terms, each once: no arguments of
+    functions, and not what the value of a function is beside."""
+    found: dict[ComparedText, None] = {}
     calls: list[bool] = []
-    _, body = split_prologue(check_query(query))
+    head, body = split_prologue(check_query(query))
+    known = Prefixes({**Prefixes(prefixes), **declared_prefixes(head)})
     for place, token in enumerate(body):
-        before, after = body[max(0, place - 2) : place], body[place + 1 : place + 2]
+        before, after = body[max(0, place - 2) : place], body[place + 1 : place + 3]
         if token.text == "(":
             last = before[-1]
             calls.append(last.kind in (WORD, IRI, PNAME) and last.upper not in _NO_FUNCTIONS)
         elif token.text == ")":
             calls.pop()
-        elif token.kind == STRING and not any(calls):
-            typed = any(sign.kind == LANG or sign.text == "^^" for sign in after)
-            if not typed and before[0].text != ")":
-                found[token.text] = None
+        elif token.kind == STRING and not any(calls) and before[0].text != ")":
+            with suppress(RLMError):
+                found[ComparedText(token.text, _kind_of(after, known))] = None
     return list(found)
+
+
+def _kind_of(after: Sequence[QueryToken], prefixes: Prefixes) -> str:
+    """The language or datatype that stands behind a string."""
+    if after and after[0].kind == LANG:
+        return after[0].text
+    if len(after) == 2 and after[0].text == "^^":
+        return f"^^<{prefixes.expand(after[1].text)}>"
+    return ""
 
 
 class _Filler(QueryWriter):

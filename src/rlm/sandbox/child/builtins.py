@@ -16,7 +16,7 @@ FLUSH_CHARS = 16_384
 FLUSH_S = 0.2
 _TAKEN = words("""
     abs all any ascii bin bool bytearray bytes callable chr complex dict divmod enumerate filter
-    float format frozenset hash hex id int isinstance issubclass iter len list map max min next
+    float format frozenset hash hex id int isinstance issubclass iter list map max min next
     object oct ord pow property range repr reversed round set slice sorted staticmethod classmethod
     str sum tuple zip True False None Ellipsis NotImplemented
     ArithmeticError AssertionError AttributeError BufferError ConnectionError DeprecationWarning
@@ -95,6 +95,7 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
         "print": write,
         "type": _type,
         "isinstance": _is_instance,
+        "len": guards.length,
         "getattr": guards.guarded_getattr,
         "hasattr": guards.guarded_hasattr,
         "setattr": guards.guarded_setattr,
@@ -103,7 +104,9 @@ def make_builtins(out: Out, user_names: Callable[[], dict[str, Any]]) -> dict[st
         "dir": names,
         "globals": user_names,
         "locals": user_names,
-        "open": _refuse("there are no files in the sealed REPL: the text is in `context`"),
+        "open": _refuse(
+            "there are no files in the sealed REPL: use its variables, SHOW_VARS(), and its tools"
+        ),
         "input": _refuse("there is no input in the sealed REPL"),
         "exit": _leave,
         "quit": _leave,

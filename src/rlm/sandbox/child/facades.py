@@ -11,6 +11,8 @@ import contextlib
 import copy
 import dataclasses
 import enum
+import io
+import json
 import keyword
 import re
 import typing
@@ -19,7 +21,8 @@ from typing import Any
 
 from rlm.sandbox.child import guards
 from rlm.sandbox.child.policy import is_field
-from rlm.sandbox.child.texts import HostText, SharedObject, find_matches
+from rlm.sandbox.child.rows import Rows
+from rlm.sandbox.child.texts import HostText, SharedObject, find_matches, read_marks
 
 # -- re: the same functions, which also take a text on the host ------------------------------------
 
@@ -29,7 +32,7 @@ def _compile(pattern: Any, flags: int = 0) -> re.Pattern[str]:
 
 
 def _subject(value: Any) -> Any:
-    return value._whole() if isinstance(value, HostText) else value
+    return value._whole() if isinstance(value, HostText) else read_marks(value)
 
 
 class HostPattern(SharedObject):
@@ -103,6 +106,40 @@ def re_functions() -> dict[str, Any]:
     made = {name: searcher(name) for name in searches}
     made |= {name: replacer(name) for name in ("sub", "subn")}
     return {**made, "split": split, "compile": compile, "Pattern": HostPattern}
+
+
+# -- functions that need all of a text ----------------------------------------------------------
+
+
+def take_texts(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function; it also takes texts on the host."""
+
+    def call(*args: Any, **words: Any) -> Any:
+        return function(*map(_subject, args), **{name: _subject(words[name]) for name in words})
+
+    return call
+
+
+class StringIO(io.StringIO):
+    """`io.StringIO`, which also takes a text on the host."""
+
+    def __init__(self, initial_value: Any = "", newline: str | None = "\n") -> None:
+        super().__init__(_subject(initial_value), newline)
+
+
+def dumps(value: Any, *, default: Any = None, **options: Any) -> str:
+    """`json.dumps`, in which rows are a list and a text on the host is a text."""
+
+    def plain(part: Any) -> Any:
+        if isinstance(part, Rows):
+            return list(part)
+        if isinstance(part, HostText):
+            return part._whole()
+        if default is not None:
+            return default(part)
+        raise TypeError(f"Object of type {type(part).__name__} is not JSON serializable")
+
+    return json.dumps(value, default=plain, **options)
 
 
 # -- functions that would read by name, or run text ------------------------------------------------

@@ -21,6 +21,7 @@ from weakref import WeakSet
 from RestrictedPython.Guards import guarded_iter_unpack_sequence, guarded_unpack_sequence
 
 from rlm.sandbox.child.policy import FORBIDDEN, MAGIC, is_hidden, private_name
+from rlm.sandbox.child.texts import HostText, count_characters, read_marks
 
 _INPLACE: dict[str, Callable[[Any, Any], Any]] = {
     "+=": operator.iadd,
@@ -41,6 +42,8 @@ _PLAIN = (dict, list, bytearray, deque, defaultdict, Counter, OrderedDict, set)
 _born: WeakSet[type] = WeakSet()
 """Classes that model-written code defined: the only ones whose attributes it may set."""
 _NO_DEFAULT = object()
+_KEEP_MARKS = frozenset(("format", "format_map", "join", "strip", "lstrip", "rstrip"))
+"""Methods of strings by which prompts are made: for these a passage on the host stays a mark."""
 
 
 def attribute_name(name: Any) -> str:
@@ -63,8 +66,10 @@ def guarded_getattr(value: Any, name: str, default: Any = _NO_DEFAULT) -> Any:
         raise AttributeError(f'the attribute "{name}" is not available here')
     if plain in _TUPLE_NAMES and _is_named_tuple(value):
         plain = _TUPLE_NAMES[plain]
+    if type(value) is str and plain not in _KEEP_MARKS:
+        value = read_marks(value)
     found = getattr(value, plain) if default is _NO_DEFAULT else getattr(value, plain, default)
-    return _harmless(found) if plain in ("format", "format_map") else found
+    return _harmless(found) if plain in ("format", "format_map", "join") else found
 
 
 def _is_abstract(value: Any) -> bool:
@@ -83,12 +88,18 @@ def _is_named_tuple(value: Any) -> bool:
 
 
 def _harmless(found: Any) -> Any:
-    """`str.format` reads attributes by itself; any other `format` is as it is."""
+    """`str.format` reads attributes by itself, and `str.join` knows no text on the host; of any
+    other value these are as they are."""
     if isinstance(found, BuiltinMethodType) and isinstance(text := found.__self__, str):
+        if found.__name__ == "join":
+            return lambda parts: text.join(
+                [str(part) if isinstance(part, HostText) else part for part in parts]
+            )
         if found.__name__ == "format_map":
             return lambda mapping: _Formatter().vformat(text, (), mapping)
         return lambda *args, **words: _Formatter().vformat(text, args, words)
-    if isinstance(found, MethodDescriptorType) and issubclass(found.__objclass__, str):
+    is_descriptor = isinstance(found, MethodDescriptorType) and found.__name__ != "join"
+    if is_descriptor and issubclass(found.__objclass__, str):
         return lambda text, *args, **words: _Formatter().vformat(text, args, words)
     return found
 
@@ -156,8 +167,13 @@ def apply(function: Callable[..., Any], *args: Any, **words: Any) -> Any:
     return function(*args, **words)
 
 
-def same(value: Any) -> Any:
-    return value
+def get_item(value: Any, key: Any) -> Any:
+    return read_marks(value)[key] if type(value) is str else value[key]
+
+
+def length(value: Any, /) -> int:
+    """`len`, for which a mark is as long as its passage."""
+    return count_characters(value) if type(value) is str else len(value)
 
 
 # -- types -----------------------------------------------------------------------------------------
@@ -223,7 +239,9 @@ def doc_of(value: Any) -> str | None:
 def vars_of(value: Any = _NO_DEFAULT) -> dict[str, Any]:
     """What an object holds, as a copy."""
     if value is _NO_DEFAULT or type(value) not in _born:
-        raise TypeError("vars() takes an object of a class that was defined here")
+        raise TypeError(
+            "vars() shows objects of classes that were defined here: of any other, use dir()"
+        )
     held = object.__getattribute__(value, "__dict__")
     return {name: part for name, part in held.items() if not name.startswith("_")}
 
@@ -298,8 +316,9 @@ def is_born(kind: type) -> bool:
 
 GUARDS: dict[str, Any] = {
     "_getattr_": guarded_getattr,
-    "_getitem_": operator.getitem,
-    "_getiter_": same,
+    "_getitem_": get_item,
+    "_getiter_": read_marks,
+    "_read_marks_": read_marks,
     "_write_": guarded_write,
     "_set_attribute_": guarded_setattr,
     "_set_item_": set_item,

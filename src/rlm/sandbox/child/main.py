@@ -34,9 +34,10 @@ from rlm.sandbox.child.policy import (
     measure,
     private_name,
 )
-from rlm.sandbox.child.rows import HostRows, Rows
+from rlm.sandbox.child.rows import HostRows, Rows, Truth
 from rlm.sandbox.child.texts import HostText, SharedObject
 
+ASK_NAMES = frozenset(("boolean", "hints"))
 NAMES_SHOWN = 200
 _SHORT = 120
 _BLOCK = "<block {}>"
@@ -209,6 +210,8 @@ class CodeWorker:
                 stop = int(ref["stop"] if "stop" in ref else ref["sz"])
                 dtype, prev = ref.get("dtype", "text"), ref.get("prev", "")
                 return HostText(self._hidden, ref["key"], start, stop, dtype, prev)
+            if "boolean" in value and (value.get("kind") == "ASK" or set(value) <= ASK_NAMES):
+                return Truth(value)
             return {key: self._from_wire(part) for key, part in value.items()}
         return value
 

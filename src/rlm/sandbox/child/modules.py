@@ -19,7 +19,8 @@ from importlib import import_module
 from typing import Any
 
 from rlm.sandbox.child import facades, guards
-from rlm.sandbox.child.rows import HostRows, Rows
+from rlm.sandbox.child.policy import words
+from rlm.sandbox.child.rows import HostRows, Rows, Truth
 from rlm.sandbox.child.texts import HostText, SharedObject, TextMatch, TextParts, TextWords
 
 
@@ -72,9 +73,9 @@ _PARTS: dict[str, str] = {
     "functools": "reduce partial lru_cache cache cmp_to_key total_ordering",
     "heapq": "heappush heappop heapify nlargest nsmallest merge heapreplace heappushpop",
     "html": "escape unescape",
-    "io": "StringIO BytesIO",
+    "io": "BytesIO",
     "itertools": "*",
-    "json": "loads dumps JSONDecodeError",
+    "json": "loads JSONDecodeError",
     "math": "*",
     "operator": """
         add sub mul truediv floordiv mod neg pos abs and_ or_ xor invert not_ truth is_ is_not lt
@@ -109,6 +110,11 @@ _PARTS: dict[str, str] = {
     """,
 }
 """What the code may use of each module; `*` is every public name."""
+_NEED_ALL = words("""
+    html.escape html.unescape json.loads textwrap.dedent textwrap.wrap textwrap.fill
+    textwrap.shorten textwrap.indent unicodedata.normalize
+""")
+"""Functions that are given all of a text, where it is on the host."""
 _REPLACED: dict[str, dict[str, Any]] = {
     "__future__": {"annotations": None},
     "collections": {"namedtuple": facades.namedtuple},
@@ -119,6 +125,8 @@ _REPLACED: dict[str, dict[str, Any]] = {
     "dataclasses": {"dataclass": facades.dataclass},
     "functools": {"wraps": facades.wraps},
     "operator": {"attrgetter": facades.attrgetter, "methodcaller": facades.methodcaller},
+    "io": {"StringIO": facades.StringIO},
+    "json": {"dumps": facades.dumps},
     "random": {"Random": random.Random},
     "re": facades.re_functions(),
     "time": {"sleep": facades.sleep},
@@ -134,6 +142,9 @@ def _make_facades() -> dict[str, Facade]:
         if listed == ["*"]:
             listed = [part for part in dir(module) if not part.startswith("_")]
         parts = {part: getattr(module, part) for part in listed if hasattr(module, part)}
+        for part in parts:
+            if f"{name}.{part}" in _NEED_ALL:
+                parts[part] = facades.take_texts(parts[part])
         made[name] = Facade(name, {**parts, **_REPLACED.get(name, {})})
     made["urllib"] = Facade("urllib", {"parse": made["urllib.parse"]})
     made["collections"]._parts["abc"] = made["collections.abc"]
@@ -143,9 +154,9 @@ def _make_facades() -> dict[str, Facade]:
 MODULES = _make_facades()
 guards.open_types(datetime.date, datetime.datetime, datetime.timedelta, datetime.time)
 guards.open_types(decimal.Decimal, fractions.Fraction, collections.ChainMap)
-guards.open_types(io.StringIO, io.BytesIO)
+guards.open_types(facades.StringIO, io.BytesIO)
 guards.seal_types(SharedObject, Facade, facades.HostPattern, dataclasses.Field)
-guards.seal_types(HostText, HostRows, Rows, TextParts, TextWords, TextMatch)
+guards.seal_types(HostText, HostRows, Rows, Truth, TextParts, TextWords, TextMatch)
 datetime.datetime.strptime("1970", "%Y")  # the first call loads a module of its own
 _INNER = frozenset({"_strptime"})
 """Modules that the library imports while it works: loaded below, and never handed out."""

@@ -53,6 +53,10 @@ _SPECIAL = {
     "__dict__": "_vars_of_",
 }
 """Attributes with two underscores that have a safe meaning, and the guard that gives it."""
+_ITERATING = frozenset(
+    words("list tuple set frozenset sorted enumerate reversed zip map filter max min iter Counter")
+)
+"""Functions that loop over what they are given, out of the guards' sight."""
 FORBIDDEN = INSPECT_ATTRIBUTES | {"mro", "gi_yieldfrom", "cr_suspended", "ag_running"}
 
 
@@ -199,6 +203,19 @@ class Policy(RestrictingNodeTransformer):
         copy_locations(call, node)
         return ast.fix_missing_locations(call)
 
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        node = self.node_contents_visit(node)
+        node.comparators = [
+            self._read_marks(part) if isinstance(sign, ast.In | ast.NotIn) else part
+            for sign, part in zip(node.ops, node.comparators, strict=True)
+        ]
+        return node
+
+    def _read_marks(self, node: ast.expr) -> ast.expr:
+        """A string that is looked into, with the passages on the host that it stands for."""
+        is_plain = isinstance(node, ast.Constant | ast.Starred)
+        return node if is_plain else self._guard_call("_read_marks_", [node], node)
+
     # -- assignments -------------------------------------------------------------------------------
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
@@ -309,7 +326,11 @@ class Policy(RestrictingNodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id in ("exec", "eval"):
             self.error(node, f"{node.func.id}() is not available here: write the code itself")
             return node
-        return super().visit_Call(node)
+        iterates = getattr(node.func, "id", getattr(node.func, "attr", "")) in _ITERATING
+        made: Any = super().visit_Call(node)
+        if iterates:
+            made.args = [self._read_marks(part) for part in made.args]
+        return made
 
     def _super(self, node: ast.Call) -> Any:
         if node.args:

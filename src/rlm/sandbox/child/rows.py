@@ -9,12 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rlm.sandbox.child.texts import SLICE_CHARS, Call, SharedObject
+from rlm.sandbox.child.texts import SLICE_CHARS, Call, HostText, SharedObject
 
 PAGE_ROWS = 500
+FETCHED = ("query", "source", "time", "seconds", "more", "hints")
+NAMES = ("where", "group", "distinct", "sample", "columns", "key", *FETCHED)
+"""What a result has, for `dir` and errors."""
 HELD_CHARS = 1_000_000
 """Rows of up to so many characters are kept once they were looped over: a loop within a loop would
 fetch them again and again."""
+
+
+class Truth(dict[str, Any]):
+    """The answer of an ASK, `{"boolean": False}`: as true as that."""
+
+    def __bool__(self) -> bool:
+        return bool(self.get("boolean"))
 
 
 class Rows:
@@ -31,7 +41,7 @@ class Rows:
         self.query, self.source = about.get("query", ""), about.get("source", "")
         self.time, self.seconds = about.get("time", ""), about.get("seconds", 0.0)
         self.more, self.hints = about.get("more", False), about.get("hints", [])
-        self._mark, self._held = ref.get("mark", ""), held
+        self._held = held
 
     def __repr__(self) -> str:
         size = self._size()
@@ -42,7 +52,7 @@ class Rows:
         return f"{rows} row{'s' * (rows != 1)} × {columns} column{'s' * (columns != 1)}"
 
     def __str__(self) -> str:
-        return self._mark or "\n".join([str(row) for row in self])
+        return "\n".join([str(row) for row in self])
 
     def __len__(self) -> int:
         return self._count  # type: ignore[no-any-return]
@@ -118,7 +128,7 @@ class Rows:
         lines = [f"{self.key}: {size}" if self.key else size]
         if self.more:
             lines[0] += "; the query has more rows: raise limit"
-        if not self._count:
+        if self._count < 2:
             lines += self.hints
         room, shown = 900, 0
         for row in self[:5]:
@@ -144,23 +154,25 @@ class HostRows(Rows, SharedObject):
     """The rows of a result on the host."""
 
     def __init__(self, call: Call, ref: dict[str, Any]) -> None:
-        self._call, self._mark = call, ""
+        self._call = call
         self._kept: list[dict[str, Any]] | None = None
         self.key, self.sz, self.prev = ref["key"], ref["sz"], ref["prev"]
         self.dtype, self.columns, self._count = "results", list(ref["columns"]), ref["rows"]
 
     def __getattr__(self, name: str) -> Any:
         """What is seldom asked for is fetched then."""
-        if name not in ("query", "source", "time", "seconds", "more", "hints"):
-            known = "where, group, distinct, sample, columns, query, source, time, more"
-            raise AttributeError(f"a result has no attribute {name!r}; it has {known}")
+        if name not in FETCHED:
+            raise AttributeError(f"a result has no attribute {name!r}; it has {', '.join(NAMES)}")
         self.__dict__.update(self._call("rows.about", self.key))
         return self.__dict__.get(name)
 
     def __str__(self) -> str:
         if self.sz <= SLICE_CHARS:
             return super().__str__()
-        return str(self._call("text.mark", self.key, 0, self.sz))
+        return str(HostText(self._call, self.key, 0, self.sz))
+
+    def __dir__(self) -> list[str]:
+        return [*NAMES]
 
     def _page(self, start: int, stop: int) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []

@@ -2,8 +2,8 @@
 
 A slice of up to `SLICE_CHARS` is a real string. A longer one is a view that still holds nothing;
 formatted into a prompt it becomes a mark that the host replaces by the passage when it asks a
-model. What a string can do and a text of many megabytes cannot (`replace`, `format`) says so and
-names the way.
+model, and `read_marks` for code that looks into such a string. What a string can do and a text of
+many megabytes cannot (`replace`, `format`) says so and names the way.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, Self
 
 SLICE_CHARS = 20_000
@@ -20,6 +21,11 @@ CHUNK_CHARS = 250_000
 OVERLAP_CHARS = 5_000
 
 Call = Callable[..., Any]
+
+_BRACKET = "\u27e6"
+_MARK = re.compile(_BRACKET + "[^\u27e6\u27e7\n]+\u27e7")
+_marked: dict[str, HostText] = {}
+"""What the marks that were made here stand for."""
 
 
 class SharedObject:
@@ -77,10 +83,12 @@ class HostText(SharedObject):
         return hash((self.key, self._start, self._stop))
 
     def __str__(self) -> str:
-        """The text where it is short; else a mark that stands for it in a prompt to a model."""
-        if self.sz <= SLICE_CHARS:
-            return self._read(0, self.sz)
+        """The text where it is short; else a mark that stands for it in a prompt to a model. No
+        mark stands for a text in lower case."""
+        if self.sz <= SLICE_CHARS or self._fold:
+            return self._whole()
         mark: str = self._call("text.mark", self.key, self._start, self._stop)
+        _marked[mark] = self
         return mark
 
     def __format__(self, spec: str) -> str:
@@ -96,9 +104,10 @@ class HostText(SharedObject):
         if isinstance(other, HostText):
             same = (self.key, self._start, self._stop) == (other.key, other._start, other._stop)
             return same or (self.sz == other.sz <= SLICE_CHARS and str(self) == str(other))
-        if not isinstance(other, str) or len(other) != self.sz or self.sz > WHOLE_CHARS:
+        if not isinstance(other, str) or self.sz > WHOLE_CHARS:
             return False
-        return self._whole() == other
+        other = read_marks(other)
+        return len(other) == self.sz and bool(self._whole() == other)
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -361,6 +370,30 @@ class TextMatch:
         return self.start(group), self.end(group)
 
 
+def read_marks(value: Any) -> Any:
+    """A string with the passages in place of its marks, as whoever looks into it takes it to be;
+    any other value as it is. ValueError when that is too much to take in."""
+    return _expand(value) if type(value) is str and _BRACKET in value else value
+
+
+@lru_cache(maxsize=4)
+def _expand(text: str) -> str:
+    if (size := count_characters(text)) > WHOLE_CHARS:
+        raise ValueError(
+            f"this text is joined from slices, {size:,} characters, and at most {WHOLE_CHARS:,} are"
+            " taken in at once: search and count in the slices themselves"
+        )
+    return _MARK.sub(
+        lambda found: _marked[found[0]]._whole() if found[0] in _marked else found[0], text
+    )
+
+
+def count_characters(text: str) -> int:
+    """The length of a string, with that of the passages in place of its marks."""
+    marks = _MARK.findall(text) if _BRACKET in text else ()
+    return len(text) + sum(_marked[mark].sz - len(mark) for mark in marks if mark in _marked)
+
+
 def find_matches(pattern: re.Pattern[str], text: HostText) -> Iterator[Any]:
     """Every match, piece by piece. In a long text one match is at most `OVERLAP_CHARS` long."""
     if text.sz <= WHOLE_CHARS:
@@ -389,7 +422,7 @@ def _require_found(place: int) -> int:
 
 def _plain(needle: Any) -> str:
     if isinstance(needle, HostText):
-        return str(needle)
+        return needle._whole()
     if not isinstance(needle, str):
         raise TypeError(f"a text is searched for text, not {type(needle).__name__}")
-    return needle
+    return str(read_marks(needle))
