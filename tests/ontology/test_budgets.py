@@ -110,9 +110,9 @@ def context_keeps_its_budgets(
     most = {"l0": 600, "l1": 400, "l2": 600 + HEAD_CHARS, "l3": 200}
     assert all(size <= most[layer] for layer, size in built.layers.items())
     assert len(built.text) <= 1_800 + HEAD_CHARS + 3 * len(SEPARATOR)
-    rules = len(built.layers) - 1 - ("l1" in built.layers)
-    joined = len(SEPARATOR) * rules + ("l1" in built.layers)
-    assert len(built.text) == sum(built.layers.values()) + joined
+    assert len(built.text) == sum(built.layers.values()) + len(SEPARATOR) * max(
+        len(built.layers) - 1, 0
+    )
     assert len(built.memory_ids) <= 2
     card = sense_card(meta, budget=SENSE_CHARS, lang=lang)
     assert "l0" in built.layers and built.text.split("\n")[0] == card.split("\n")[0]
