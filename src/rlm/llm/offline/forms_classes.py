@@ -132,13 +132,9 @@ INSTANCES = [
         ),
     ),
     *list_of(
-        "direct_instances",
-        Noun(_INSTANCE, "direct instance", "direct instances"),
-        'fetch("instances", $class, all=False)',
-        "What are the direct instances of Vessel?",
-        things=_THINGS,
-        is_deep=True,
-        marks=("direct",),
+        "direct_instances", Noun(_INSTANCE, "direct instance", "direct instances"),
+        'fetch("instances", $class, all=False)', "What are the direct instances of Vessel?",
+        things=_THINGS, is_deep=True, marks=("direct",),
     ),
     form("instances_by_name: Which harbours are there?",
          'tell_instances(fetch("instances", $class))', "<wh> {class} <there> <onto>",
@@ -162,11 +158,8 @@ _EQUAL = "(equivalent|equivalents|equivalent class|equivalent classes)"
 AXIOMS = [
     *list_of(
         "disjoint_classes",
-        Noun(
-            "[stated] (disjoint class|disjoint classes|disjoints)",
-            "class disjoint with it",
-            "classes disjoint with it",
-        ),
+        Noun("[stated] (disjoint class|disjoint classes|disjoints)", "class disjoint with it",
+             "classes disjoint with it"),
         _related("class", "disjoint"),
         "Which classes are disjoint with Tug?",
         listed=(
@@ -176,8 +169,7 @@ AXIOMS = [
             " disjoint [with|from|to]",
             "<head> [all|every|any] [the] [class|classes] [that are] disjoint (with|from|to)"
             " {class}",
-            "(what|which) (class|classes) (has|have) {class} as [a] disjoint [class]",
-        ),
+            "(what|which) (class|classes) (has|have) {class} as [a] disjoint [class]"),
     ),
     form("are_disjoint: Are Tug and Barge disjoint?",
          'tell_compared(ontology_view("compare", $class, other=$class2), "disjoint")',
@@ -200,8 +192,7 @@ AXIOMS = [
             "<head> [the] (logical|formal|owl|equivalence) definition (of|for) {class}",
             "<head> [the] (equivalent class|equivalence|defining) (expression|expressions|axiom"
             "|axioms) (of|for) {class}",
-            "<head> [the] necessary and sufficient conditions (of|for) [being] {class}",
-        ),
+            "<head> [the] necessary and sufficient conditions (of|for) [being] {class}"),
         tell="tell_equivalents",
     ),
     form("are_equivalent: Is Tug equivalent to Towboat?",

@@ -68,11 +68,15 @@ DESCRIPTIONS = [
              f"is there [a|an|any] {said} {_CALLED} {{term}} <onto>",
              f"(does|do) <it> <have> [a|an|any|the] {said} {_CALLED} {{term}}",
              f"does [a|an|the] {said} {_CALLED} {{term}} exist <onto>",
-             *(("is {term} (defined|declared|known|a term|present) <onto>",
-                "is there [a|an|any] {term} <onto>", "does {term} exist <onto>",
-                "does <it> <have> [a|an|any] {term}") if kind == "term" else
-               (f"is {{term}} [a|an] [declared|known] {said} <onto>",)))
+             *("is {term} (defined|declared|known|a term|present) <onto>",
+               "is there [a|an|any] {term} <onto>", "does {term} exist <onto>",
+               "does <it> <have> [a|an|any] {term}") * (kind == "term"))
         for kind, said in _KINDS.items()
+    ),
+    *(
+        form(f"is_{kind.replace(' ', '_')}: Is Tug a known {kind}?", "",
+             f"is {{term}} [a|an] [declared|known] {said} <onto>")
+        for kind, said in _KINDS.items() if kind != "term"
     ),
 ]  # fmt: skip
 

@@ -66,29 +66,16 @@ def _by_side(side: str, relation: str, verbs: tuple[str, ...]) -> list[Form]:
 
 
 BY_SIDE = [
-    *_by_side(
-        "domain",
-        "properties",
-        (
-            "(can|may|does|do) [a|an|the] SLOT have",
-            "(can|may) (apply|be applied) to SLOT",
-            "(of|for) [the] [class] SLOT",
-            "(apply to|can be used (on|with|for)|are (defined|declared|stated) (for|on)) [the"
-            " class] SLOT",
-            "(start|starts) (from|at) SLOT",
-        ),
-    ),
-    *_by_side(
-        "range",
-        "range_of",
-        (
-            "[that] (point|points|pointing|lead|leads|leading|link|refer|referring) to [a|an] SLOT",
-            "[that] (range|ranging) over SLOT",
-            "(take|takes|have|has) [a|an] SLOT as [a|their|its] (value|values) [range]",
-            "(have|has) values (of type|in) SLOT",
-        ),
-    ),
-]
+    *_by_side("domain", "properties", (
+        "(can|may|does|do) [a|an|the] SLOT have", "(can|may) (apply|be applied) to SLOT",
+        "(of|for) [the] [class] SLOT", "(start|starts) (from|at) SLOT",
+        "(apply to|can be used (on|with|for)|are (defined|declared|stated) (for|on)) [the class]"
+        " SLOT")),
+    *_by_side("range", "range_of", (
+        "[that] (point|points|pointing|lead|leads|leading|link|refer|referring) to [a|an] SLOT",
+        "[that] (range|ranging) over SLOT", "(have|has) values (of type|in) SLOT",
+        "(take|takes|have|has) [a|an] SLOT as [a|their|its] (value|values) [range]")),
+]  # fmt: skip
 _BOTH_SIDES = (
     "(domain and [the] range|range and [the] domain|domains and ranges|domain/range|range/domain)"
 )
@@ -103,22 +90,12 @@ SIDES = [
          f"(does|has) {{property}} [have] (a|any) [stated] {side} [stated|declared|defined]",
          *more)
     for side, more in (
-        (
-            "domain",
-            (
-                "to <wh> (class|classes|things) (does|can) {property} apply",
-                "what (does|can) {property} apply to",
-                "<wh> (class|classes|things) can have [the property] {property}",
-            ),
-        ),
-        (
-            "range",
-            (
-                "<wh> (values|type of values|kind of values) (does|can) {property} (take|have)",
-                "<wh> (class|classes|things) (does|can) {property} (point|lead|refer) to",
-                "<wh> (datatype|data type|type) (does|has) {property} [have]",
-            ),
-        ),
+        ("domain", ("to <wh> (class|classes|things) (does|can) {property} apply",
+                    "what (does|can) {property} apply to",
+                    "<wh> (class|classes|things) can have [the property] {property}")),
+        ("range", ("<wh> (values|type of values|kind of values) (does|can) {property} (take|have)",
+                   "<wh> (class|classes|things) (does|can) {property} (point|lead|refer) to",
+                   "<wh> (datatype|data type|type) (does|has) {property} [have]")),
     )
 ] + [
     form("domain_and_range: What are the domain and range of mooredAt?",
@@ -193,24 +170,20 @@ BETWEEN = [
          f"(<wh>|<head> [all] [the]) {_PROPS} ((have|with) [the] domain|whose domain"
          " is) {class} and (range|whose range is|[the] range is|[a] range of) {range}"),
 ]  # fmt: skip
+_INVERSE = (
+    "[stated] (inverse|inverses|inverse property|inverse properties|inverse relation|opposite"
+    "|opposites)"
+)
+_NAMED = "[property|properties|relation|relations]"
+_MEMBER = "(what|which) [other] [property|properties]"
 INVERSES = [
     *list_of(
-        "inverses",
-        Noun(
-            "[stated] (inverse|inverses|inverse property|inverse properties|inverse relation"
-            "|opposite|opposites)",
-            "inverse",
-            "inverses",
-        ),
-        'fetch("related", $property, relation="inverses")',
-        "What is the inverse of mooredAt?",
-        things="[property|properties|relation|relations]",
-        listed=(
-            "<wh> [property|properties|relation] is {property} [stated to be] [the|an] inverse of",
-            "<wh> [property|properties|relation] (is|are) [stated to be] inverse (to|of)"
-            " {property}",
-            "of <wh> property is {property} [the|an] inverse",
-        ),
+        "inverses", Noun(_INVERSE, "inverse", "inverses"),
+        'fetch("related", $property, relation="inverses")', "What is the inverse of mooredAt?",
+        things=_NAMED,
+        listed=(f"<wh> {_NAMED} is {{property}} [stated to be] [the|an] inverse of",
+                f"<wh> {_NAMED} (is|are) [stated to be] inverse (to|of) {{property}}",
+                "of <wh> property is {property} [the|an] inverse"),
     ),
     form("are_inverse: Is mooredAt the inverse of hasMoored?",
          'tell_member(%property, fetch("related", $property2, relation="inverses"), "an inverse")',
@@ -219,31 +192,21 @@ INVERSES = [
          " other|to each other]"),
     *list_of(
         "equivalent_properties",
-        Noun(
-            "(equivalent|equivalents|equivalent property|equivalent properties)",
-            "equivalent property",
-            "equivalent properties",
-        ),
+        Noun("(equivalent|equivalents|equivalent property|equivalent properties)",
+             "equivalent property", "equivalent properties"),
         'fetch("related", $property, relation="equivalents")',
         "Which properties are equivalent to mooredAt?",
-        listed=(
-            "(what|which) [other] [property|properties] (is|are) equivalent to {property}",
-            "(what|which) [property|properties] is {property} equivalent to",
-        ),
+        listed=(f"{_MEMBER} (is|are) equivalent to {{property}}",
+                f"{_MEMBER} is {{property}} equivalent to"),
     ),
     *list_of(
         "disjoint_properties",
-        Noun(
-            "(disjoint property|disjoint properties)",
-            "property disjoint with it",
-            "properties disjoint with it",
-        ),
+        Noun("(disjoint property|disjoint properties)", "property disjoint with it",
+             "properties disjoint with it"),
         'fetch("related", $property, relation="disjoint")',
         "Which properties are disjoint with mooredAt?",
-        listed=(
-            "(what|which) [property|properties] (is|are) disjoint (with|from) {property}",
-            "(what|which) [property|properties] is {property} disjoint (with|from)",
-        ),
+        listed=(f"{_MEMBER} (is|are) disjoint (with|from) {{property}}",
+                f"{_MEMBER} is {{property}} disjoint (with|from)"),
     ),
 ]  # fmt: skip
 TRAITS = ("functional", "inverse functional", "transitive", "symmetric", "asymmetric", "reflexive",

@@ -217,12 +217,7 @@ def hierarchy_of(
 
 
 def list_all(
-    name: str,
-    noun: Noun,
-    call: str,
-    example: str,
-    *,
-    listed: tuple[str, ...] = (),
+    name: str, noun: Noun, call: str, example: str, *, listed: tuple[str, ...] = ()
 ) -> list[Form]:
     """The forms of what the ontology as a whole has."""
     patterns = (_LIST_ALL + listed, _COUNT_ALL + _count(listed), _ANY_ALL)

@@ -46,42 +46,25 @@ FORMS: dict[str, tuple[str, tuple[str, ...]]] = {
             "does <it> (mention|contain|name|say) {text}",
         ),
     ),
-    "count": (
-        "How often is the sandbox mentioned?",
-        (
-            "how (many times|often) (is|are|does|do) {text} (<seen>|<occur>) <text>",
-            "how (many times|often) does <it> (mention|name|say|use|contain) {text}",
-            "how many (mentions|occurrences) (of {text} are there|are there of {text}) <text>",
-            "count [all] [the] (mentions|occurrences) of {text} <text>",
-        ),
-    ),
-    "count_lines": (
-        "How many lines mention the sandbox?",
-        ("how many lines (mention|contain|have|name) {text} <text>",),
-    ),
-    "size": (
-        "How many lines are there?",
-        (
-            "how many {size} (are there|are) <text>",
-            "how many {size} (does|do) <it> have",
-            "how many {size} <text>",
-            "count [all] [the] {size} <text>",
-            "what is the number of {size} <text>",
-        ),
-    ),
-    "quote": (
-        "What does it say about the sandbox?",
-        (
-            "what (does|do) <it> say (about|on|of) {text}",
-            "what is said (about|on|of) {text} <text>",
-            "(quote|show|give) [me] [the|every|all|all the] [sentence|sentences|line|lines|passage"
-            "|passages|what is said] (about|on|with|that mention|that"
-            " mentions|mentioning|containing) {text} <text>",
-            "quote {text}",
-            "<wh> (is|are|was|were) {text}",
-        ),
-    ),
-}
+    "count": ("How often is the sandbox mentioned?", (
+        "how (many times|often) (is|are|does|do) {text} (<seen>|<occur>) <text>",
+        "how (many times|often) does <it> (mention|name|say|use|contain) {text}",
+        "how many (mentions|occurrences) (of {text} are there|are there of {text}) <text>",
+        "count [all] [the] (mentions|occurrences) of {text} <text>")),
+    "count_lines": ("How many lines mention the sandbox?", (
+        "how many lines (mention|contain|have|name) {text} <text>",)),
+    "size": ("How many lines are there?", (
+        "how many {size} (are there|are) <text>", "how many {size} (does|do) <it> have",
+        "how many {size} <text>", "count [all] [the] {size} <text>",
+        "what is the number of {size} <text>")),
+    "quote": ("What does it say about the sandbox?", (
+        "what (does|do) <it> say (about|on|of) {text}",
+        "what is said (about|on|of) {text} <text>",
+        "(quote|show|give) [me] [the|every|all|all the] [sentence|sentences|line|lines|passage"
+        "|passages|what is said] (about|on|with|that mention|that mentions|mentioning|containing)"
+        " {text} <text>",
+        "quote {text}", "<wh> (is|are|was|were) {text}")),
+}  # fmt: skip
 _ARTICLE = re.compile(r"^(?:the|a|an|any) (?=.)", re.IGNORECASE)
 
 
