@@ -160,7 +160,8 @@ AXIOMS = [
         "disjoint_classes",
         Noun("[stated] (disjoint class|disjoint classes|disjoints)", "class disjoint with it",
              "classes disjoint with it"),
-        _related("class", "disjoint"),
+        'add_inherited(fetch("related", $class, relation="disjoint"), fetch("related", $class,'
+        ' relation="disjoint", all=True))',
         "Which classes are disjoint with Tug?",
         listed=(
             "<wh> [other] [class|classes|things] (is|are) [stated|declared] [to be] disjoint"
@@ -172,7 +173,7 @@ AXIOMS = [
             "(what|which) (class|classes) (has|have) {class} as [a] disjoint [class]"),
     ),
     form("are_disjoint: Are Tug and Barge disjoint?",
-         'tell_compared(ontology_view("compare", $class, other=$class2), "disjoint")',
+         'tell_disjoint(ontology_view("compare", $class, other=$class2))',
          "are [the classes] {class} and {class2} [stated|declared] [to be] [mutually|pairwise]"
          " disjoint [classes]",
          "(is|are) {class} [stated|declared] [to be] disjoint (with|from|to) {class2}",
@@ -180,7 +181,7 @@ AXIOMS = [
     *list_of(
         "equivalents",
         Noun(_EQUAL, "equivalent class", "equivalent classes"),
-        _related("class", "equivalents"),
+        f"add_equivalents({_related('class', 'equivalents')})",
         "What is equivalent to Tug?",
         things="[class|classes|things]",
         listed=(
@@ -196,10 +197,10 @@ AXIOMS = [
         tell="tell_equivalents",
     ),
     form("are_equivalent: Is Tug equivalent to Towboat?",
-         'tell_compared(ontology_view("compare", $class, other=$class2), "equivalent")',
-         "(are|is) {class} and {class2} equivalent [classes]",
-         "is {class} equivalent (to|with) {class2}", "are {class} and {class2} the same [class]",
-         "is {class} an equivalent class of {class2}"),
+         'tell_equivalence(ontology_view("compare", $term, other=$term2))',
+         "(are|is) {term} and {term2} equivalent [classes|properties]",
+         "is {term} equivalent (to|with) {term2}", "are {term} and {term2} the same [class]",
+         "is {term} an equivalent (class|property) of {term2}"),
     form("restrictions: What restrictions does PortCall have?",
          'tell_restrictions(fetch("restrictions", $class))',
          f"<wh> {_RULES} (does|do|has|have) {{class}} <has>",

@@ -43,25 +43,17 @@ def _by_side(side: str, relation: str, verbs: tuple[str, ...]) -> list[Form]:
             *verbs,
         )
         which = f"({'|'.join(wanted)})".replace("SLOT", slot)
-        listed = (
-            f"(<wh>|<head> [all] [the]) {props} {which}",
-            f"of <wh> {props} is {slot} the {named}",
-        )
-        counted = (f"(how many|<count>) {props} [are there] {which}",)
-        nouns = f'"{one} with the {side}", "{many} with the {side}"'
-        kind = f"{prefix}properties_by_{side}"
-        example = f"Which {many} have the {side} Vessel?"
+        told = f'{call}, "{one} with the {side}", "{many} with the {side}"'
         by_domain = side == "domain" and not word
-        tell = "tell_by_domain" if by_domain else "tell_list"
-        count = f"{tell}({call}, {nouns}, counts=True)" if by_domain else ""
+        listed = f"tell_by_domain({told})" if by_domain else f"tell_list({told})"
+        counted = f"tell_by_domain({told}, counts=True)" if by_domain else f"tell_count({told})"
+        kind, example = f"{prefix}properties_by_{side}", f"{many} have the {side} Vessel?"
         forms += [
-            Form(kind, example, listed, f"{tell}({call}, {nouns})"),
-            form(
-                f"count_{kind}: How many {many} have the {side} Vessel?",
-                count or f"tell_count({call}, {nouns})",
-                *counted,
-            ),
-        ]
+            form(f"{kind}: Which {example}", listed, f"(<wh>|<head> [all] [the]) {props} {which}",
+                 f"of <wh> {props} is {slot} the {named}"),
+            form(f"count_{kind}: How many {example}", counted,
+                 f"(how many|<count>) {props} [are there] {which}"),
+        ]  # fmt: skip
     return forms
 
 
@@ -125,46 +117,42 @@ SIDES = [
 ]  # fmt: skip
 
 
-def _property_hierarchy() -> list[Form]:
-    made = []
-    for relation, word, deep_word in (
-        ("subproperties", _SUB, "descendants"),
-        ("superproperties", _SUPER, "ancestors"),
-    ):
-        one = relation.replace("ies", "y")
-        made += hierarchy_of(
-            relation,
-            Noun(f"{word}|{deep_word} {{=deep}}", one, relation),
-            f'fetch("related", $property, relation="{relation}")',
-            "mooredAt",
-            things="[property|properties|relations]",
-            listed=(
-                ("<wh> [property|properties] (specialise|specialize|refine) {property}",
-                 f"<wh> {_PROPS} (are|sit|fall|come) (below|under) {{property}} {{=deep}} <depth>")
-                if word == _SUB
-                else (
-                    f"<wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property) of",
-                    f"of <wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property)",
-                    f"<wh> {_PROPS} (are|sit|stand|come) above {{property}} {{=deep}} <depth>",
-                )
-            ),
-        )  # fmt: skip
-    made.append(
-        form(
-            "is_subproperty: Is mooredAt a subproperty of locatedAt?",
-            'tell_below(ontology_view("compare", $property, other=$property2))',
-            f"is {{property}} a {_SUB} of {{property2}}",
-            f"is {{property2}} a {_SUPER} of {{property}}",
-        )
-    )
-    return made
-
-
+_HIERARCHY = (
+    (
+        "subproperties",
+        f"{_SUB}|descendants {{=deep}}",
+        (
+            "<wh> [property|properties] (specialise|specialize|refine) {property}",
+            f"<wh> {_PROPS} (are|sit|fall|come) (below|under) {{property}} {{=deep}} <depth>",
+        ),
+    ),
+    (
+        "superproperties",
+        f"{_SUPER}|ancestors {{=deep}}",
+        (
+            f"<wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property) of",
+            f"of <wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property)",
+            f"<wh> {_PROPS} (are|sit|stand|come) above {{property}} {{=deep}} <depth>",
+        ),
+    ),
+)
+HIERARCHY = [
+    *(
+        each for many, noun, listed in _HIERARCHY for each in hierarchy_of(
+            many, Noun(noun, many.replace("ies", "y"), many),
+            f'fetch("related", $property, relation="{many}")', "mooredAt",
+            things="[property|properties|relations]", listed=listed)
+    ),
+    form("is_subproperty: Is mooredAt a subproperty of locatedAt?",
+         'tell_below(ontology_view("compare", $property, other=$property2))',
+         f"is {{property}} a {_SUB} of {{property2}}",
+         f"is {{property2}} a {_SUPER} of {{property}}"),
+]  # fmt: skip
 BETWEEN = [
     form("properties_between: Which properties lead from Vessel to Berth?",
-         'tell_list(keep_both(fetch("related", $class, relation="properties"), fetch("related",'
-         ' $range, relation="range_of")) | {"name": ""}, "property with this domain and range",'
-         ' "properties with this domain and range")',
+         'tell_between(keep_both(fetch("related", $class, relation="properties"), fetch("related",'
+         ' $range, relation="range_of")), keep_both(fetch("related", $class, relation="properties",'
+         ' all=True), fetch("related", $range, relation="range_of", all=True)), %class, %range)',
          f"(<wh>|<head> [all] [the]) {_PROPS} [that] (relate|relates|connect|connects|link|links"
          "|join|go|lead|point) [from] [a|an] {class} (to|and|with) [a|an|another] {range}",
          f"(<wh>|<head> [all] [the]) {_PROPS} ((have|with) [the] domain|whose domain"
@@ -194,7 +182,7 @@ INVERSES = [
         "equivalent_properties",
         Noun("(equivalent|equivalents|equivalent property|equivalent properties)",
              "equivalent property", "equivalent properties"),
-        'fetch("related", $property, relation="equivalents")',
+        'add_equivalents(fetch("related", $property, relation="equivalents"))',
         "Which properties are equivalent to mooredAt?",
         listed=(f"{_MEMBER} (is|are) equivalent to {{property}}",
                 f"{_MEMBER} is {{property}} equivalent to"),
@@ -203,7 +191,8 @@ INVERSES = [
         "disjoint_properties",
         Noun("(disjoint property|disjoint properties)", "property disjoint with it",
              "properties disjoint with it"),
-        'fetch("related", $property, relation="disjoint")',
+        'add_inherited(fetch("related", $property, relation="disjoint"), fetch("related",'
+        ' $property, relation="disjoint", all=True))',
         "Which properties are disjoint with mooredAt?",
         listed=(f"{_MEMBER} (is|are) disjoint (with|from) {{property}}",
                 f"{_MEMBER} is {{property}} disjoint (with|from)"),
@@ -281,4 +270,4 @@ VALUES = [
          " (has|have) {individual} as [a|the|their|its] [value of|value for] {property}"),
 ]  # fmt: skip
 
-FORMS = [*BY_SIDE, *SIDES, *_property_hierarchy(), *BETWEEN, *INVERSES, *_trait_forms(), *VALUES]
+FORMS = [*BY_SIDE, *SIDES, *HIERARCHY, *BETWEEN, *INVERSES, *_trait_forms(), *VALUES]

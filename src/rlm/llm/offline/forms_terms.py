@@ -155,67 +155,46 @@ _DEFINED = (
     "(defined|fully defined) (class|classes)|classes (defined by|with) [an]"
     " (equivalence|equivalences|equivalent class axiom|equivalent class axioms)"
 )
+_TOPS = "root of the class hierarchy", "roots of the class hierarchy"
 HIERARCHY = [
     *list_all(
-        "roots",
-        Noun(_ROOT, "root of the class hierarchy", "roots of the class hierarchy"),
-        'fetch("terms", kind="roots")',
-        "What are the root classes?",
+        "roots", Noun(_ROOT, *_TOPS), 'fetch("terms", kind="roots")', "What are the root classes?",
         listed=(
             f"<wh> classes {_LACK} [named|stated] (superclass|superclasses|parent|parents|parent"
             " class) <onto>",
             "<wh> classes (are|is) at the [very] top [of the [class] hierarchy] <onto>",
             "<wh> classes (are|is) [the] (roots|root|top-level|root classes|topmost|top classes)"
-            " [of the [class] hierarchy] <onto>",
-            "where does the class hierarchy (begin|start)",
-        ),
+            " [of the [class] hierarchy] <onto>", "where does the class hierarchy (begin|start)"),
     ),
-    *_current(
-        "roots",
-        Noun(f"({_ROOT})", "root of the class hierarchy", "roots of the class hierarchy"),
-        'fetch("terms", kind="roots", only="current")',
-    ),
+    *_current("roots", Noun(f"({_ROOT})", *_TOPS), 'fetch("terms", kind="roots", only="current")'),
     *list_all(
-        "leaves",
-        Noun(_LEAF, "leaf class", "leaf classes"),
-        'fetch("terms", kind="leaves")',
+        "leaves", Noun(_LEAF, "leaf class", "leaf classes"), 'fetch("terms", kind="leaves")',
         "Which classes have no subclasses?",
-        listed=(
-            f"<wh> classes {_LACK} [named] (subclass|subclasses|children|child) <onto>",
-            "<wh> classes are (leaves|leaf classes) [of the [class] hierarchy] <onto>",
-        ),
+        listed=(f"<wh> classes {_LACK} [named] (subclass|subclasses|children|child) <onto>",
+                "<wh> classes are (leaves|leaf classes) [of the [class] hierarchy] <onto>"),
     ),
     *list_all(
-        "defined_classes",
-        Noun(_DEFINED, "defined class", "defined classes"),
-        'fetch("terms", kind="defined")',
-        "Which classes are defined by an equivalence?",
+        "defined_classes", Noun(_DEFINED, "defined class", "defined classes"),
+        'fetch("terms", kind="defined")', "Which classes are defined by an equivalence?",
         listed=(
             "<wh> classes (have|has) (an equivalence|equivalent classes|an equivalent class|(a|an)"
             " [equivalent class|logical|formal] (definition [by equivalence]|axiom)) <onto>",
             "<wh> classes (are|is) defined by ([an] equivalence|equivalences|equivalent classes)"
-            " <onto>",
-        ),
+            " <onto>"),
     ),
     *list_all(
         "deprecated_terms",
         Noun(f"(deprecated|obsolete|retired) [{_TERMS}]", "deprecated term", "deprecated terms"),
-        'fetch("terms", kind="deprecated")',
-        "Which terms are deprecated?",
-        listed=(
-            f"<wh> {_TERMS} (are|is) [marked as|marked] (deprecated|obsolete|retired) <onto>",
-            "what is (deprecated|obsolete) <onto>",
-            "is anything deprecated <onto>",
-        ),
+        'fetch("terms", kind="deprecated")', "Which terms are deprecated?",
+        listed=(f"<wh> {_TERMS} (are|is) [marked as|marked] (deprecated|obsolete|retired) <onto>",
+                "what is (deprecated|obsolete) <onto>", "is anything deprecated <onto>"),
     ),
     *list_all(
-        "undeclared_terms",
-        Noun(f"undeclared {_TERMS}", "undeclared term", "undeclared terms"),
-        'fetch("terms", kind="undeclared")',
-        "Which terms are undeclared?",
+        "undeclared_terms", Noun(f"undeclared {_TERMS}", "undeclared term", "undeclared terms"),
+        'fetch("terms", kind="undeclared")', "Which terms are undeclared?",
         listed=(f"<wh> {_TERMS} (are|is) (undeclared|not declared|used but not declared) <onto>",),
     ),
-]
+]  # fmt: skip
 
 
 def _without() -> list[Form]:

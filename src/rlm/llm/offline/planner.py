@@ -252,7 +252,7 @@ def _on_vocabulary(program: str, links: dict[str, Link]) -> str:
         if found.term is None or "class" in found.term.kind:
             continue
         for view, where in _STATED.items():
-            call = re.escape(view.replace("$", f"${name}")[:-1]) + r"(?:, most=1)?\)"
+            call = re.escape(view.replace("$", f"${name}")[:-1]) + r"(?:, (?:most=1|all=True))?\)"
             query = f"SELECT DISTINCT ?x WHERE {{ ?x {where} TERM FILTER(isIRI(?x)) }} ORDER BY ?x"
             query = query.replace("TERM", f"<{found.term.uri}>")
             program = re.sub(

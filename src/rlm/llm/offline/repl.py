@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from rlm.llm.offline.repl_rows import (  # noqa: F401 - all are sent by their names
     View,
+    add_equivalents,
     add_included,
+    add_inherited,
     fetch,
     from_query,
     keep_both,
@@ -124,6 +126,18 @@ def tell_by_domain(found: View, one: str, many: str, counts: bool = False) -> st
     return f"{said}." if counts else "\n- ".join([f"{said}:", *asks])
 
 
+def tell_between(found: View, every: View, name: str, other: str) -> str:
+    """The properties from one class to another, then those of the classes above these."""
+    above = f" that lead from {name} or a class above it to {other} or a class above it"
+    if not found["rows"]:
+        return tell_list({**every, "name": ""}, f"property{above}", f"properties{above}")
+    said = "property with this domain and range", "properties with this domain and range"
+    told = [tell_list({**found, "name": ""}, *said)]
+    if (more := keep_both(every, found, both=False))["rows"] and not found["cut"]:
+        told += [tell_list({**more, "name": ""}, "more of classes above", "more of classes above")]
+    return "\n".join(told)
+
+
 def tell_equivalents(found: View, one: str, many: str) -> str:
     """The classes that are equivalent to one, and what it is defined as."""
     rows = fetch("restrictions", found["name"])["rows"]
@@ -184,11 +198,24 @@ def tell_is_a(compared: View, name: str, of_class: str) -> str:
     return tell_member(name, fetch("instances", of_class), "an instance")
 
 
-def tell_compared(compared: View, wanted: str) -> str:
+def tell_disjoint(compared: View) -> str:
+    x, y = compared["x"], compared["y"]
+    if compared["relation"] == "disjoint":
+        return f"Yes: {x} and {y} are disjoint."
+    return f"No: {x} and {y} are not stated to be disjoint."
+
+
+def tell_equivalence(compared: View) -> str:
+    """Whether two terms are equivalent, by a statement or through others."""
     x, y, relation = compared["x"], compared["y"], compared["relation"]
-    if relation == wanted or (wanted, relation) == ("equivalent", "same"):
+    if relation in ("same", "equivalent"):
         return f"Yes: {x} and {y} are {relation}."
-    return f"No: {x} and {y} are not stated to be {wanted}."
+    if not re.search("class|property", (kind := compared["kinds"][0])):
+        return f"Not answered: {x} is {kind}; classes and properties are equivalent to others."
+    every = add_equivalents(fetch("related", x, relation="equivalents"))
+    if any(row["name"] == y for row in every["rows"]):
+        return f"Yes: {x} and {y} are equivalent, through others."
+    return f"No: {x} and {y} are not stated to be equivalent."
 
 
 def tell_trait(about: View, trait: str) -> str:

@@ -53,6 +53,25 @@ def add_included(found: View, iri: str, side: str) -> View:
     return {**found, **from_query(sparql_query(query, limit=1000), found["name"])}
 
 
+def add_inherited(stated: View, every: View) -> View:
+    """What is stated of a term, with how much more it inherits; where nothing is, what it does."""
+    if stated["total"]:
+        more = every["total"] - stated["total"]
+        return {**stated, "note": f"\n{more} more by inheritance" * (more > 0)}
+    return {**every, "note": f"\nAll by inheritance: none is stated of {every['name']} itself"}
+
+
+def add_equivalents(found: View) -> View:
+    """What is equivalent to a term, and what is to that."""
+    rows, names = list(found["rows"]), [found["name"]]
+    for row in rows:  # which grow
+        if row["name"] not in names:
+            names.append(row["name"])
+            rows += fetch("related", row["name"], relation="equivalents")["rows"]
+    kept = list({row["name"]: row for row in rows if row["name"] != names[0]}.values())
+    return {**found, "rows": kept, "total": max(found["total"], len(kept))}
+
+
 def keep_both(found: View, other: View, both: bool = True) -> View:
     """The rows that both listings have, or those that only the first has. `cut`: one of them was
     not read to its end, and nothing can be said."""
