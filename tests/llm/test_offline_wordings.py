@@ -108,7 +108,7 @@ def harbour():
         ("give domain & range for mooredAt", "The domain of harbour:mooredAt is harbour:Water"),
         ("which properties have range Berth, i.e. point to a Berth?", "3 properties with the"),
         ("properties of Vessel", "5 properties with the domain of harbour:Vessel"),
-        ("how many object props are there", "41 declared object properties."),
+        ("how many object props are there", "41 object properties."),
         ("list the roots of the hierarchy", "6 roots of the class hierarchy:"),
         ("labels of Tug in all languages", "Labels of harbour:Tug:"),
         ("what cardinality restrictions does WaterCraft have", "1 restriction of"),

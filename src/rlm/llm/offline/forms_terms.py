@@ -24,20 +24,12 @@ _LISTED = {
         _ANNOTATION, "annotation property", "annotation properties", "annotation"),
     "individuals": (_INDIVIDUALS, "individual", "individuals", "individuals"),
 }  # fmt: skip
-_TYPES = {
-    "classes": "owl:Class rdfs:Class",
-    "properties": "owl:ObjectProperty owl:DatatypeProperty owl:AnnotationProperty rdf:Property"
-    " owl:FunctionalProperty owl:InverseFunctionalProperty owl:TransitiveProperty"
-    " owl:SymmetricProperty",
-    "object": "owl:ObjectProperty",
-    "datatype": "owl:DatatypeProperty",
-    "annotation": "owl:AnnotationProperty",
-}
-"""What a term is declared as."""
 _NOT_VOCABULARY = (
     ' FILTER(!REGEX(STR(?x), "^http://www.w3.org/(2002/07/owl|2000/01/rdf-schema|1999/02/22-rdf)"))'
 )
 """A class of OWL, RDFS or RDF is none of the file's own."""
+_A_CLASS = "?x a ?t VALUES ?t { owl:Class rdfs:Class }"
+_VOCABULARY = f"SELECT DISTINCT ?x WHERE {{ {_A_CLASS}{_NOT_VOCABULARY} }}".replace("!", "")
 _WITHOUT = "(without|with no|that have no|having no|that do not have|that lack|lacking|missing)"
 _LACK = "((have|has) no|(do not have|don't have|lack|miss|without) [a|any])"
 _IN_SPACE = (
@@ -53,58 +45,49 @@ def _current(name: str, noun: Noun, call: str) -> list[Form]:
     """What is not deprecated."""
     return list_all(
         f"current_{name}",
-        Noun(
-            f"(non-deprecated|non-obsolete|current|active|undeprecated) ({noun.pattern})"
-            f"|({noun.pattern}) (excluding|without|except|except for|leaving out|not counting"
-            "|ignoring|apart from|[that|which] [are] not|but not) [the|any] (deprecated"
-            "|obsolete) [ones|class|classes|term|terms|property|properties]",
-            f"{noun.one} that is not deprecated",
-            f"{noun.many} that are not deprecated",
-        ),
+        Noun(f"(non-deprecated|non-obsolete|current|active|undeprecated) ({noun.pattern})"
+             f"|({noun.pattern}) (excluding|without|except|except for|leaving out|not counting"
+             "|ignoring|apart from|[that|which] [are] not|but not) [the|any] (deprecated"
+             "|obsolete) [ones|class|classes|term|terms|property|properties]",
+             f"{noun.one} that is not deprecated", f"{noun.many} that are not deprecated"),
         call,
         f"Which {name.replace('_', ' ')} are not deprecated?",
-    )
+    )  # fmt: skip
 
 
 def _declared() -> list[Form]:
     made = []
     for name, (pattern, one, many, kind) in _LISTED.items():
-        listed, counted, any_ = list_all(
-            name,
-            Noun(pattern, one, many),
-            f'fetch("terms", kind="{kind}")',
-            f"Which {many} are there?",
+        stated = f'fetch("terms", kind="{kind}", only="declared")'
+        if kind in ("object", "datatype", "annotation"):
+            typed = f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ ?x a owl:{kind.title()}Property }}"
+            call, said = f"note_kinds({stated}, sparql_query({typed!r}), graph_stats())", ""
+        elif kind == "individuals":
+            call, said = f'fetch("terms", kind="{kind}")', ""
+        else:
+            call, said = stated, "declared "
+        forms = list_all(
+            name, Noun(pattern, said + one, said + many), call, f"Which {many} are there?"
         )
-        if kind in _TYPES:
-            where = f"VALUES ?t {{ {_TYPES[kind]} }} ?x a ?t FILTER(isIRI(?x))"
-            total = f"sparql_query('SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {where} }}')"
-            call = f'fetch("terms", kind="{kind}", only="declared")'
-            current = call.replace("declared", "declared current")
+        if kind == "classes":
+            counted = forms[1].program.replace("tell_count", "tell_declared")[:-1]
+            counted += f", sparql_query({_VOCABULARY!r}, limit=1000))"
+            forms[1] = replace(forms[1], program=counted)
+        made += forms
+        if kind != "individuals":
+            current = stated.replace("declared", "declared current")
             made += _current(name, Noun(pattern, one, many), current)
-            nouns = f'"declared {one}", "declared {many}"'
-            listed = replace(listed, program=f"tell_list({call}, {nouns})")
-            program = f"tell_declared({total}, {nouns})"
-            if kind == "classes":
-                query = f"SELECT DISTINCT ?x WHERE {{ {where}{_NOT_VOCABULARY} }}".replace("!", "")
-                program = f"{program[:-1]}, sparql_query({query!r}, limit=1000))"
-            if name in ("classes", "properties"):
-                program = f'{program[:-1]}, stated=graph_stats()["declared_{name}"])'
-            counted = replace(counted, program=program)
-        made += [listed, counted, any_]
-        for counts, heads in ((False, "<wh>|<head> [all] [the]"), (True, "how many|<count>")):
-            spaces = f"({'|'.join(_IN_SPACE)})"
-            patterns = (f"({heads}) {pattern} [are|are there|exist|belong] {spaces}",)
-            tell = "tell_count" if counts else "tell_list"
-            ask = "How many" if counts else "Which"
-            made.append(
-                form(
-                    f"{'count_' * counts}{name}_in_namespace: {ask} {many} are in the harbour"
-                    " namespace?",
-                    f'{tell}(fetch("terms", kind="{kind}", prefix=$prefix), "{one} in this'
-                    f' namespace", "{many} in this namespace")',
-                    *patterns,
-                )
+        for ask, start, tell, heads in (
+            ("Which", "", "tell_list", "<wh>|<head> [all] [the]"),
+            ("How many", "count_", "tell_count", "how many|<count>"),
+        ):
+            asked = f"{start}{name}_in_namespace: {ask} {many} are in the harbour namespace?"
+            program = (
+                f'{tell}(fetch("terms", kind="{kind}", prefix=$prefix), "{one} in this namespace",'
+                f' "{many} in this namespace")'
             )
+            source = f"({heads}) {pattern} [are|are there|exist|belong] ({'|'.join(_IN_SPACE)})"
+            made.append(form(asked, program, source))
         made += list_all(
             f"deprecated_{name}",
             Noun(f"(deprecated|obsolete|obsoleted|retired) {pattern}", f"deprecated {one}",

@@ -64,7 +64,7 @@ def tell_list(found: View, one: str, many: str) -> str:
     if found.get("cut") or found.get("more"):
         return f"Not answered: there are too many to look through for {many}{of}."
     if not total:
-        return f"None: there are no {many}{of}."
+        return f"None: there are no {many}{of}.{found.get('note', '')}"
     rows = rows[:500]
     rest = total - len(rows)
     more = f"\n… and {rest} more" if rest > 0 else ""
@@ -87,16 +87,20 @@ def tell_count(found: View, one: str, many: str) -> str:
     return f"{total} {one if total == 1 else many}{of}.{found.get('note', '')}"
 
 
-def tell_declared(
-    counted: Any, one: str, many: str, vocabulary: Any = (), stated: int | None = None
-) -> str:
-    """How many a file declares. Those of OWL, RDFS or RDF are named, unless there is no other.
-    `stated` is what the statistics say: they know of classes of classes, which no query does."""
-    total, names = int(counted[0]["n"]), [str(row["x"]) for row in vocabulary]
-    own = total - len(names) or total
-    others = f", and {', '.join(names)}" if own < total else ""
-    own = own if stated is None else stated
-    return f"{tell_count({'total': own}, one, many)[:-1]}{others}."
+def tell_declared(found: View, one: str, many: str, vocabulary: Any) -> str:
+    """How many classes a file declares. Those of OWL, RDFS or RDF are named, unless they count."""
+    names = [str(row["x"]) for row in vocabulary]
+    others = f", and {', '.join(names)}" if names else ""
+    counted = {row["name"] for row in found["rows"]}
+    return f"{tell_count(found, one, many)[:-1]}{others if counted.isdisjoint(names) else ''}."
+
+
+def note_kinds(found: View, typed: Any, stats: View) -> View:
+    """Properties of a kind, how many of them are typed otherwise, and how many are of no kind."""
+    rest, unknown = found["total"] - int(typed[0]["n"]), stats["property_kinds"].get("property", 0)
+    note = f"\n{rest} of them by their inverse or a trait, not by their type" * (rest > 0)
+    note += f"\nOf {unknown} more the kind is not stated" * (unknown > 0)
+    return {**found, "note": note}
 
 
 def tell_depths(direct: View, every: View, one: str, many: str) -> str:
@@ -508,8 +512,11 @@ def tell_metadata(found: View, names: tuple[str, ...] = ()) -> str:
     """What the ontology says of itself: all of it, or the statements with one of these names."""
     rows = [row for row in found["rows"] if not names
             or re.split("[/#:]", row["property"].strip("<>"))[-1].lower() in names]  # fmt: skip
+    if not rows and not found["ontologies"]:
+        return "Not answered: the file declares no owl:Ontology, and nothing else was looked at."
     if not rows:
-        return "None: the ontology does not say so of itself."
+        said = " or ".join(names) or "statement"
+        return f"None: <{'>, <'.join(found['ontologies'][:3])}> has no {said}."
     return "\n".join(
         f"- {row['property']}: {tidy(row['value'])}"
         + (f" (of {row['ontology']})" if row.get("ontology") else "")
