@@ -34,15 +34,9 @@ def _related(slot: str, relation: str) -> str:
 
 SUBCLASSES = hierarchy_of(
     "subclasses",
-    Noun(
-        f"{_SUB}|(descendant|descendants|[complete|full|whole|entire] subtree|offspring)"
-        " [class|classes] {=deep}",
-        "subclass",
-        "subclasses",
-    ),
-    _related("class", "subclasses"),
-    "Vessel",
-    things=_CLASSES,
+    Noun(f"{_SUB}|(descendant|descendants|[complete|full|whole|entire] subtree|offspring)"
+         " [class|classes] {=deep}", "subclass", "subclasses"),
+    _related("class", "subclasses"), "Vessel", things=_CLASSES,
     listed=(
         f"<wh> [different|<direct> {{=direct}}] {_KIND} of {{class}} <there> <depth>",
         f"<head> [the] {_KIND} of {{class}} <depth>",
@@ -53,15 +47,12 @@ SUBCLASSES = hierarchy_of(
         f"<wh> {_CLASSES} (has|have) {{class}} as [a|their|its|the] [direct|immediate] {_SUPER}",
         f"<wh> {_CLASSES} (is|are) (<deep>|<only>) [a] {_SUB} of {{class}}",
         f"<wh> {{class}} (classes|types|{_SUB}) <there> <depth>",
-        f"<head> [all {{=deep}}] [the] {{class}} (classes|types|{_SUB}) <depth>",
-    ),
-)
+        f"<head> [all {{=deep}}] [the] {{class}} (classes|types|{_SUB}) <depth>"),
+)  # fmt: skip
 SUPERCLASSES = hierarchy_of(
     "superclasses",
     Noun(f"{_SUPER}|(ancestor|ancestors) [class|classes] {{=deep}}", "superclass", "superclasses"),
-    _related("class", "superclasses"),
-    "Tug",
-    things=_CLASSES,
+    _related("class", "superclasses"), "Tug", things=_CLASSES,
     listed=(
         f"<wh> {_CLASSES} is {{class}} (a|an|the) [direct|immediate] {_SUB} of <depth>",
         f"of <wh> {_CLASSES} is {{class}} (a|an|the) [direct|immediate] {_SUB} <depth>",
@@ -71,9 +62,8 @@ SUPERCLASSES = hierarchy_of(
         f"<wh> {_CLASSES} (does|do) {{class}} {_NEAR} ({_EXTEND}|{_INHERIT}) <depth>",
         f"<wh> {_CLASSES} {_SIT} {_NEAR} above {{class}} <depth>",
         f"<head> {_EVERY} {_THAT} {_NEAR} above {{class}} <depth>",
-        f"<wh> {_CLASSES} (has|have) {{class}} as [a|their|its|the] [direct|immediate] {_SUB}",
-    ),
-)
+        f"<wh> {_CLASSES} (has|have) {{class}} as [a|their|its|the] [direct|immediate] {_SUB}"),
+)  # fmt: skip
 _IS_A = "(kind|type|sort|form|descendant|specialisation|specialization)"
 _BELOW_OF = f"(below|under|beneath|a (subclass|sub-class|subtype|{_IS_A}|child) of|subclass of)"
 BELONGING = [
@@ -103,7 +93,8 @@ BELONGING = [
     form("types: What type is GreyPetrel?",
          'tell_list(fetch("related", $individual, relation="types"), "type", "types")',
          "<head> [the] [rdf:type] [direct|stated] (type|types|class|classes) of {individual}",
-         "<wh> (type|types|class|classes) (is|has|have|does|do) {individual} [have]",
+         "<wh> (type|types) (is|has|have|does|do) {individual} [have]",
+         "<wh> (class|classes) (is|does|do) {individual} [have]",
          "[of] <wh> (class|classes|type|types) is {individual} (an instance|a member) [of]",
          "[to] <wh> (class|classes) does {individual} belong [to]",
          "what is {individual} an instance of",
@@ -113,13 +104,9 @@ _THINGS = "(things|individuals|individual|resources|entities|instances)"
 _INSTANCE = "(instance|instances|individual|individuals|member|members)"
 INSTANCES = [
     *list_of(
-        "instances",
-        Noun(f"[known|named] {_INSTANCE}", "instance", "instances"),
-        'fetch("instances", $class)',
-        "What are the instances of Tug?",
-        things=_THINGS,
-        is_deep=True,
-        marks=("", "deep"),
+        "instances", Noun(f"[known|named] {_INSTANCE}", "instance", "instances"),
+        'fetch("instances", $class)', "What are the instances of Tug?",
+        things=_THINGS, is_deep=True, marks=("", "deep"),
         listed=(
             f"<wh> {_THINGS} are [a|an] {{class}}",
             f"<wh> {_THINGS} (belong to|are in) [the class] {{class}}",
@@ -128,8 +115,7 @@ INSTANCES = [
             f"<head> [all] [the] {_THINGS} [that are] of [the] [rdf:type] (type|class) {{class}}",
             f"<wh> {_THINGS} [<there>] of [the] [rdf:type] (type|class) {{class}} [<there>]",
             "<head> [all] [the] instances of {class} (including|with) (those|instances) of [its]"
-            " subclasses",
-        ),
+            " subclasses"),
     ),
     *list_of(
         "direct_instances", Noun(_INSTANCE, "direct instance", "direct instances"),

@@ -161,7 +161,7 @@ HIERARCHY = [
         'fetch("terms", kind="defined")', "Which classes are defined by an equivalence?",
         listed=(
             "<wh> classes (have|has) (an equivalence|equivalent classes|an equivalent class|(a|an)"
-            " [equivalent class|logical|formal] (definition [by equivalence]|axiom)) <onto>",
+            " (equivalent class|logical|formal) (definition [by equivalence]|axiom)) <onto>",
             "<wh> classes (are|is) defined by ([an] equivalence|equivalences|equivalent classes)"
             " <onto>"),
     ),
@@ -180,39 +180,56 @@ HIERARCHY = [
 ]  # fmt: skip
 
 
-def _without() -> list[Form]:
-    """What lacks a label, a definition, a domain or a range: queries, for no view lists them."""
+_STATED = {
+    "label": ("(label|labels)", "?x rdfs:label|skos:prefLabel ?y"),
+    "comment": ("(comment|comments|rdfs:comment)", "?x rdfs:comment ?y"),
+    "definition": ("[textual] (definition|definitions)",
+                   '?x ?p ?y FILTER(REGEX(STR(?p), "(efinition|IAO_0000115)$"))'),
+    "domain": ("(domain|domains|stated domain)", "?x rdfs:domain ?y"),
+    "range": ("(range|ranges|stated range)", "?x rdfs:range ?y"),
+}  # fmt: skip
+"""What a term may lack or have: its noun and how it is stated."""
+_HAVE = "(have|has|carry|carries|(come|comes) with) [a|an|any]"
+_SAID = (
+    ("without", "FILTER NOT EXISTS", _WITHOUT, _LACK, "no"),
+    ("with", "FILTER EXISTS", "with", _HAVE, "a"),
+)
+
+
+def _stated() -> list[Form]:
+    """What lacks or has a label, a definition, a domain or a range, or the statements of any one
+    property: queries, for no view lists them."""
     made = []
     sorts = {
-        "classes": (_CLASSES, "?x a ?t VALUES ?t { owl:Class rdfs:Class }"),
+        "classes": (_CLASSES, _A_CLASS),
         "properties": (_PROPS, "?x a ?t VALUES ?t { owl:ObjectProperty owl:DatatypeProperty"
                        " rdf:Property } FILTER NOT EXISTS { ?x a owl:AnnotationProperty }"),
         "object properties": (_OBJECT, "?x a owl:ObjectProperty"),
         "datatype properties": (_DATA, "?x a owl:DatatypeProperty"),
     }  # fmt: skip
-    lacks = {
-        "label": ("(label|labels)", "rdfs:label|skos:prefLabel"),
-        "comment": ("(comment|comments|rdfs:comment)", "rdfs:comment"),
-        "domain": ("(domain|domains|stated domain)", "rdfs:domain"),
-        "range": ("(range|ranges|stated range)", "rdfs:range"),
-    }
     for many, (pattern, where) in sorts.items():
-        for what, (noun, path) in lacks.items():
+        one, name = many.replace("ies", "y").replace("classes", "class"), many.replace(" ", "_")
+        start = f"SELECT DISTINCT ?x WHERE {{ {where} FILTER(isIRI(?x)){_NOT_VOCABULARY}"
+        for what, (noun, stated) in _STATED.items():
             if many == "classes" and what in ("domain", "range"):
                 continue
-            query = (
-                f"SELECT DISTINCT ?x WHERE {{ {where} FILTER(isIRI(?x)){_NOT_VOCABULARY} FILTER NOT"
-                f" EXISTS {{ ?x {path} ?y }} }} ORDER BY ?x"
-            )
-            one = many.replace("ies", "y").replace("classes", "class")
-            made += list_all(
-                f"{many.replace(' ', '_')}_without_{what}",
-                Noun(f"{pattern} {_WITHOUT} [a|any|an] {noun}", f"{one} without a {what}",
-                     f"{many} without a {what}"),
-                f"from_query(sparql_query({query!r}, limit=10000))",
-                f"Which {many} have no {what}?",
-                listed=(f"<wh> {pattern} {_LACK} {noun} <onto>",),
-            )  # fmt: skip
+            for said, test, words, listed, ask in _SAID[: 1 if " " in many else 2]:
+                query = f"{start} {test} {{ {stated} }} }} ORDER BY ?x"
+                such = f"{said} a {what}" + " (comments apart)" * (what == "definition")
+                made += list_all(
+                    f"{name}_{said}_{what}",
+                    Noun(f"{pattern} {words} [a|any|an] {noun}", f"{one} {such}", f"{many} {such}"),
+                    f"from_query(sparql_query({query!r}, limit=10000))",
+                    f"Which {many} have {ask} {what}?",
+                    listed=(f"<wh> {pattern} {listed} {noun} <onto>",),
+                )
+        found = (
+            f'sparql_query({start!r} + " ?x <" + $property + "> ?y }} ORDER BY ?x", limit=10000)'
+        )
+        program = f'from_query({found}, %property), describe_entity($property), "{one}", "{many}"'
+        asked = f"{name}_with_statement: Which {many} have a rdfs:seeAlso?"
+        source = f"(<wh>|how many) {pattern} {_HAVE} {{property}} <onto>"
+        made.append(form(asked, f"tell_carriers({program})", source))
     return made
 
 
@@ -224,15 +241,13 @@ WHOLE = [
         "namespaces",
         Noun(f"{_PREFIX}|prefixes and [the|their] namespaces|namespaces and [the|their] prefixes"
              "|namespaces and prefixes", "namespace", "namespaces"),
-        'fetch("prefixes")',
-        "Which namespaces are bound?",
+        'fetch("prefixes")', "Which namespaces are bound?",
         listed=(
             f"<wh> {_PREFIX} (are|is) (used|bound|declared|defined) <onto> [and what do they"
             " stand for]",
             f"<wh> {_PREFIX} (does|do) <it> <have> [and what do they stand for]",
             "<wh> (namespace|prefix) (do|does) [the] [{ontology}] terms (use|have|belong to)",
-            "[the] namespace of the [{ontology}] terms",
-        ),
+            "[the] namespace of the [{ontology}] terms"),
     ),
     form("prefix: What does the prefix harbour stand for?",
          'tell_prefix(fetch("prefixes"), $prefix)',
@@ -245,15 +260,13 @@ WHOLE = [
         "imports",
         Noun("(imports|imported (ontologies|ontology|vocabularies|files)|owl:imports|owl imports"
              "|import statements)", "imported ontology", "imported ontologies"),
-        'fetch("terms", kind="imports")',
-        "Which ontologies are imported?",
+        'fetch("terms", kind="imports")', "Which ontologies are imported?",
         listed=(
             "<wh> [other] [ontology|ontologies|vocabularies|files] does <it> import",
             "<wh> [other] [ontology|ontologies|vocabularies|files] (is|are) imported"
             " [by <it>|here]",
             "does <it> import (anything|others|[any] [other] (ontology|ontologies|files))",
-            "is (anything|something) imported <onto>",
-        ),
+            "is (anything|something) imported <onto>"),
     ),
     form("count_triples: How many triples are there?",
          'str(graph_stats()["triples"]) + " triples."',
@@ -291,8 +304,7 @@ WHOLE = [
         "ontologies",
         Noun("(ontologies|ontology headers|declared ontologies)", "declared ontology",
              "declared ontologies"),
-        'fetch("terms", kind="ontologies")',
-        "Which ontologies are declared?",
+        'fetch("terms", kind="ontologies")', "Which ontologies are declared?",
         listed=("what is the [ontology] iri of <the> <o>", "what is the ontology iri"),
     ),
     *list_all(
@@ -308,9 +320,8 @@ WHOLE = [
             "|label|terms) (in|have|use|available in|written in|given in|labelled in|given"
             "|written|labelled) <onto>",
             "in <wh> languages are there labels <onto>",
-            "<wh> languages do the labels have",
-        ),
+            "<wh> languages do the labels have"),
     ),
 ]  # fmt: skip
 
-FORMS = [*_declared(), *_traits(), *HIERARCHY, *_without(), *WHOLE]
+FORMS = [*_declared(), *_traits(), *HIERARCHY, *_stated(), *WHOLE]

@@ -103,6 +103,14 @@ def note_kinds(found: View, typed: Any, stats: View) -> View:
     return {**found, "note": note}
 
 
+def tell_carriers(found: View, about: View, one: str, many: str) -> str:
+    """What states a property of itself. Of one that is no annotation nothing is denied: it may be
+    made for things of a class."""
+    if not found["rows"] and "annotation" not in str(about.get("kind")):
+        return f"Not answered: no {one} states {found['name']} of itself; ask for its domain."
+    return tell_list(found, f"{one} with a statement", f"{many} with a statement")
+
+
 def tell_depths(direct: View, every: View, one: str, many: str) -> str:
     """A number both ways, where it is not said which is meant."""
     counted = tell_count(direct, one, many)[:-1]
