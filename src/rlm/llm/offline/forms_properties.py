@@ -79,6 +79,7 @@ SIDES = [
          f" ({side}|{side}s) of {{property}}",
          f"<wh> ({side}|{side}s) (does|do|has|have) {{property}} <has>",
          f"<head> {{property}} ['s] ({side}|{side}s)",
+         f"what (does|do) {{property}} (have|take) as (its|the|a) {side}",
          f"(does|has) {{property}} [have] (a|any) [stated] {side} [stated|declared|defined]",
          *more)
     for side, more in (
@@ -96,6 +97,7 @@ SIDES = [
          f"<head> [both] [the] {_BOTH_SIDES} (of|for) {{property}}",
          f"<wh> {_BOTH_SIDES} (does|do|has) {{property}} <has>",
          f"<head> {{property}} ['s] {_BOTH_SIDES}",
+         f"what (does|do) {{property}} (have|take) as (its|the|their) {_BOTH_SIDES}",
          "<wh> [class|classes|things] does {property} (connect|relate|link|join)"),
     *(
         Form(
@@ -159,8 +161,8 @@ BETWEEN = [
          " is) {class} and (range|whose range is|[the] range is|[a] range of) {range}"),
 ]  # fmt: skip
 _INVERSE = (
-    "[stated] (inverse|inverses|inverse property|inverse properties|inverse relation|opposite"
-    "|opposites)"
+    "[stated] (inverse|inverses|opposite|opposites) [property|properties|relation|direction]"
+    "|(reverse|other|opposite) direction|reverse [property|relation]"
 )
 _NAMED = "[property|properties|relation|relations]"
 _MEMBER = "(what|which) [other] [property|properties]"
@@ -241,6 +243,7 @@ VALUES = [
     form("value: What is the homePort of GreyPetrel?",
          'tell_values(fetch("values", $individual, property=$property))',
          "<head> [all] [the] (value|values) (of|for) {property} (of|for|on|in) {individual}",
+         "<head> [all] [the] {property} (value|values) (of|for|on) {individual}",
          "(what|which) (value|values) does {individual} have for {property}",
          "(what|which) (value|values) (does|do) {property} have (for|on) {individual}",
          *(each.replace("{word}", "{property}") for each in _BY_WORD),

@@ -30,6 +30,10 @@ _NOT_VOCABULARY = (
 """A class of OWL, RDFS or RDF is none of the file's own."""
 _A_CLASS = "?x a ?t VALUES ?t { owl:Class rdfs:Class }"
 _VOCABULARY = f"SELECT DISTINCT ?x WHERE {{ {_A_CLASS}{_NOT_VOCABULARY} }}".replace("!", "")
+_OLD = (
+    "([marked as|marked] (deprecated|obsolete|retired|outdated)|(no longer|not any more) (current"
+    "|valid|used|in use|to be used|recommended))"
+)
 _WITHOUT = "(without|with no|that have no|having no|that do not have|that lack|lacking|missing)"
 _LACK = "((have|has) no|(do not have|don't have|lack|miss|without) [a|any])"
 _IN_SPACE = (
@@ -94,8 +98,7 @@ def _declared() -> list[Form]:
                  f"deprecated {many}"),
             f'fetch("terms", kind="{kind}", only="deprecated")',
             f"Which {many} are deprecated?",
-            listed=(f"<wh> [of the] {pattern} (are|is) [marked as|marked]"
-                    " (deprecated|obsolete|retired) <onto>",),
+            listed=(f"<wh> [of the] {pattern} <onto> (are|is) {_OLD} <onto>",),
         )  # fmt: skip
     return made
 
@@ -116,7 +119,7 @@ def _traits() -> list[Form]:
                      f"{trait} {sorted_}properties"),
                 call,
                 f"Which {sorted_}properties are {trait}?",
-                listed=(f"<wh> [of the] {props} {are} <onto>",
+                listed=(f"<wh> [of the] {props} <onto> {are} <onto>",
                         f"<list> [all] [the] {props} that {are} <onto>",
                         f"<list> [all] [the] {props} declared [to be|as] {said} <onto>"),
             )  # fmt: skip
@@ -169,7 +172,7 @@ HIERARCHY = [
         "deprecated_terms",
         Noun(f"(deprecated|obsolete|retired) [{_TERMS}]", "deprecated term", "deprecated terms"),
         'fetch("terms", kind="deprecated")', "Which terms are deprecated?",
-        listed=(f"<wh> {_TERMS} (are|is) [marked as|marked] (deprecated|obsolete|retired) <onto>",
+        listed=(f"<wh> {_TERMS} <onto> (are|is) {_OLD} <onto>",
                 "what is (deprecated|obsolete) <onto>", "is anything deprecated <onto>"),
     ),
     *list_all(
