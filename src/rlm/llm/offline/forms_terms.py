@@ -229,7 +229,7 @@ def _stated() -> list[Form]:
         found = (
             f'sparql_query({start!r} + " ?x <" + $property + "> ?y }} ORDER BY ?x", limit=10000)'
         )
-        program = f'from_query({found}, %property), describe_entity($property), "{one}", "{many}"'
+        program = f'from_query({found}, %property), "{one}", "{many}"'
         asked = f"{name}_with_statement: Which {many} have a rdfs:seeAlso?"
         source = f"(<wh>|how many) {pattern} {_HAVE} {{property}} <onto>"
         made.append(form(asked, f"tell_carriers({program})", source))

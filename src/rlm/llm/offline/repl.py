@@ -103,10 +103,10 @@ def note_kinds(found: View, typed: Any, stats: View) -> View:
     return {**found, "note": note}
 
 
-def tell_carriers(found: View, about: View, one: str, many: str) -> str:
-    """What states a property of itself. Of one that is no annotation nothing is denied: it may be
-    made for things of a class."""
-    if not found["rows"] and "annotation" not in str(about.get("kind")):
+def tell_carriers(found: View, one: str, many: str) -> str:
+    """What states a property of itself. Where nothing does, it may be made for things of a class,
+    and is not denied."""
+    if not found["rows"]:
         return f"Not answered: no {one} states {found['name']} of itself; ask for its domain."
     return tell_list(found, f"{one} with a statement", f"{many} with a statement")
 
