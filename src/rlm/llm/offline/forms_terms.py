@@ -74,8 +74,7 @@ def _declared() -> list[Form]:
             name, Noun(pattern, said + one, said + many), call, f"Which {many} are there?"
         )
         if kind == "classes":
-            counted = forms[1].program.replace("tell_count", "tell_declared")[:-1]
-            counted += f", sparql_query({_VOCABULARY!r}, limit=1000))"
+            counted = f"tell_declared(graph_stats(), sparql_query({_VOCABULARY!r}, limit=1000))"
             forms[1] = replace(forms[1], program=counted)
         made += forms
         if kind != "individuals":
@@ -230,7 +229,7 @@ def _stated() -> list[Form]:
             f'sparql_query({start!r} + " ?x <" + $property + "> ?y }} ORDER BY ?x", limit=10000)'
         )
         program = f'from_query({found}, %property), "{one}", "{many}"'
-        asked = f"{name}_with_statement: Which {many} have a rdfs:seeAlso?"
+        asked = f"{name}_with_statement: Which {many} have a creator?"
         source = f"(<wh>|how many) {pattern} {_HAVE} {{property}} <onto>"
         made.append(form(asked, f"tell_carriers({program})", source))
     return made

@@ -87,12 +87,11 @@ def tell_count(found: View, one: str, many: str) -> str:
     return f"{total} {one if total == 1 else many}{of}.{found.get('note', '')}"
 
 
-def tell_declared(found: View, one: str, many: str, vocabulary: Any) -> str:
+def tell_declared(stats: View, vocabulary: Any) -> str:
     """How many classes a file declares. Those of OWL, RDFS or RDF are named, unless they count."""
-    names = [str(row["x"]) for row in vocabulary]
-    others = f", and {', '.join(names)}" if names else ""
-    counted = {row["name"] for row in found["rows"]}
-    return f"{tell_count(found, one, many)[:-1]}{others if counted.isdisjoint(names) else ''}."
+    total, names = stats["declared_classes"], [str(row["x"]) for row in vocabulary]
+    others = f", and {', '.join(names)}" if len(names) not in (0, total) else ""
+    return f"{total} declared class{'es' * (total != 1)}{others}."
 
 
 def note_kinds(found: View, typed: Any, stats: View) -> View:
