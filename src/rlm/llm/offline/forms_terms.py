@@ -63,20 +63,18 @@ def _declared() -> list[Form]:
     made = []
     for name, (pattern, one, many, kind) in _LISTED.items():
         stated = f'fetch("terms", kind="{kind}", only="declared")'
-        if kind in ("object", "datatype", "annotation"):
+        said = "declared " * (name in ("classes", "properties"))
+        call = f'fetch("terms", kind="{kind}")' if kind == "individuals" else stated
+        counted = ""
+        if name == "classes":
+            counted = f"tell_declared(sparql_query({_VOCABULARY!r}, limit=1000), graph_stats())"
+        elif kind in ("object", "datatype", "annotation"):
             typed = f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ ?x a owl:{kind.title()}Property }}"
-            call, said = f"note_kinds({stated}, sparql_query({typed!r}), graph_stats())", ""
-        elif kind == "individuals":
-            call, said = f'fetch("terms", kind="{kind}")', ""
-        else:
-            call, said = stated, "declared "
-        forms = list_all(
-            name, Noun(pattern, said + one, said + many), call, f"Which {many} are there?"
-        )
-        if kind == "classes":
-            counted = f"tell_declared(graph_stats(), sparql_query({_VOCABULARY!r}, limit=1000))"
-            forms[1] = replace(forms[1], program=counted)
-        made += forms
+            noted = f'note_kinds(sparql_query({typed!r}), graph_stats(), "{kind}"'
+            call, counted = f"{noted}, {stated})", f'tell_count({noted}), "{one}", "{many}")'
+        noun = Noun(pattern, said + one, said + many)
+        forms = list_all(name, noun, call, f"Which {many} are there?")
+        made += [forms[0], replace(forms[1], program=counted or forms[1].program), forms[2]]
         if kind != "individuals":
             current = stated.replace("declared", "declared current")
             made += _current(name, Noun(pattern, one, many), current)

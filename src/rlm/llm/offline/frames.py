@@ -235,8 +235,7 @@ def _three(
 ) -> list[Form]:
     nouns = f"{noun.one!r}, {noun.many!r}"
     listed, counted, any_ = patterns
-    only_total = r"^((?:note_kinds\()?fetch\([^()]*)\)(?=$|, sparql)"
-    first = re.sub(only_total, r"\1, most=1)", call)
+    first = re.sub(r"^(fetch\([^()]*)\)$", r"\1, most=1)", call)  # its total is all that is wanted
     return [
         Form(name, example, listed, f"tell_list({call}, {nouns})", macros),
         Form(f"count_{name}", "", counted, f"tell_count({first}, {nouns})", macros),

@@ -87,19 +87,20 @@ def tell_count(found: View, one: str, many: str) -> str:
     return f"{total} {one if total == 1 else many}{of}.{found.get('note', '')}"
 
 
-def tell_declared(stats: View, vocabulary: Any) -> str:
+def tell_declared(vocabulary: Any, stats: View) -> str:
     """How many classes a file declares. Those of OWL, RDFS or RDF are named, unless they count."""
     total, names = stats["declared_classes"], [str(row["x"]) for row in vocabulary]
     others = f", and {', '.join(names)}" if len(names) not in (0, total) else ""
     return f"{total} declared class{'es' * (total != 1)}{others}."
 
 
-def note_kinds(found: View, typed: Any, stats: View) -> View:
+def note_kinds(typed: Any, stats: View, kind: str, found: View | None = None) -> View:
     """Properties of a kind, how many of them are typed otherwise, and how many are of no kind."""
-    rest, unknown = found["total"] - int(typed[0]["n"]), stats["property_kinds"].get("property", 0)
+    total, unknown = (stats["property_kinds"].get(each, 0) for each in (kind, "property"))
+    rest = total - int(typed[0]["n"])
     note = f"\n{rest} of them by their inverse or a trait, not by their type" * (rest > 0)
     note += f"\nOf {unknown} more the kind is not stated" * (unknown > 0)
-    return {**found, "note": note}
+    return {"rows": [], "total": total, **(found or {}), "note": note}
 
 
 def tell_carriers(found: View, one: str, many: str) -> str:
