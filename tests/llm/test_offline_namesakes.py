@@ -19,7 +19,7 @@ a:Relation a owl:Class . a:FamilyRelation a owl:Class ; rdfs:subClassOf a:Relati
 a:Title a owl:Class ; rdfs:comment "What a record is called." .
 a:Property a owl:Class ; rdfs:comment "What is measured." .
 a:Person a owl:Class ; rdfs:comment "One who lives." . o:Person a owl:Class ; owl:deprecated true .
-a:isOld a owl:DatatypeProperty .
+a:isOld a owl:DatatypeProperty . a:label a owl:DatatypeProperty .
 a:p7 a owl:ObjectProperty ; rdfs:label "obsolete has draft" ; owl:deprecated true ;
   <http://purl.obolibrary.org/obo/IAO_0100001> a:isOld .
 """
@@ -47,8 +47,9 @@ def archive(tmp_path_factory):
         ("Is DocumentType a Class?", "Yes: a:DocumentType is: class."),
         ("Is isOld a class?", "No: a:isOld is no class; it is: datatype property."),
         ("Is Type a class?", "Yes: a:Type is: class."),
+        ("What is the Label of Type?", "None: a:Type has no label."),
         ("What is the title?", '- rdfs:label: "The archive"'),
-        ("Which properties are there?", "2 declared properties:"),
+        ("Which properties are there?", "3 declared properties:"),
         ("Is there a property called Zorb?", "No: there is no property called “Zorb”"),
         ("What should I use instead of has draft?", "1 replacement of a:p7:\n- a:isOld"),
     ],

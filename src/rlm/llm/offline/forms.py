@@ -35,6 +35,8 @@ _NOUNS = """
 """
 _GRAMMAR_NOUNS = frozenset(_NOUNS.split())
 """Words of the forms that a file may have a term of."""
+_WHOLE_NAMES = ("is_a", "describe")
+"""The forms that ask of such a term and nothing else: in “the Label of Kind” it is none."""
 _NO_NAMES = frozenset(("there", "a", "an", "the", "it", "this", "that", "any", "some", "they"))
 
 
@@ -68,10 +70,10 @@ class Reading:
     def namesakes(self) -> list[str]:
         """The slots that took a word of the forms as a name: “Type”, and “type” where only the
         file can tell what is meant."""
-        is_a = self.form.name == "is_a"
-        words = {name: slot.words for name, slot in self.mentions.items()}
+        kind = self.form.name
+        words = {name: slot.words for name, slot in self.mentions.items() if kind in _WHOLE_NAMES}
         nouns = {name: each for name, each in words.items() if each.lower() in _GRAMMAR_NOUNS}
-        return [name for name, each in nouns.items() if is_a or each[:1].isupper()]
+        return [name for name, each in nouns.items() if kind == "is_a" or each[:1].isupper()]
 
     @property
     def open_words(self) -> int:

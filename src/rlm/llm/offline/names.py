@@ -40,6 +40,7 @@ _SPACES = {
     "rdf": "1999/02/22-rdf-syntax-ns#", "rdfs": "2000/01/rdf-schema#", "owl": "2002/07/owl#",
     "xsd": "2001/XMLSchema#", "skos": "2004/02/skos/core#",
 }  # fmt: skip
+VOCABULARY = ("rdf:", "rdfs:", "owl:")
 _DATATYPE_NAMES = """
     string boolean integer decimal double float date time dateTime duration anyURI int long short
     nonNegativeInteger positiveInteger gYear language token langString
@@ -94,6 +95,7 @@ class Link:
     def others(self) -> list[str]:
         """What is of the same kind as the term and is called so too."""
         own = [each for each in self.terms if each.field != "alternative" and each != self.term]
+        own = [each for each in own if not each.curie.startswith(VOCABULARY)]
         return [each.curie for each in own if self.term and each.kind == self.term.kind]
 
 

@@ -28,6 +28,7 @@ from rlm.llm.offline.forms import (
 from rlm.llm.offline.names import (
     AMBIGUOUS,
     MISSING,
+    VOCABULARY,
     WRONG_KIND,
     Link,
     Lookup,
@@ -167,7 +168,7 @@ class Planner:
         is_plainest = reading.open_words == min(each.open_words for each in self.readings)
         for name in () if is_plainest else reading.namesakes:
             words, term = links[name].mention, links[name].term
-            if term and term.curie.startswith(("rdf:", "rdfs:", "owl:")):
+            if term and term.curie.startswith(VOCABULARY):
                 links[name] = Link(words, None, MISSING)
             elif term and words.islower():
                 links[name] = Link(words, None, AMBIGUOUS, (term.curie, f"a {words} as such"))
