@@ -17,7 +17,8 @@ z:seen a owl:AnnotationProperty ; rdfs:label "creation date" .
 z:Cat a owl:Class ; rdfs:label "cat" ; dcterms:creator "Ann" ; z:seen "2020" .
 z:Dog a owl:Class ; rdfs:label "dog" ; skos:definition "It barks." ; rdfs:seeAlso z:Cat .
 z:Cow a owl:Class ; rdfs:comment "It moos." ; owl:equivalentClass z:Ox . z:Ox a owl:Class .
-z:keeper a owl:ObjectProperty ; rdfs:domain z:Cat . z:Rex a z:Dog ; z:keeper z:Tom .
+z:keeper a owl:ObjectProperty ; rdfs:domain z:Cat ; z:inverse "keeps" .
+z:inverse a owl:AnnotationProperty . z:Rex a z:Dog ; z:keeper z:Tom .
 """
 
 
@@ -57,6 +58,11 @@ def test_it_is_counted_too(zoo):
 def test_what_things_of_a_class_have_is_not_denied_of_the_class(zoo):
     told = zoo.ask("Which classes have a keeper?")[0]
     assert is_unanswered(told) and "ask for its domain" in told
+
+
+@pytest.mark.parametrize("what", ["properties have an inverse", "classes have a superclass"])
+def test_a_property_called_like_a_relation_of_the_schema_does_not_stand_for_it(zoo, what):
+    assert is_unanswered(zoo.ask(f"Which {what}?")[0])
 
 
 def test_the_numbers_are_those_of_sparql():

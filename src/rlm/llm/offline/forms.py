@@ -37,6 +37,7 @@ _GRAMMAR_NOUNS = frozenset(_NOUNS.split())
 """Words of the forms that a file may have a term of."""
 _WHOLE_NAMES = ("is_a", "describe")
 """The forms that ask of such a term and nothing else: in “the Label of Kind” it is none."""
+_STRUCTURE = re.compile(r"(?i)(?:class|classes|property|properties|inverses?|restrictions?)$")
 _NO_NAMES = frozenset(("there", "a", "an", "the", "it", "this", "that", "any", "some", "they"))
 
 
@@ -111,6 +112,8 @@ def _readings(asked: PreparedQuestion, card: str) -> list[Reading]:
             for slots in form.read(asked)
         ]
         readings = [Reading(form, slots) for slots in taken if _is_plausible(slots, card)]
+        if form.name.endswith("_with_statement"):  # what these have is no statement of one property
+            readings = [it for it in readings if not _STRUCTURE.search(it.slots["property"].words)]
         found += [min(readings, key=lambda reading: reading.open_words)] if readings else []
     return found
 

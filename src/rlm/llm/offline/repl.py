@@ -140,9 +140,9 @@ def tell_by_domain(found: View, one: str, many: str, counts: bool = False) -> st
 
 def tell_between(found: View, every: View, name: str, other: str) -> str:
     """The properties from one class to another, then those of the classes above these."""
-    above = f" that lead from {name} or a class above it to {other} or a class above it"
+    above = f"from {name} or a class above it to {other} or a class above it"
     if not found["rows"]:
-        return tell_list({**every, "name": ""}, f"property{above}", f"properties{above}")
+        return tell_list({**every, "name": ""}, f"property {above}", f"properties {above}")
     said = "property with this domain and range", "properties with this domain and range"
     told = [tell_list({**found, "name": ""}, *said)]
     if (more := keep_both(every, found, both=False))["rows"] and not found["cut"]:

@@ -31,21 +31,16 @@ _MACROS = Macros(
 )
 _SIZES = ("lines", "words", "characters", "texts")
 FORMS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "find": (
-        "Where is the sandbox mentioned?",
-        (
-            "where (is|are|was|were) {text} <seen> <text>",
-            "where (does|do|can i|can you) {text} (<occur>|find) <text>",
-            "where does <it> (mention|name|say|use) {text}",
-            "[on|in] (which|what) (line|lines|text|texts|file|files|document|documents)"
-            " (mention|mentions"
-            "|contain|contains|have|has|name|names|is|are|does|do) {text} [<seen>|<occur>]",
-            "(find|search for|look for|locate) [all] [the] [mentions of|occurrences of|lines"
-            " with|places with] {text} <text>",
-            "(is|are) {text} <seen> <text>",
-            "does <it> (mention|contain|name|say) {text}",
-        ),
-    ),
+    "find": ("Where is the sandbox mentioned?", (
+        "where (is|are|was|were) {text} <seen> <text>",
+        "where (does|do|can i|can you) {text} (<occur>|find) <text>",
+        "where does <it> (mention|name|say|use) {text}",
+        "[on|in] (which|what) (line|lines|text|texts|file|files|document|documents)"
+        " (mention|mentions|contain|contains|have|has|name|names|is|are|does|do) {text}"
+        " [<seen>|<occur>]",
+        "(find|search for|look for|locate) [all] [the] [mentions of|occurrences of|lines with"
+        "|places with] {text} <text>",
+        "(is|are) {text} <seen> <text>", "does <it> (mention|contain|name|say) {text}")),
     "count": ("How often is the sandbox mentioned?", (
         "how (many times|often) (is|are|does|do) {text} (<seen>|<occur>) <text>",
         "how (many times|often) does <it> (mention|name|say|use|contain) {text}",
