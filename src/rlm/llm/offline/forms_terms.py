@@ -37,11 +37,10 @@ _OLD = (
 _WITHOUT = "(without|with no|that have no|having no|that do not have|that lack|lacking|missing)"
 _LACK = "((have|has) no|(do not have|don't have|lack|miss|without) [a|any])"
 _IN_SPACE = (
-    "[that are] (in|from|of|under|within) the {prefix} (namespace|prefix)",
+    "[that are] (in|from|of|under|within|to) the {prefix} (namespace|prefix)",
     "[that are] in [the] namespace {prefix}",
     "with [the] (prefix|namespace) {prefix}",
     "whose (iri|iris|prefix) (is|start|starts|begin|begins) [with] {prefix}",
-    "to the {prefix} namespace",
 )
 
 

@@ -19,7 +19,11 @@ from rlm.llm.offline.repl_rows import (  # noqa: F401 - all are sent by their na
     from_query,
     keep_both,
     keep_stated,
+    keep_types,
     look_up,
+    note_further,
+    note_kinds,
+    search_query,
     shape_asks,
 )  # fmt: skip
 
@@ -72,13 +76,6 @@ def tell_list(found: View, one: str, many: str) -> str:
     return f"{total} {one if total == 1 else many}{of}:\n{lines}{more}{found.get('note', '')}"
 
 
-def note_further(direct: View, every: View) -> View:
-    """What is one step away, with a line about how many are further away."""
-    number = every["total"] - direct["total"]
-    said = f"\n{number} more at greater depth: ask for all of them"
-    return {**direct, "note": said} if number > 0 else direct
-
-
 def tell_count(found: View, one: str, many: str) -> str:
     total = found["total"]
     of = f" of {found['name']}" if found.get("name") else ""
@@ -92,15 +89,6 @@ def tell_declared(vocabulary: Any, stats: View) -> str:
     total, names = stats["declared_classes"], [str(row["x"]) for row in vocabulary]
     others = f", and {', '.join(names)}" if len(names) not in (0, total) else ""
     return f"{total} declared class{'es' * (total != 1)}{others}."
-
-
-def note_kinds(typed: Any, stats: View, kind: str, found: View | None = None) -> View:
-    """Properties of a kind, how many of them are typed otherwise, and how many are of no kind."""
-    total, unknown = (stats["property_kinds"].get(each, 0) for each in (kind, "property"))
-    rest = total - int(typed[0]["n"])
-    note = f"\n{rest} of them by their inverse or a trait, not by their type" * (rest > 0)
-    note += f"\nOf {unknown} more the kind is not stated" * (unknown > 0)
-    return {"rows": [], "total": total, **(found or {}), "note": note}
 
 
 def tell_carriers(found: View, one: str, many: str) -> str:
@@ -422,42 +410,6 @@ def tell_description(about: View) -> str:
         if names:
             said.append(f"- {title}: {', '.join(names)}" + f" and {rest} more" * bool(rest))
     return "\n".join(said + ["- deprecated"] * bool(about.get("deprecated")))
-
-
-def search_query(text: str, where: str = "") -> str:
-    """The query for terms with a piece of text in a label, an alternative or the local name; in a
-    label alone, or at the start or end of one of them."""
-    wanted = '"' + text.lower().replace("\\", "\\\\").replace('"', '\\"') + '"'
-    joined, test = wanted.replace(" ", ""), {"start": "STRSTARTS", "end": "STRENDS"}.get(where)
-    test = test or "CONTAINS"
-    in_name = f' || {test}(?name, {wanted}) || {test}(REPLACE(?name, "[_-]", ""), {joined})'
-    labels = "rdfs:label|skos:prefLabel" + "|skos:altLabel" * (where != "label")
-    return (
-        "SELECT DISTINCT ?x ?t WHERE { { ?x a ?t } UNION { ?x rdfs:label ?n } FILTER(isIRI(?x))"
-        f" OPTIONAL {{ ?x {labels} ?l FILTER({test}(LCASE(STR(?l)), {wanted})) }}"
-        ' BIND(LCASE(REPLACE(STR(?x), "^.*[/#]", "")) AS ?name)'
-        f" FILTER(BOUND(?l){in_name * (where != 'label')}) }} ORDER BY ?x"
-    )
-
-
-def keep_types(rows: Any, kind: str) -> View:
-    """The terms of a search that are of a kind: class, property, individual, or any."""
-    types: dict[str, set[str]] = {}
-    for row in rows:
-        types.setdefault(str(row["x"]), set()).add(str(row.get("t", "")).partition(":")[2])
-    schema = {"Class", "Ontology", "Datatype", "Restriction"}
-    names = []
-    for name, found in types.items():
-        is_property = any(each.endswith("Property") for each in found)
-        fits = {
-            "class": "Class" in found,
-            "property": is_property,
-            "individual": bool(found - {""}) and not is_property and not found & schema,
-            "": not found & {"Ontology", "Datatype"},
-        }
-        if fits[kind]:
-            names.append({"name": name})
-    return {"rows": names, "total": len(names), "more": bool(rows.more)}
 
 
 # -- two terms, and the whole
