@@ -107,7 +107,7 @@ def test_lists_about_properties_and_the_whole_are_those_of_sparql(ontologies, na
         ("Is Tug deprecated?", "No: harbour:Tug is not deprecated."),
         ("Is there a class called Lighthouse?", "No: there is no class called “Lighthouse”"),
         ("Is there a property called draught?", "Yes: harbour:draught is: datatype property."),
-        ("Is draught a class?", "No: there is no class called “draught”; harbour:draught is:"),
+        ("Is draught a class?", "No: harbour:draught is no class; it is: datatype property."),
         ("What is the German label of Tug?", 'Label of harbour:Tug in the language de:\n- "Schlepper"'),
         ("What are the synonyms of Barge?", "Synonyms of harbour:Barge:\n"),
         ("What is a submarine?", "There is no term called “submarine” in this ontology."),

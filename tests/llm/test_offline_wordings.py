@@ -108,7 +108,7 @@ def harbour():
         ("give domain & range for mooredAt", "The domain of harbour:mooredAt is harbour:Water"),
         ("which properties have range Berth, i.e. point to a Berth?", "3 properties with the"),
         ("properties of Vessel", "5 properties with the domain of harbour:Vessel"),
-        ("how many object props are there", "41 declared object properties."),
+        ("how many object props are there", "41 object properties."),
         ("list the roots of the hierarchy", "6 roots of the class hierarchy:"),
         ("labels of Tug in all languages", "Labels of harbour:Tug:"),
         ("what cardinality restrictions does WaterCraft have", "1 restriction of"),
@@ -116,6 +116,20 @@ def harbour():
         ("classes whose name starts with 'Cargo'", "3 classes with such a name:"),
         ("How many classes are not deprecated?", "44 classes that are not deprecated."),
         ("root classes, leaving out the obsolete ones", "6 roots of the class hierarchy that"),
+        # plain ones that others asked and no form had
+        ("How do I say Tug in German?", 'Label of harbour:Tug in the language de:\n- "Schlepper"'),
+        ("What is the opposite direction of occupiedBy?", "1 inverse of harbour:occupiedBy:"),
+        ("What is the reverse of occupiedBy?", "1 inverse of harbour:occupiedBy:"),
+        ("Which properties of the harbour ontology are symmetric?", "2 symmetric properties:"),
+        (
+            "What does the property mooredAt take as its domain and range?",
+            "The domain of harbour:mooredAt is harbour:WaterCraft.\nThe range of harbour:mooredAt",
+        ),
+        ("What does mooredAt have as its range?", "The range of harbour:mooredAt is"),
+        ("Which classes are no longer current?", "1 deprecated class:"),
+        ("Which terms are no longer in use?", "2 deprecated terms:"),
+        ("What is the homePort value of GreyPetrel?", "1 value of harbour:GreyPetrel:\n- harbour:"),
+        ("Which ontologies does this one import?", "1 imported ontology:"),
     ],
 )
 def test_a_wording_of_a_plain_form(harbour, question, answer):

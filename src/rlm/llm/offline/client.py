@@ -95,6 +95,7 @@ def examples() -> list[tuple[str, str]]:
         r"(?:object|datatype|annotation)_prop.*_by_|deprecated_.*_|.*_(?:object|datatype)_prop"
         r"|(?:count_|(?!classes)).*_in_namespace|(?:object|datatype)_properties_without|count_.*_by_"
         r"|current_.*_properties|search_(?!terms).*_by_|exists_.*_property"
+        r"|is_(?:.*_)?(?:property|individual)|.*properties_with_|.*_with(?:out)?_(?:comment|def)"
     )
     over_ontology = [
         (form.name, form.example)

@@ -28,6 +28,16 @@ NEAREST = 3
 _WORD = re.compile(r"[a-z][a-z-]+")
 _COMMON_WORDS = "what which is are the a an of in to does do have has there how many"
 _COMMON = frozenset(_COMMON_WORDS.split())
+_NOUNS = """
+    attribute author class comment concept creator definition individual instance label language
+    leaf license name namespace ontology predicate prefix property publisher relation root shape
+    synonym term title type value version
+"""
+_GRAMMAR_NOUNS = frozenset(_NOUNS.split())
+"""Words of the forms that a file may have a term of."""
+_WHOLE_NAMES = ("is_a", "describe")
+"""The forms that ask of such a term and nothing else: in “the Label of Kind” it is none."""
+_STRUCTURE = re.compile(r"(?i)(?:class|classes|property|properties|inverses?|restrictions?)$")
 _NO_NAMES = frozenset(("there", "a", "an", "the", "it", "this", "that", "any", "some", "they"))
 
 
@@ -52,10 +62,19 @@ class Reading:
         return {name: slot for name, slot in self.slots.items() if kind_of_slot(name) not in _PLAIN}
 
     @property
-    def names(self) -> list[Slot]:
+    def names(self) -> list[tuple[str, Slot]]:
         """What has to be looked up: the ontology's name too, which may be a term's."""
-        own = [slot for name, slot in self.slots.items() if name == "ontology"]
-        return [*self.mentions.values(), *own]
+        own = [each for each in self.slots.items() if each[0] == "ontology"]
+        return [*self.mentions.items(), *own]
+
+    @property
+    def namesakes(self) -> list[str]:
+        """The slots that took a word of the forms as a name: “Type”, and “type” where only the
+        file can tell what is meant."""
+        kind = self.form.name
+        words = {name: slot.words for name, slot in self.mentions.items() if kind in _WHOLE_NAMES}
+        nouns = {name: each for name, each in words.items() if each.lower() in _GRAMMAR_NOUNS}
+        return [name for name, each in nouns.items() if kind == "is_a" or each[:1].isupper()]
 
     @property
     def open_words(self) -> int:
@@ -93,13 +112,16 @@ def _readings(asked: PreparedQuestion, card: str) -> list[Reading]:
             for slots in form.read(asked)
         ]
         readings = [Reading(form, slots) for slots in taken if _is_plausible(slots, card)]
+        if form.name.endswith("_with_statement"):  # what these have is no statement of one property
+            readings = [it for it in readings if not _STRUCTURE.search(it.slots["property"].words)]
         found += [min(readings, key=lambda reading: reading.open_words)] if readings else []
     return found
 
 
-def _rank(reading: Reading) -> tuple[int, bool]:
-    """The fewest open words first; a name that may be a term's is not at once the ontology's."""
-    return reading.open_words, "ontology" in reading.slots
+def _rank(reading: Reading) -> tuple[bool, int, bool]:
+    """A term that is called like a word of the forms, if there is one; then the fewest open words;
+    a name that may be a term's is not at once the ontology's."""
+    return not reading.namesakes, reading.open_words, "ontology" in reading.slots
 
 
 def _is_plausible(slots: dict[str, Slot], card: str) -> bool:

@@ -34,15 +34,9 @@ def _related(slot: str, relation: str) -> str:
 
 SUBCLASSES = hierarchy_of(
     "subclasses",
-    Noun(
-        f"{_SUB}|(descendant|descendants|[complete|full|whole|entire] subtree|offspring)"
-        " [class|classes] {=deep}",
-        "subclass",
-        "subclasses",
-    ),
-    _related("class", "subclasses"),
-    "Vessel",
-    things=_CLASSES,
+    Noun(f"{_SUB}|(descendant|descendants|[complete|full|whole|entire] subtree|offspring)"
+         " [class|classes] {=deep}", "subclass", "subclasses"),
+    _related("class", "subclasses"), "Vessel", things=_CLASSES,
     listed=(
         f"<wh> [different|<direct> {{=direct}}] {_KIND} of {{class}} <there> <depth>",
         f"<head> [the] {_KIND} of {{class}} <depth>",
@@ -53,15 +47,12 @@ SUBCLASSES = hierarchy_of(
         f"<wh> {_CLASSES} (has|have) {{class}} as [a|their|its|the] [direct|immediate] {_SUPER}",
         f"<wh> {_CLASSES} (is|are) (<deep>|<only>) [a] {_SUB} of {{class}}",
         f"<wh> {{class}} (classes|types|{_SUB}) <there> <depth>",
-        f"<head> [all {{=deep}}] [the] {{class}} (classes|types|{_SUB}) <depth>",
-    ),
-)
+        f"<head> [all {{=deep}}] [the] {{class}} (classes|types|{_SUB}) <depth>"),
+)  # fmt: skip
 SUPERCLASSES = hierarchy_of(
     "superclasses",
     Noun(f"{_SUPER}|(ancestor|ancestors) [class|classes] {{=deep}}", "superclass", "superclasses"),
-    _related("class", "superclasses"),
-    "Tug",
-    things=_CLASSES,
+    _related("class", "superclasses"), "Tug", things=_CLASSES,
     listed=(
         f"<wh> {_CLASSES} is {{class}} (a|an|the) [direct|immediate] {_SUB} of <depth>",
         f"of <wh> {_CLASSES} is {{class}} (a|an|the) [direct|immediate] {_SUB} <depth>",
@@ -71,9 +62,8 @@ SUPERCLASSES = hierarchy_of(
         f"<wh> {_CLASSES} (does|do) {{class}} {_NEAR} ({_EXTEND}|{_INHERIT}) <depth>",
         f"<wh> {_CLASSES} {_SIT} {_NEAR} above {{class}} <depth>",
         f"<head> {_EVERY} {_THAT} {_NEAR} above {{class}} <depth>",
-        f"<wh> {_CLASSES} (has|have) {{class}} as [a|their|its|the] [direct|immediate] {_SUB}",
-    ),
-)
+        f"<wh> {_CLASSES} (has|have) {{class}} as [a|their|its|the] [direct|immediate] {_SUB}"),
+)  # fmt: skip
 _IS_A = "(kind|type|sort|form|descendant|specialisation|specialization)"
 _BELOW_OF = f"(below|under|beneath|a (subclass|sub-class|subtype|{_IS_A}|child) of|subclass of)"
 BELONGING = [
@@ -103,7 +93,8 @@ BELONGING = [
     form("types: What type is GreyPetrel?",
          'tell_list(fetch("related", $individual, relation="types"), "type", "types")',
          "<head> [the] [rdf:type] [direct|stated] (type|types|class|classes) of {individual}",
-         "<wh> (type|types|class|classes) (is|has|have|does|do) {individual} [have]",
+         "<wh> (type|types|class|classes) (is|does|do) {individual} [have]",
+         "<wh> (type|types) (has|have) {individual}",
          "[of] <wh> (class|classes|type|types) is {individual} (an instance|a member) [of]",
          "[to] <wh> (class|classes) does {individual} belong [to]",
          "what is {individual} an instance of",
@@ -113,13 +104,9 @@ _THINGS = "(things|individuals|individual|resources|entities|instances)"
 _INSTANCE = "(instance|instances|individual|individuals|member|members)"
 INSTANCES = [
     *list_of(
-        "instances",
-        Noun(f"[known|named] {_INSTANCE}", "instance", "instances"),
-        'fetch("instances", $class)',
-        "What are the instances of Tug?",
-        things=_THINGS,
-        is_deep=True,
-        marks=("", "deep"),
+        "instances", Noun(f"[known|named] {_INSTANCE}", "instance", "instances"),
+        'fetch("instances", $class)', "What are the instances of Tug?",
+        things=_THINGS, is_deep=True, marks=("", "deep"),
         listed=(
             f"<wh> {_THINGS} are [a|an] {{class}}",
             f"<wh> {_THINGS} (belong to|are in) [the class] {{class}}",
@@ -128,17 +115,12 @@ INSTANCES = [
             f"<head> [all] [the] {_THINGS} [that are] of [the] [rdf:type] (type|class) {{class}}",
             f"<wh> {_THINGS} [<there>] of [the] [rdf:type] (type|class) {{class}} [<there>]",
             "<head> [all] [the] instances of {class} (including|with) (those|instances) of [its]"
-            " subclasses",
-        ),
+            " subclasses"),
     ),
     *list_of(
-        "direct_instances",
-        Noun(_INSTANCE, "direct instance", "direct instances"),
-        'fetch("instances", $class, all=False)',
-        "What are the direct instances of Vessel?",
-        things=_THINGS,
-        is_deep=True,
-        marks=("direct",),
+        "direct_instances", Noun(_INSTANCE, "direct instance", "direct instances"),
+        'fetch("instances", $class, all=False)', "What are the direct instances of Vessel?",
+        things=_THINGS, is_deep=True, marks=("direct",),
     ),
     form("instances_by_name: Which harbours are there?",
          'tell_instances(fetch("instances", $class))', "<wh> {class} <there> <onto>",
@@ -162,12 +144,10 @@ _EQUAL = "(equivalent|equivalents|equivalent class|equivalent classes)"
 AXIOMS = [
     *list_of(
         "disjoint_classes",
-        Noun(
-            "[stated] (disjoint class|disjoint classes|disjoints)",
-            "class disjoint with it",
-            "classes disjoint with it",
-        ),
-        _related("class", "disjoint"),
+        Noun("[stated] (disjoint class|disjoint classes|disjoints)", "class disjoint with it",
+             "classes disjoint with it"),
+        'add_inherited(fetch("related", $class, relation="disjoint"), fetch("related", $class,'
+        ' relation="disjoint", all=True))',
         "Which classes are disjoint with Tug?",
         listed=(
             "<wh> [other] [class|classes|things] (is|are) [stated|declared] [to be] disjoint"
@@ -176,11 +156,10 @@ AXIOMS = [
             " disjoint [with|from|to]",
             "<head> [all|every|any] [the] [class|classes] [that are] disjoint (with|from|to)"
             " {class}",
-            "(what|which) (class|classes) (has|have) {class} as [a] disjoint [class]",
-        ),
+            "(what|which) (class|classes) (has|have) {class} as [a] disjoint [class]"),
     ),
     form("are_disjoint: Are Tug and Barge disjoint?",
-         'tell_compared(ontology_view("compare", $class, other=$class2), "disjoint")',
+         'tell_disjoint(ontology_view("compare", $class, other=$class2))',
          "are [the classes] {class} and {class2} [stated|declared] [to be] [mutually|pairwise]"
          " disjoint [classes]",
          "(is|are) {class} [stated|declared] [to be] disjoint (with|from|to) {class2}",
@@ -188,7 +167,7 @@ AXIOMS = [
     *list_of(
         "equivalents",
         Noun(_EQUAL, "equivalent class", "equivalent classes"),
-        _related("class", "equivalents"),
+        f"add_equivalents({_related('class', 'equivalents')})",
         "What is equivalent to Tug?",
         things="[class|classes|things]",
         listed=(
@@ -200,15 +179,14 @@ AXIOMS = [
             "<head> [the] (logical|formal|owl|equivalence) definition (of|for) {class}",
             "<head> [the] (equivalent class|equivalence|defining) (expression|expressions|axiom"
             "|axioms) (of|for) {class}",
-            "<head> [the] necessary and sufficient conditions (of|for) [being] {class}",
-        ),
+            "<head> [the] necessary and sufficient conditions (of|for) [being] {class}"),
         tell="tell_equivalents",
     ),
     form("are_equivalent: Is Tug equivalent to Towboat?",
-         'tell_compared(ontology_view("compare", $class, other=$class2), "equivalent")',
-         "(are|is) {class} and {class2} equivalent [classes]",
-         "is {class} equivalent (to|with) {class2}", "are {class} and {class2} the same [class]",
-         "is {class} an equivalent class of {class2}"),
+         'tell_equivalence(ontology_view("compare", $term, other=$term2))',
+         "(are|is) {term} and {term2} equivalent [classes|properties]",
+         "is {term} equivalent (to|with) {term2}", "are {term} and {term2} the same [class]",
+         "is {term} an equivalent (class|property) of {term2}"),
     form("restrictions: What restrictions does PortCall have?",
          'tell_restrictions(fetch("restrictions", $class))',
          f"<wh> {_RULES} (does|do|has|have) {{class}} <has>",

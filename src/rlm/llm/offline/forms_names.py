@@ -68,11 +68,15 @@ DESCRIPTIONS = [
              f"is there [a|an|any] {said} {_CALLED} {{term}} <onto>",
              f"(does|do) <it> <have> [a|an|any|the] {said} {_CALLED} {{term}}",
              f"does [a|an|the] {said} {_CALLED} {{term}} exist <onto>",
-             *(("is {term} (defined|declared|known|a term|present) <onto>",
-                "is there [a|an|any] {term} <onto>", "does {term} exist <onto>",
-                "does <it> <have> [a|an|any] {term}") if kind == "term" else
-               (f"is {{term}} [a|an] [declared|known] {said} <onto>",)))
+             *("is {term} (defined|declared|known|a term|present) <onto>",
+               "is there [a|an|any] {term} <onto>", "does {term} exist <onto>",
+               "does <it> <have> [a|an|any] {term}") * (kind == "term"))
         for kind, said in _KINDS.items()
+    ),
+    *(
+        form(f"is_{kind.replace(' ', '_')}: Is Tug a known {kind}?", "",
+             f"is {{term}} [a|an] [declared|known] {said} <onto>")
+        for kind, said in _KINDS.items() if kind != "term"
     ),
 ]  # fmt: skip
 
@@ -150,7 +154,8 @@ def _texts(name: str, noun: str, kind: str, one: str, more: tuple[str, ...]) -> 
              f"does {{term}} have [a|an|any] ({{lang}} {noun}|{noun} {lang})",
              f"is there [a|an] ({{lang}} {noun} (of|for) {{term}}|{noun} (of|for) {{term}} {lang})",
              *(("what is {term} called in {lang}", "how is {term} called in {lang}",
-             "how do you say {term} in {lang}", "what do you call {term} in {lang}",
+             "how (do|would|can|does) (you|i|we|one) (say|call|write) {term} in {lang}",
+             "what (do|would) (you|i|we) call {term} in {lang}",
              "how is {term} labelled in {lang}", "[what is] {term} in {lang}",
              "what is the {lang} (word|term) for {term}", "[what is] {lang} for {term}",
              "is {term} labelled in {lang}", ) if kind == "label" else () )),
@@ -162,13 +167,9 @@ def _texts(name: str, noun: str, kind: str, one: str, more: tuple[str, ...]) -> 
 
 
 LABELS = [
-    *_texts(
-        "label", _LABEL, "label", "label", ("what is {term} labelled", "how is {term} labelled")
-    ),
-    *_texts(
-        "synonym", _SYNONYM, "synonym", "synonym",
-        ("what (else is {term}|is {term} also) (called|known as)",),
-    ),
+    *_texts("label", _LABEL, "label", "label", ("(what|how) is {term} labelled",)),
+    *_texts("synonym", _SYNONYM, "synonym", "synonym",
+            ("what (else is {term}|is {term} also) (called|known as)",)),
     *_texts("definition", _DEFINITION, "definition", "definition", ()),
     form("how_defined: How is Tug defined?", _DEFINED, "how (is|are) {term} [being] defined",
          "how (does|do) <it> define {term}",

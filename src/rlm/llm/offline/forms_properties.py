@@ -43,52 +43,31 @@ def _by_side(side: str, relation: str, verbs: tuple[str, ...]) -> list[Form]:
             *verbs,
         )
         which = f"({'|'.join(wanted)})".replace("SLOT", slot)
-        listed = (
-            f"(<wh>|<head> [all] [the]) {props} {which}",
-            f"of <wh> {props} is {slot} the {named}",
-        )
-        counted = (f"(how many|<count>) {props} [are there] {which}",)
-        nouns = f'"{one} with the {side}", "{many} with the {side}"'
-        kind = f"{prefix}properties_by_{side}"
-        example = f"Which {many} have the {side} Vessel?"
+        told = f'{call}, "{one} with the {side}", "{many} with the {side}"'
         by_domain = side == "domain" and not word
-        tell = "tell_by_domain" if by_domain else "tell_list"
-        count = f"{tell}({call}, {nouns}, counts=True)" if by_domain else ""
+        listed = f"tell_by_domain({told})" if by_domain else f"tell_list({told})"
+        counted = f"tell_by_domain({told}, counts=True)" if by_domain else f"tell_count({told})"
+        kind, example = f"{prefix}properties_by_{side}", f"{many} have the {side} Vessel?"
         forms += [
-            Form(kind, example, listed, f"{tell}({call}, {nouns})"),
-            form(
-                f"count_{kind}: How many {many} have the {side} Vessel?",
-                count or f"tell_count({call}, {nouns})",
-                *counted,
-            ),
-        ]
+            form(f"{kind}: Which {example}", listed, f"(<wh>|<head> [all] [the]) {props} {which}",
+                 f"of <wh> {props} is {slot} the {named}"),
+            form(f"count_{kind}: How many {example}", counted,
+                 f"(how many|<count>) {props} [are there] {which}"),
+        ]  # fmt: skip
     return forms
 
 
 BY_SIDE = [
-    *_by_side(
-        "domain",
-        "properties",
-        (
-            "(can|may|does|do) [a|an|the] SLOT have",
-            "(can|may) (apply|be applied) to SLOT",
-            "(of|for) [the] [class] SLOT",
-            "(apply to|can be used (on|with|for)|are (defined|declared|stated) (for|on)) [the"
-            " class] SLOT",
-            "(start|starts) (from|at) SLOT",
-        ),
-    ),
-    *_by_side(
-        "range",
-        "range_of",
-        (
-            "[that] (point|points|pointing|lead|leads|leading|link|refer|referring) to [a|an] SLOT",
-            "[that] (range|ranging) over SLOT",
-            "(take|takes|have|has) [a|an] SLOT as [a|their|its] (value|values) [range]",
-            "(have|has) values (of type|in) SLOT",
-        ),
-    ),
-]
+    *_by_side("domain", "properties", (
+        "(can|may|does|do) [a|an|the] SLOT have", "(can|may) (apply|be applied) to SLOT",
+        "(of|for) [the] [class] SLOT", "(start|starts) (from|at) SLOT",
+        "(apply to|can be used (on|with|for)|are (defined|declared|stated) (for|on)) [the class]"
+        " SLOT")),
+    *_by_side("range", "range_of", (
+        "[that] (point|points|pointing|lead|leads|leading|link|refer|referring) to [a|an] SLOT",
+        "[that] (range|ranging) over SLOT", "(have|has) values (of type|in) SLOT",
+        "(take|takes|have|has) [a|an] SLOT as [a|their|its] (value|values) [range]")),
+]  # fmt: skip
 _BOTH_SIDES = (
     "(domain and [the] range|range and [the] domain|domains and ranges|domain/range|range/domain)"
 )
@@ -100,25 +79,16 @@ SIDES = [
          f" ({side}|{side}s) of {{property}}",
          f"<wh> ({side}|{side}s) (does|do|has|have) {{property}} <has>",
          f"<head> {{property}} ['s] ({side}|{side}s)",
+         f"what (does|do) {{property}} (have|take) as (its|the|a) {side}",
          f"(does|has) {{property}} [have] (a|any) [stated] {side} [stated|declared|defined]",
          *more)
     for side, more in (
-        (
-            "domain",
-            (
-                "to <wh> (class|classes|things) (does|can) {property} apply",
-                "what (does|can) {property} apply to",
-                "<wh> (class|classes|things) can have [the property] {property}",
-            ),
-        ),
-        (
-            "range",
-            (
-                "<wh> (values|type of values|kind of values) (does|can) {property} (take|have)",
-                "<wh> (class|classes|things) (does|can) {property} (point|lead|refer) to",
-                "<wh> (datatype|data type|type) (does|has) {property} [have]",
-            ),
-        ),
+        ("domain", ("to <wh> (class|classes|things) (does|can) {property} apply",
+                    "what (does|can) {property} apply to",
+                    "<wh> (class|classes|things) can have [the property] {property}")),
+        ("range", ("<wh> (values|type of values|kind of values) (does|can) {property} (take|have)",
+                   "<wh> (class|classes|things) (does|can) {property} (point|lead|refer) to",
+                   "<wh> (datatype|data type|type) (does|has) {property} [have]")),
     )
 ] + [
     form("domain_and_range: What are the domain and range of mooredAt?",
@@ -127,6 +97,7 @@ SIDES = [
          f"<head> [both] [the] {_BOTH_SIDES} (of|for) {{property}}",
          f"<wh> {_BOTH_SIDES} (does|do|has) {{property}} <has>",
          f"<head> {{property}} ['s] {_BOTH_SIDES}",
+         f"what (does|do) {{property}} (have|take) as (its|the|their) {_BOTH_SIDES}",
          "<wh> [class|classes|things] does {property} (connect|relate|link|join)"),
     *(
         Form(
@@ -148,102 +119,84 @@ SIDES = [
 ]  # fmt: skip
 
 
-def _property_hierarchy() -> list[Form]:
-    made = []
-    for relation, word, deep_word in (
-        ("subproperties", _SUB, "descendants"),
-        ("superproperties", _SUPER, "ancestors"),
-    ):
-        one = relation.replace("ies", "y")
-        made += hierarchy_of(
-            relation,
-            Noun(f"{word}|{deep_word} {{=deep}}", one, relation),
-            f'fetch("related", $property, relation="{relation}")',
-            "mooredAt",
-            things="[property|properties|relations]",
-            listed=(
-                ("<wh> [property|properties] (specialise|specialize|refine) {property}",
-                 f"<wh> {_PROPS} (are|sit|fall|come) (below|under) {{property}} {{=deep}} <depth>")
-                if word == _SUB
-                else (
-                    f"<wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property) of",
-                    f"of <wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property)",
-                    f"<wh> {_PROPS} (are|sit|stand|come) above {{property}} {{=deep}} <depth>",
-                )
-            ),
-        )  # fmt: skip
-    made.append(
-        form(
-            "is_subproperty: Is mooredAt a subproperty of locatedAt?",
-            'tell_below(ontology_view("compare", $property, other=$property2))',
-            f"is {{property}} a {_SUB} of {{property2}}",
-            f"is {{property2}} a {_SUPER} of {{property}}",
-        )
-    )
-    return made
-
-
+_HIERARCHY = (
+    (
+        "subproperties",
+        f"{_SUB}|descendants {{=deep}}",
+        (
+            "<wh> [property|properties] (specialise|specialize|refine) {property}",
+            f"<wh> {_PROPS} (are|sit|fall|come) (below|under) {{property}} {{=deep}} <depth>",
+        ),
+    ),
+    (
+        "superproperties",
+        f"{_SUPER}|ancestors {{=deep}}",
+        (
+            f"<wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property) of",
+            f"of <wh> {_PROPS} is {{property}} a [direct] (subproperty|sub-property)",
+            f"<wh> {_PROPS} (are|sit|stand|come) above {{property}} {{=deep}} <depth>",
+        ),
+    ),
+)
+HIERARCHY = [
+    *(
+        each for many, noun, listed in _HIERARCHY for each in hierarchy_of(
+            many, Noun(noun, many.replace("ies", "y"), many),
+            f'fetch("related", $property, relation="{many}")', "mooredAt",
+            things="[property|properties|relations]", listed=listed)
+    ),
+    form("is_subproperty: Is mooredAt a subproperty of locatedAt?",
+         'tell_below(ontology_view("compare", $property, other=$property2))',
+         f"is {{property}} a {_SUB} of {{property2}}",
+         f"is {{property2}} a {_SUPER} of {{property}}"),
+]  # fmt: skip
 BETWEEN = [
     form("properties_between: Which properties lead from Vessel to Berth?",
-         'tell_list(keep_both(fetch("related", $class, relation="properties"), fetch("related",'
-         ' $range, relation="range_of")) | {"name": ""}, "property with this domain and range",'
-         ' "properties with this domain and range")',
+         'tell_between(keep_both(fetch("related", $class, relation="properties"), fetch("related",'
+         ' $range, relation="range_of")), keep_both(fetch("related", $class, relation="properties",'
+         ' all=True), fetch("related", $range, relation="range_of", all=True)), %class, %range)',
          f"(<wh>|<head> [all] [the]) {_PROPS} [that] (relate|relates|connect|connects|link|links"
          "|join|go|lead|point) [from] [a|an] {class} (to|and|with) [a|an|another] {range}",
          f"(<wh>|<head> [all] [the]) {_PROPS} ((have|with) [the] domain|whose domain"
          " is) {class} and (range|whose range is|[the] range is|[a] range of) {range}"),
 ]  # fmt: skip
+_INVERSE = (
+    "[stated] (inverse|inverses|opposite|opposites) [property|properties|relation|direction]"
+    "|(reverse|other|opposite) direction|reverse [property|relation]"
+)
+_NAMED = "[property|properties|relation|relations]"
+_MEMBER = "(what|which) [other] [property|properties]"
 INVERSES = [
     *list_of(
-        "inverses",
-        Noun(
-            "[stated] (inverse|inverses|inverse property|inverse properties|inverse relation"
-            "|opposite|opposites)",
-            "inverse",
-            "inverses",
-        ),
-        'fetch("related", $property, relation="inverses")',
-        "What is the inverse of mooredAt?",
-        things="[property|properties|relation|relations]",
-        listed=(
-            "<wh> [property|properties|relation] is {property} [stated to be] [the|an] inverse of",
-            "<wh> [property|properties|relation] (is|are) [stated to be] inverse (to|of)"
-            " {property}",
-            "of <wh> property is {property} [the|an] inverse",
-        ),
+        "inverses", Noun(_INVERSE, "inverse", "inverses"),
+        'fetch("related", $property, relation="inverses")', "What is the inverse of mooredAt?",
+        things=_NAMED,
+        listed=(f"<wh> {_NAMED} is {{property}} [stated to be] [the|an] inverse of",
+                f"<wh> {_NAMED} (is|are) [stated to be] inverse (to|of) {{property}}",
+                "of <wh> property is {property} [the|an] inverse"),
     ),
     form("are_inverse: Is mooredAt the inverse of hasMoored?",
          'tell_member(%property, fetch("related", $property2, relation="inverses"), "an inverse")',
          "is {property} [the|an] inverse [property] (of|to) {property2}",
-         "are {property} and {property2} [the] (inverse|inverses|inverse properties) [of each"
-         " other|to each other]"),
+         "are {property} and {property2} [the] (inverse|inverses) [properties] [(of|to) each other]"),
     *list_of(
         "equivalent_properties",
-        Noun(
-            "(equivalent|equivalents|equivalent property|equivalent properties)",
-            "equivalent property",
-            "equivalent properties",
-        ),
-        'fetch("related", $property, relation="equivalents")',
+        Noun("(equivalent|equivalents|equivalent property|equivalent properties)",
+             "equivalent property", "equivalent properties"),
+        'add_equivalents(fetch("related", $property, relation="equivalents"))',
         "Which properties are equivalent to mooredAt?",
-        listed=(
-            "(what|which) [other] [property|properties] (is|are) equivalent to {property}",
-            "(what|which) [property|properties] is {property} equivalent to",
-        ),
+        listed=(f"{_MEMBER} (is|are) equivalent to {{property}}",
+                f"{_MEMBER} is {{property}} equivalent to"),
     ),
     *list_of(
         "disjoint_properties",
-        Noun(
-            "(disjoint property|disjoint properties)",
-            "property disjoint with it",
-            "properties disjoint with it",
-        ),
-        'fetch("related", $property, relation="disjoint")',
+        Noun("(disjoint property|disjoint properties)", "property disjoint with it",
+             "properties disjoint with it"),
+        'add_inherited(fetch("related", $property, relation="disjoint"), fetch("related",'
+        ' $property, relation="disjoint", all=True))',
         "Which properties are disjoint with mooredAt?",
-        listed=(
-            "(what|which) [property|properties] (is|are) disjoint (with|from) {property}",
-            "(what|which) [property|properties] is {property} disjoint (with|from)",
-        ),
+        listed=(f"{_MEMBER} (is|are) disjoint (with|from) {{property}}",
+                f"{_MEMBER} is {{property}} disjoint (with|from)"),
     ),
 ]  # fmt: skip
 TRAITS = ("functional", "inverse functional", "transitive", "symmetric", "asymmetric", "reflexive",
@@ -289,6 +242,7 @@ VALUES = [
     form("value: What is the homePort of GreyPetrel?",
          'tell_values(fetch("values", $individual, property=$property))',
          "<head> [all] [the] (value|values) (of|for) {property} (of|for|on|in) {individual}",
+         "<head> [all] [the] {property} (value|values) (of|for|on) {individual}",
          "(what|which) (value|values) does {individual} have for {property}",
          "(what|which) (value|values) (does|do) {property} have (for|on) {individual}",
          *(each.replace("{word}", "{property}") for each in _BY_WORD),
@@ -318,4 +272,4 @@ VALUES = [
          " (has|have) {individual} as [a|the|their|its] [value of|value for] {property}"),
 ]  # fmt: skip
 
-FORMS = [*BY_SIDE, *SIDES, *_property_hierarchy(), *BETWEEN, *INVERSES, *_trait_forms(), *VALUES]
+FORMS = [*BY_SIDE, *SIDES, *HIERARCHY, *BETWEEN, *INVERSES, *_trait_forms(), *VALUES]

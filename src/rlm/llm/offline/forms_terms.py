@@ -24,28 +24,23 @@ _LISTED = {
         _ANNOTATION, "annotation property", "annotation properties", "annotation"),
     "individuals": (_INDIVIDUALS, "individual", "individuals", "individuals"),
 }  # fmt: skip
-_TYPES = {
-    "classes": "owl:Class rdfs:Class",
-    "properties": "owl:ObjectProperty owl:DatatypeProperty owl:AnnotationProperty rdf:Property"
-    " owl:FunctionalProperty owl:InverseFunctionalProperty owl:TransitiveProperty"
-    " owl:SymmetricProperty",
-    "object": "owl:ObjectProperty",
-    "datatype": "owl:DatatypeProperty",
-    "annotation": "owl:AnnotationProperty",
-}
-"""What a term is declared as."""
 _NOT_VOCABULARY = (
     ' FILTER(!REGEX(STR(?x), "^http://www.w3.org/(2002/07/owl|2000/01/rdf-schema|1999/02/22-rdf)"))'
 )
 """A class of OWL, RDFS or RDF is none of the file's own."""
+_A_CLASS = "?x a ?t VALUES ?t { owl:Class rdfs:Class }"
+_VOCABULARY = f"SELECT DISTINCT ?x WHERE {{ {_A_CLASS}{_NOT_VOCABULARY} }}".replace("!", "")
+_OLD = (
+    "([marked as|marked] (deprecated|obsolete|retired|outdated)|(no longer|not any more) (current"
+    "|valid|used|in use|to be used|recommended))"
+)
 _WITHOUT = "(without|with no|that have no|having no|that do not have|that lack|lacking|missing)"
 _LACK = "((have|has) no|(do not have|don't have|lack|miss|without) [a|any])"
 _IN_SPACE = (
-    "[that are] (in|from|of|under|within) the {prefix} (namespace|prefix)",
+    "[that are] (in|from|of|under|within|to) the {prefix} (namespace|prefix)",
     "[that are] in [the] namespace {prefix}",
     "with [the] (prefix|namespace) {prefix}",
     "whose (iri|iris|prefix) (is|start|starts|begin|begins) [with] {prefix}",
-    "to the {prefix} namespace",
 )
 
 
@@ -53,66 +48,53 @@ def _current(name: str, noun: Noun, call: str) -> list[Form]:
     """What is not deprecated."""
     return list_all(
         f"current_{name}",
-        Noun(
-            f"(non-deprecated|non-obsolete|current|active|undeprecated) ({noun.pattern})"
-            f"|({noun.pattern}) (excluding|without|except|except for|leaving out|not counting"
-            "|ignoring|apart from|[that|which] [are] not|but not) [the|any] (deprecated"
-            "|obsolete) [ones|class|classes|term|terms|property|properties]",
-            f"{noun.one} that is not deprecated",
-            f"{noun.many} that are not deprecated",
-        ),
+        Noun(f"(non-deprecated|non-obsolete|current|active|undeprecated) ({noun.pattern})"
+             f"|({noun.pattern}) (excluding|without|except|except for|leaving out|not counting"
+             "|ignoring|apart from|[that|which] [are] not|but not) [the|any] (deprecated"
+             "|obsolete) [ones|class|classes|term|terms|property|properties]",
+             f"{noun.one} that is not deprecated", f"{noun.many} that are not deprecated"),
         call,
         f"Which {name.replace('_', ' ')} are not deprecated?",
-    )
+    )  # fmt: skip
 
 
 def _declared() -> list[Form]:
     made = []
     for name, (pattern, one, many, kind) in _LISTED.items():
-        listed, counted, any_ = list_all(
-            name,
-            Noun(pattern, one, many),
-            f'fetch("terms", kind="{kind}")',
-            f"Which {many} are there?",
-        )
-        if kind in _TYPES:
-            where = f"VALUES ?t {{ {_TYPES[kind]} }} ?x a ?t FILTER(isIRI(?x))"
-            total = f"sparql_query('SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {where} }}')"
-            call = f'fetch("terms", kind="{kind}", only="declared")'
-            current = call.replace("declared", "declared current")
+        stated = f'fetch("terms", kind="{kind}", only="declared")'
+        said = "declared " * (name in ("classes", "properties"))
+        call = f'fetch("terms", kind="{kind}")' if kind == "individuals" else stated
+        counted = ""
+        if name == "classes":
+            counted = f"tell_declared(sparql_query({_VOCABULARY!r}, limit=1000), graph_stats())"
+        elif kind in ("object", "datatype", "annotation"):
+            typed = f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ ?x a owl:{kind.title()}Property }}"
+            noted = f'note_kinds(sparql_query({typed!r}), graph_stats(), "{kind}"'
+            call, counted = f"{noted}, {stated})", f'tell_count({noted}), "{one}", "{many}")'
+        noun = Noun(pattern, said + one, said + many)
+        forms = list_all(name, noun, call, f"Which {many} are there?")
+        made += [forms[0], replace(forms[1], program=counted or forms[1].program), forms[2]]
+        if kind != "individuals":
+            current = stated.replace("declared", "declared current")
             made += _current(name, Noun(pattern, one, many), current)
-            nouns = f'"declared {one}", "declared {many}"'
-            listed = replace(listed, program=f"tell_list({call}, {nouns})")
-            program = f"tell_declared({total}, {nouns})"
-            if kind == "classes":
-                query = f"SELECT DISTINCT ?x WHERE {{ {where}{_NOT_VOCABULARY} }}".replace("!", "")
-                program = f"{program[:-1]}, sparql_query({query!r}, limit=1000))"
-            if name in ("classes", "properties"):
-                program = f'{program[:-1]}, stated=graph_stats()["declared_{name}"])'
-            counted = replace(counted, program=program)
-        made += [listed, counted, any_]
-        for counts, heads in ((False, "<wh>|<head> [all] [the]"), (True, "how many|<count>")):
-            spaces = f"({'|'.join(_IN_SPACE)})"
-            patterns = (f"({heads}) {pattern} [are|are there|exist|belong] {spaces}",)
-            tell = "tell_count" if counts else "tell_list"
-            ask = "How many" if counts else "Which"
-            made.append(
-                form(
-                    f"{'count_' * counts}{name}_in_namespace: {ask} {many} are in the harbour"
-                    " namespace?",
-                    f'{tell}(fetch("terms", kind="{kind}", prefix=$prefix), "{one} in this'
-                    f' namespace", "{many} in this namespace")',
-                    *patterns,
-                )
+        for ask, start, tell, heads in (
+            ("Which", "", "tell_list", "<wh>|<head> [all] [the]"),
+            ("How many", "count_", "tell_count", "how many|<count>"),
+        ):
+            asked = f"{start}{name}_in_namespace: {ask} {many} are in the harbour namespace?"
+            program = (
+                f'{tell}(fetch("terms", kind="{kind}", prefix=$prefix), "{one} in this namespace",'
+                f' "{many} in this namespace")'
             )
+            source = f"({heads}) {pattern} [are|are there|exist|belong] ({'|'.join(_IN_SPACE)})"
+            made.append(form(asked, program, source))
         made += list_all(
             f"deprecated_{name}",
             Noun(f"(deprecated|obsolete|obsoleted|retired) {pattern}", f"deprecated {one}",
                  f"deprecated {many}"),
             f'fetch("terms", kind="{kind}", only="deprecated")',
             f"Which {many} are deprecated?",
-            listed=(f"<wh> [of the] {pattern} (are|is) [marked as|marked]"
-                    " (deprecated|obsolete|retired) <onto>",),
+            listed=(f"<wh> [of the] {pattern} <onto> (are|is) {_OLD} <onto>",),
         )  # fmt: skip
     return made
 
@@ -133,7 +115,7 @@ def _traits() -> list[Form]:
                      f"{trait} {sorted_}properties"),
                 call,
                 f"Which {sorted_}properties are {trait}?",
-                listed=(f"<wh> [of the] {props} {are} <onto>",
+                listed=(f"<wh> [of the] {props} <onto> {are} <onto>",
                         f"<list> [all] [the] {props} that {are} <onto>",
                         f"<list> [all] [the] {props} declared [to be|as] {said} <onto>"),
             )  # fmt: skip
@@ -155,102 +137,98 @@ _DEFINED = (
     "(defined|fully defined) (class|classes)|classes (defined by|with) [an]"
     " (equivalence|equivalences|equivalent class axiom|equivalent class axioms)"
 )
+_TOPS = "root of the class hierarchy", "roots of the class hierarchy"
 HIERARCHY = [
     *list_all(
-        "roots",
-        Noun(_ROOT, "root of the class hierarchy", "roots of the class hierarchy"),
-        'fetch("terms", kind="roots")',
-        "What are the root classes?",
+        "roots", Noun(_ROOT, *_TOPS), 'fetch("terms", kind="roots")', "What are the root classes?",
         listed=(
             f"<wh> classes {_LACK} [named|stated] (superclass|superclasses|parent|parents|parent"
             " class) <onto>",
             "<wh> classes (are|is) at the [very] top [of the [class] hierarchy] <onto>",
             "<wh> classes (are|is) [the] (roots|root|top-level|root classes|topmost|top classes)"
-            " [of the [class] hierarchy] <onto>",
-            "where does the class hierarchy (begin|start)",
-        ),
+            " [of the [class] hierarchy] <onto>", "where does the class hierarchy (begin|start)"),
     ),
-    *_current(
-        "roots",
-        Noun(f"({_ROOT})", "root of the class hierarchy", "roots of the class hierarchy"),
-        'fetch("terms", kind="roots", only="current")',
-    ),
+    *_current("roots", Noun(f"({_ROOT})", *_TOPS), 'fetch("terms", kind="roots", only="current")'),
     *list_all(
-        "leaves",
-        Noun(_LEAF, "leaf class", "leaf classes"),
-        'fetch("terms", kind="leaves")',
+        "leaves", Noun(_LEAF, "leaf class", "leaf classes"), 'fetch("terms", kind="leaves")',
         "Which classes have no subclasses?",
-        listed=(
-            f"<wh> classes {_LACK} [named] (subclass|subclasses|children|child) <onto>",
-            "<wh> classes are (leaves|leaf classes) [of the [class] hierarchy] <onto>",
-        ),
+        listed=(f"<wh> classes {_LACK} [named] (subclass|subclasses|children|child) <onto>",
+                "<wh> classes are (leaves|leaf classes) [of the [class] hierarchy] <onto>"),
     ),
     *list_all(
-        "defined_classes",
-        Noun(_DEFINED, "defined class", "defined classes"),
-        'fetch("terms", kind="defined")',
-        "Which classes are defined by an equivalence?",
+        "defined_classes", Noun(_DEFINED, "defined class", "defined classes"),
+        'fetch("terms", kind="defined")', "Which classes are defined by an equivalence?",
         listed=(
             "<wh> classes (have|has) (an equivalence|equivalent classes|an equivalent class|(a|an)"
-            " [equivalent class|logical|formal] (definition [by equivalence]|axiom)) <onto>",
+            " (equivalent class|logical|formal) (definition [by equivalence]|axiom)) <onto>",
             "<wh> classes (are|is) defined by ([an] equivalence|equivalences|equivalent classes)"
-            " <onto>",
-        ),
+            " <onto>"),
     ),
     *list_all(
         "deprecated_terms",
         Noun(f"(deprecated|obsolete|retired) [{_TERMS}]", "deprecated term", "deprecated terms"),
-        'fetch("terms", kind="deprecated")',
-        "Which terms are deprecated?",
-        listed=(
-            f"<wh> {_TERMS} (are|is) [marked as|marked] (deprecated|obsolete|retired) <onto>",
-            "what is (deprecated|obsolete) <onto>",
-            "is anything deprecated <onto>",
-        ),
+        'fetch("terms", kind="deprecated")', "Which terms are deprecated?",
+        listed=(f"<wh> {_TERMS} <onto> (are|is) {_OLD} <onto>",
+                "what is (deprecated|obsolete) <onto>", "is anything deprecated <onto>"),
     ),
     *list_all(
-        "undeclared_terms",
-        Noun(f"undeclared {_TERMS}", "undeclared term", "undeclared terms"),
-        'fetch("terms", kind="undeclared")',
-        "Which terms are undeclared?",
+        "undeclared_terms", Noun(f"undeclared {_TERMS}", "undeclared term", "undeclared terms"),
+        'fetch("terms", kind="undeclared")', "Which terms are undeclared?",
         listed=(f"<wh> {_TERMS} (are|is) (undeclared|not declared|used but not declared) <onto>",),
     ),
-]
+]  # fmt: skip
 
 
-def _without() -> list[Form]:
-    """What lacks a label, a definition, a domain or a range: queries, for no view lists them."""
+_STATED = {
+    "label": ("(label|labels)", "?x rdfs:label|skos:prefLabel ?y"),
+    "comment": ("(comment|comments|rdfs:comment)", "?x rdfs:comment ?y"),
+    "definition": ("[textual] (definition|definitions)",
+                   '?x ?p ?y FILTER(REGEX(STR(?p), "(efinition|IAO_0000115)$"))'),
+    "domain": ("(domain|domains|stated domain)", "?x rdfs:domain ?y"),
+    "range": ("(range|ranges|stated range)", "?x rdfs:range ?y"),
+}  # fmt: skip
+"""What a term may lack or have: its noun and how it is stated."""
+_HAVE = "(have|has|carry|carries|(come|comes) with) [a|an|any]"
+_SAID = (
+    ("without", "FILTER NOT EXISTS", _WITHOUT, _LACK, "no"),
+    ("with", "FILTER EXISTS", "with", _HAVE, "a"),
+)
+
+
+def _stated() -> list[Form]:
+    """What lacks or has a label, a definition, a domain or a range, or the statements of any one
+    property: queries, for no view lists them."""
     made = []
     sorts = {
-        "classes": (_CLASSES, "?x a ?t VALUES ?t { owl:Class rdfs:Class }"),
+        "classes": (_CLASSES, _A_CLASS),
         "properties": (_PROPS, "?x a ?t VALUES ?t { owl:ObjectProperty owl:DatatypeProperty"
                        " rdf:Property } FILTER NOT EXISTS { ?x a owl:AnnotationProperty }"),
         "object properties": (_OBJECT, "?x a owl:ObjectProperty"),
         "datatype properties": (_DATA, "?x a owl:DatatypeProperty"),
     }  # fmt: skip
-    lacks = {
-        "label": ("(label|labels)", "rdfs:label|skos:prefLabel"),
-        "comment": ("(comment|comments|rdfs:comment)", "rdfs:comment"),
-        "domain": ("(domain|domains|stated domain)", "rdfs:domain"),
-        "range": ("(range|ranges|stated range)", "rdfs:range"),
-    }
     for many, (pattern, where) in sorts.items():
-        for what, (noun, path) in lacks.items():
+        one, name = many.replace("ies", "y").replace("classes", "class"), many.replace(" ", "_")
+        start = f"SELECT DISTINCT ?x WHERE {{ {where} FILTER(isIRI(?x)){_NOT_VOCABULARY}"
+        for what, (noun, stated) in _STATED.items():
             if many == "classes" and what in ("domain", "range"):
                 continue
-            query = (
-                f"SELECT DISTINCT ?x WHERE {{ {where} FILTER(isIRI(?x)){_NOT_VOCABULARY} FILTER NOT"
-                f" EXISTS {{ ?x {path} ?y }} }} ORDER BY ?x"
-            )
-            one = many.replace("ies", "y").replace("classes", "class")
-            made += list_all(
-                f"{many.replace(' ', '_')}_without_{what}",
-                Noun(f"{pattern} {_WITHOUT} [a|any|an] {noun}", f"{one} without a {what}",
-                     f"{many} without a {what}"),
-                f"from_query(sparql_query({query!r}, limit=10000))",
-                f"Which {many} have no {what}?",
-                listed=(f"<wh> {pattern} {_LACK} {noun} <onto>",),
-            )  # fmt: skip
+            for said, test, words, listed, ask in _SAID[: 1 if " " in many else 2]:
+                query = f"{start} {test} {{ {stated} }} }} ORDER BY ?x"
+                such = f"{said} a {what}" + " (comments apart)" * (what == "definition")
+                made += list_all(
+                    f"{name}_{said}_{what}",
+                    Noun(f"{pattern} {words} [a|any|an] {noun}", f"{one} {such}", f"{many} {such}"),
+                    f"from_query(sparql_query({query!r}, limit=10000))",
+                    f"Which {many} have {ask} {what}?",
+                    listed=(f"<wh> {pattern} {listed} {noun} <onto>",),
+                )
+        found = (
+            f'sparql_query({start!r} + " ?x <" + $property + "> ?y }} ORDER BY ?x", limit=10000)'
+        )
+        program = f'from_query({found}, %property), "{one}", "{many}"'
+        asked = f"{name}_with_statement: Which {many} have a creator?"
+        source = f"(<wh>|how many) {pattern} {_HAVE} {{property}} <onto>"
+        made.append(form(asked, f"tell_carriers({program})", source))
     return made
 
 
@@ -262,15 +240,13 @@ WHOLE = [
         "namespaces",
         Noun(f"{_PREFIX}|prefixes and [the|their] namespaces|namespaces and [the|their] prefixes"
              "|namespaces and prefixes", "namespace", "namespaces"),
-        'fetch("prefixes")',
-        "Which namespaces are bound?",
+        'fetch("prefixes")', "Which namespaces are bound?",
         listed=(
             f"<wh> {_PREFIX} (are|is) (used|bound|declared|defined) <onto> [and what do they"
             " stand for]",
             f"<wh> {_PREFIX} (does|do) <it> <have> [and what do they stand for]",
             "<wh> (namespace|prefix) (do|does) [the] [{ontology}] terms (use|have|belong to)",
-            "[the] namespace of the [{ontology}] terms",
-        ),
+            "[the] namespace of the [{ontology}] terms"),
     ),
     form("prefix: What does the prefix harbour stand for?",
          'tell_prefix(fetch("prefixes"), $prefix)',
@@ -283,15 +259,13 @@ WHOLE = [
         "imports",
         Noun("(imports|imported (ontologies|ontology|vocabularies|files)|owl:imports|owl imports"
              "|import statements)", "imported ontology", "imported ontologies"),
-        'fetch("terms", kind="imports")',
-        "Which ontologies are imported?",
+        'fetch("terms", kind="imports")', "Which ontologies are imported?",
         listed=(
             "<wh> [other] [ontology|ontologies|vocabularies|files] does <it> import",
             "<wh> [other] [ontology|ontologies|vocabularies|files] (is|are) imported"
             " [by <it>|here]",
             "does <it> import (anything|others|[any] [other] (ontology|ontologies|files))",
-            "is (anything|something) imported <onto>",
-        ),
+            "is (anything|something) imported <onto>"),
     ),
     form("count_triples: How many triples are there?",
          'str(graph_stats()["triples"]) + " triples."',
@@ -329,8 +303,7 @@ WHOLE = [
         "ontologies",
         Noun("(ontologies|ontology headers|declared ontologies)", "declared ontology",
              "declared ontologies"),
-        'fetch("terms", kind="ontologies")',
-        "Which ontologies are declared?",
+        'fetch("terms", kind="ontologies")', "Which ontologies are declared?",
         listed=("what is the [ontology] iri of <the> <o>", "what is the ontology iri"),
     ),
     *list_all(
@@ -346,9 +319,8 @@ WHOLE = [
             "|label|terms) (in|have|use|available in|written in|given in|labelled in|given"
             "|written|labelled) <onto>",
             "in <wh> languages are there labels <onto>",
-            "<wh> languages do the labels have",
-        ),
+            "<wh> languages do the labels have"),
     ),
 ]  # fmt: skip
 
-FORMS = [*_declared(), *_traits(), *HIERARCHY, *_without(), *WHOLE]
+FORMS = [*_declared(), *_traits(), *HIERARCHY, *_stated(), *WHOLE]

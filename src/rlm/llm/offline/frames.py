@@ -34,7 +34,7 @@ _MACROS = {
     "onto": "[(in|of|from|for|by|within|inside) <the> [whole|entire] <o>|here|in here|in it"
     "|in total|in all|altogether|overall|that you know|there"
     "|(in|of|from|for|by|within) [the] {ontology} [<o>]]",
-    "it": "(<the> [whole|entire] <o>|it|[the] {ontology} [<o>])",
+    "it": "(<the> [whole|entire] <o>|it|this one|[the] {ontology} [<o>])",
     "total": "[in total|in all|altogether|overall]",
     "have": "(have|has|declare|declares|define|defines|contain|contains|use|uses|include|includes"
     "|list|hold|holds|bind|state|state|mention|introduce|introduces|know)",
@@ -217,12 +217,7 @@ def hierarchy_of(
 
 
 def list_all(
-    name: str,
-    noun: Noun,
-    call: str,
-    example: str,
-    *,
-    listed: tuple[str, ...] = (),
+    name: str, noun: Noun, call: str, example: str, *, listed: tuple[str, ...] = ()
 ) -> list[Form]:
     """The forms of what the ontology as a whole has."""
     patterns = (_LIST_ALL + listed, _COUNT_ALL + _count(listed), _ANY_ALL)

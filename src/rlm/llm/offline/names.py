@@ -36,7 +36,11 @@ _ODD_PLURALS = {
 _SINGULARS = ((r"(?<=\w\w)ies$", "y"), (r"(?<=s|x|z)es$", ""), (r"(?<=ch|sh)es$", ""),
               (r"(?<=\w\wves)$", ""), (r"(?<=[^su])s$", ""))  # fmt: skip
 _BRACKETED = re.compile(r"(.+\S) \((\S.*)\)")
-_STANDARD = re.compile(r"(?:rdfs?|owl|xsd|skos):\w+")
+_SPACES = {
+    "rdf": "1999/02/22-rdf-syntax-ns#", "rdfs": "2000/01/rdf-schema#", "owl": "2002/07/owl#",
+    "xsd": "2001/XMLSchema#", "skos": "2004/02/skos/core#",
+}  # fmt: skip
+VOCABULARY = ("rdf:", "rdfs:", "owl:")
 _DATATYPE_NAMES = """
     string boolean integer decimal double float date time dateTime duration anyURI int long short
     nonNegativeInteger positiveInteger gYear language token langString
@@ -85,35 +89,45 @@ class Link:
     problem: str = ""
     candidates: tuple[str, ...] = ()
     terms: tuple[NamedTerm, ...] = ()
-    """Those that it may mean."""
+    """Those that have this name: of these it may mean one."""
+
+    @property
+    def others(self) -> list[str]:
+        """What is of the same kind as the term and is called so too."""
+        own = [each for each in self.terms if each.field != "alternative" and each != self.term]
+        own = [each for each in own if not each.curie.startswith(VOCABULARY)]
+        return [each.curie for each in own if self.term and each.kind == self.term.kind]
 
 
-def spellings(mention: str, *, quoted: bool = False) -> list[tuple[str, str]]:
-    """The ways to read a mention, in order: a name, and the kind that a word beside it says."""
+def spellings(mention: str, kind: str = "", *, quoted: bool = False) -> list[tuple[str, str]]:
+    """The ways to read a mention, in order: a name, and the kind that a word beside it says. What
+    is `old` may be labelled so: “obsolete draft”."""
     if both := _BRACKETED.fullmatch(mention):
         return [(part, "") for part in (mention, *both.groups())]
     found: dict[str, str] = {}
     if not quoted:
         bare = _OLD.sub("", _ARTICLE.sub("", mention))
         found.setdefault(bare, "")
-        for word, kind in _KIND_WORDS.items():
+        for word, said in _KIND_WORDS.items():
             if bare.lower().startswith(f"{word} ") or bare.lower().endswith(f" {word}"):
                 inner = re.sub(rf"(?i)^{word} (?:called |named )?|(?: {word}| {word}s)$", "", bare)
-                found.setdefault(_ARTICLE.sub("", inner), kind)
+                found.setdefault(_ARTICLE.sub("", inner), said)
     found.setdefault(mention, "")
-    for name, kind in list(found.items()):
-        found.setdefault(singular(name), kind)
+    for name, said in list(found.items()):
+        found.setdefault(singular(name), said)
         head, of, rest = name.partition(" of ")  # "days of the week": DayOfWeek
         if of and not quoted:
-            found.setdefault(f"{singular(head)} of {_ARTICLE.sub('', rest)}", kind)
-    return [(name.strip("\"'`<>"), kind) for name, kind in found.items() if name.strip("\"'`<>")]
+            found.setdefault(f"{singular(head)} of {_ARTICLE.sub('', rest)}", said)
+    if kind == "old":
+        found.setdefault(f"obsolete {next(iter(found))}", "")
+    return [(name.strip("\"'`<>"), said) for name, said in found.items() if name.strip("\"'`<>")]
 
 
 def bare_name(mention: str) -> str:
     """A mention without its article and the word for its kind."""
     bare = _ARTICLE.sub("", mention)
     for word in _KIND_WORDS:
-        bare = re.sub(rf"(?i)^{word} (?=.)|(?<=.) {word}$", "", bare)
+        bare = re.sub(rf"^{word} (?=.)|(?<=.) {word}$", "", bare)
     return bare
 
 
@@ -138,12 +152,7 @@ def language_tag(words: str) -> str | None:
 
 
 def link(
-    mention: str,
-    kind: str,
-    found: Mapping[str, Lookup],
-    *,
-    quoted: bool = False,
-    own: str = "",
+    mention: str, kind: str, found: Mapping[str, Lookup], *, quoted: bool = False, own: str = ""
 ) -> Link:
     """The one term of that kind that has this name; of several, that of the namespace `own`."""
     both = _BRACKETED.fullmatch(mention)
@@ -151,13 +160,13 @@ def link(
         return _link_bracketed(mention, both[1], both[2], found)
     wrong: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
-    for name, said in spellings(mention, quoted=quoted):
+    for name, said in spellings(mention, kind, quoted=quoted):
         lookup = found.get(name, Lookup())
         near = near or lookup.near
         if fitting := [term for term in lookup.exact if _fits(term, said or kind, kind)]:
             chosen = _prefer(fitting, name, kind, own)
             if len(chosen) == 1:
-                return Link(mention, chosen[0])
+                return Link(mention, chosen[0], terms=tuple(fitting))
             names = tuple(term.curie for term in chosen)
             return Link(mention, None, AMBIGUOUS, names, tuple(chosen))
         wrong = wrong or tuple(f"{term.curie} ({term.kind})" for term in lookup.exact)
@@ -177,12 +186,14 @@ def _link_bracketed(mention: str, name: str, code: str, found: Mapping[str, Look
 
 def _standard_term(name: str, kind: str) -> NamedTerm | None:
     """A term of the field's own vocabularies, which no file needs to declare."""
-    if _STANDARD.fullmatch(name):
-        return NamedTerm(name, name, "vocabulary", "iri")
     plain = name.removeprefix("xsd:")
-    if kind == "range" and plain in _DATATYPES:
-        return NamedTerm(f"xsd:{plain}", f"xsd:{plain}", "datatype", "iri")
-    return None
+    is_datatype = kind == "range" and plain in _DATATYPES
+    curie = f"xsd:{plain}" if is_datatype else name
+    prefix, _, local = curie.partition(":")
+    if prefix not in _SPACES or not re.fullmatch(r"\w+", local):
+        return None
+    said = "datatype" if is_datatype else "vocabulary"
+    return NamedTerm(f"http://www.w3.org/{_SPACES[prefix]}{local}", curie, said, "iri")
 
 
 def _fits(term: NamedTerm, said: str, kind: str) -> bool:

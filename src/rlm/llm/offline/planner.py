@@ -28,6 +28,7 @@ from rlm.llm.offline.forms import (
 from rlm.llm.offline.names import (
     AMBIGUOUS,
     MISSING,
+    VOCABULARY,
     WRONG_KIND,
     Link,
     Lookup,
@@ -50,9 +51,11 @@ _WORDS = """
     of that which with and or not no have has than more most least between by for if when where who
     whose all every any only both each in on from to is are does do how what many without classes
     properties terms individuals instances subclasses superclasses labels
+    main average first last best worst total typical central
 """
 _FUNCTION_WORDS = frozenset(_WORDS.split())
 """Words that a name may have, but that rather belong to a question which was not understood."""
+_SUPERLATIVE = re.compile(r"\b[a-z]+(?:est|most) [a-z]")
 _CALL = re.compile(r"\b([a-z_]+)\(")
 _OPTION = re.compile(r"(\w+)=(\"[^\"]*\"|'[^']*'|\w+)")
 _LITERAL = re.compile(r"[\"']([^\"']*)[\"']")
@@ -63,7 +66,6 @@ _STATED = {
     'fetch("instances", $)': "a",
 }
 _ONTOLOGY = "(?:ontology|vocabulary|graph|file|model|schema|taxonomy)"
-_CURIE = re.compile(r"(?:rdfs?|owl|xsd|skos):\w+")
 _NAMES = re.compile(r"\b[a-z]+:[A-Za-z]\w*")
 _QUOTES = "\"'"
 _SPECIFIC = frozenset(
@@ -122,9 +124,10 @@ class Planner:
     def _names(self) -> list[list[list[str]]]:
         """What has to be looked up: for each reading, the spellings of every name in it."""
         return [
-            [[name for name, _ in spellings(slot.words, quoted=slot.quoted)] for slot in each.names]
+            [[name for name, _ in spellings(slot.words, kind_of_slot(kind), quoted=slot.quoted)]
+             for kind, slot in each.names]
             for each in self.readings
-        ]
+        ]  # fmt: skip
 
     def _block(self, step: str, code: str) -> str:
         uses = ""
@@ -134,17 +137,12 @@ class Planner:
 
     def _answer(self) -> str:
         found = read_lookups(self.prompt.output_of(LINK) or "")
-        own = own_namespace(self.prompt.card)
         problems: list[tuple[Reading, Link]] = []
         for reading in self.readings:
             if any(one.problem == WRONG_KIND and each.open_words < reading.open_words
                    for each, one in problems):  # fmt: skip
                 break  # its names are there: no looser reading is meant
-            links = {
-                name: link(slot.words, kind_of_slot(name), found, quoted=slot.quoted, own=own)
-                for name, slot in reading.mentions.items()
-            }
-            links |= self._find_namesake(reading, found)
+            links = self._links(reading, found)
             broken = {name: each for name, each in links.items() if each.term is None}
             first = next(iter(broken.values()), None)
             if first is None:
@@ -156,7 +154,25 @@ class Planner:
             if first.problem == AMBIGUOUS:
                 break
         ambiguous = [each for each in problems if each[1].problem == AMBIGUOUS]
-        return final(self._explain(*(ambiguous or problems)[0]))
+        plainest = min(ambiguous or problems, key=lambda each: each[0].open_words)
+        return final(self._explain(*plainest))
+
+    def _links(self, reading: Reading, found: dict[str, Lookup]) -> dict[str, Link]:
+        """What its names mean. A word of the forms is no name of RDF's or OWL's, and spelt small it
+        may be either."""
+        own = own_namespace(self.prompt.card)
+        links = {
+            name: link(slot.words, kind_of_slot(name), found, quoted=slot.quoted, own=own)
+            for name, slot in reading.mentions.items()
+        }
+        is_plainest = reading.open_words == min(each.open_words for each in self.readings)
+        for name in () if is_plainest else reading.namesakes:
+            words, term = links[name].mention, links[name].term
+            if term and term.curie.startswith(VOCABULARY):
+                links[name] = Link(words, None, MISSING)
+            elif term and words.islower():
+                links[name] = Link(words, None, AMBIGUOUS, (term.curie, f"a {words} as such"))
+        return links | self._find_namesake(reading, found)
 
     def _find_namesake(self, reading: Reading, found: dict[str, Lookup]) -> dict[str, Link]:
         """The ontology's name, where a term has it too and no "ontology" stands beside it."""
@@ -170,9 +186,14 @@ class Planner:
 
     def _run(self, reading: Reading, meant: list[dict[str, Link]]) -> str:
         """The program that answers, once for each of the terms that a name may mean."""
-        if reading.form.name.startswith("exists_"):
+        if not reading.form.program:
             return final(tell_existence(reading, meant[0]["term"].term))
         lines = [self._line(reading, links) for links in meant]
+        if len(meant) == 1:
+            known = {each.term.curie for each in meant[0].values() if each.term}
+            for each in meant[0].values():
+                others = [other for other in each.others if other not in known]
+                lines += [repr(f"{other} is called “{each.mention}” too.") for other in others]
         line = lines[0] if len(lines) == 1 else f'"\\n".join([{", ".join(lines)}])'
         code = f'import re\n\n{helpers_of(line)}\n\nreply = {line}\nFINAL_VAR("reply")'
         return self._block(ANSWER, code)
@@ -200,9 +221,7 @@ class Planner:
         if found.problem != MISSING:
             return f"{OFFLINE_UNANSWERED} “{found.mention}” is no {noun} here: it is {names}."
         called = bare_name(found.mention)
-        words = found.mention.lower().split()
-        is_long = len(words) > MOST_NAME_WORDS or _FUNCTION_WORDS.intersection(words)
-        if asked is None or is_long:
+        if asked is None or _is_no_name(found.mention):
             return refusal(self.prompt.question)
         if reading.form.name.startswith("exists_") and _is_a_name(asked, found.candidates):
             return tell_existence(reading, None)
@@ -212,6 +231,13 @@ class Planner:
             return f"T{missing}"
         near = f"The nearest names are {names}." if names else HINT
         return f"{OFFLINE_UNANSWERED} t{missing} {near}"
+
+
+def _is_no_name(mention: str) -> bool:
+    """Whether words rather belong to a question which was not understood."""
+    words = mention.lower().split()
+    is_long = len(words) > MOST_NAME_WORDS or not _FUNCTION_WORDS.isdisjoint(words)
+    return is_long or bool(_SUPERLATIVE.search(mention))
 
 
 def _is_a_name(slot: Slot, near: Sequence[str]) -> bool:
@@ -227,10 +253,9 @@ def _on_vocabulary(program: str, links: dict[str, Link]) -> str:
         if found.term is None or "class" in found.term.kind:
             continue
         for view, where in _STATED.items():
-            call = re.escape(view.replace("$", f"${name}")[:-1]) + r"(?:, most=1)?\)"
+            call = re.escape(view.replace("$", f"${name}")[:-1]) + r"(?:, (?:most=1|all=True))?\)"
             query = f"SELECT DISTINCT ?x WHERE {{ ?x {where} TERM FILTER(isIRI(?x)) }} ORDER BY ?x"
-            uri = found.term.uri
-            query = query.replace("TERM", uri if _CURIE.fullmatch(uri) else f"<{uri}>")
+            query = query.replace("TERM", f"<{found.term.uri}>")
             program = re.sub(
                 rf"keep_stated\(sparql_query\(.*?limit=1000\), {call}\)|{call}",
                 lambda _, query=query, curie=found.term.curie: (  # type: ignore[misc]
@@ -243,12 +268,12 @@ def _on_vocabulary(program: str, links: dict[str, Link]) -> str:
 
 def tell_existence(reading: Reading, term: NamedTerm | None) -> str:
     """Whether there is a term of a name, and of the kind that was asked for."""
-    wanted = reading.form.name.removeprefix("exists_").replace("_", " ")
-    words = bare_name(reading.slots["term"].words)
+    wanted = reading.form.name.partition("_")[2].replace("_", " ")
     if term is None:
+        words = bare_name(reading.slots["term"].words)
         return f"No: there is no {wanted} called “{words}” in this ontology."
     if wanted != "term" and wanted not in term.kind:
-        return f"No: there is no {wanted} called “{words}”; {term.curie} is: {term.kind}."
+        return f"No: {term.curie} is no {wanted}; it is: {term.kind}."
     return f"Yes: {term.curie} is: {term.kind}."
 
 

@@ -12,12 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from rlm.llm.offline.repl_rows import (  # noqa: F401 - all are sent by their names
     View,
+    add_equivalents,
     add_included,
+    add_inherited,
     fetch,
     from_query,
     keep_both,
     keep_stated,
+    keep_types,
     look_up,
+    note_further,
+    note_kinds,
+    search_query,
     shape_asks,
 )  # fmt: skip
 
@@ -62,19 +68,12 @@ def tell_list(found: View, one: str, many: str) -> str:
     if found.get("cut") or found.get("more"):
         return f"Not answered: there are too many to look through for {many}{of}."
     if not total:
-        return f"None: there are no {many}{of}."
+        return f"None: there are no {many}{of}.{found.get('note', '')}"
     rows = rows[:500]
     rest = total - len(rows)
     more = f"\n… and {rest} more" if rest > 0 else ""
     lines = "\n".join(f"- {show(row)}" for row in rows)
     return f"{total} {one if total == 1 else many}{of}:\n{lines}{more}{found.get('note', '')}"
-
-
-def note_further(direct: View, every: View) -> View:
-    """What is one step away, with a line about how many are further away."""
-    number = every["total"] - direct["total"]
-    said = f"\n{number} more at greater depth: ask for all of them"
-    return {**direct, "note": said} if number > 0 else direct
 
 
 def tell_count(found: View, one: str, many: str) -> str:
@@ -85,16 +84,19 @@ def tell_count(found: View, one: str, many: str) -> str:
     return f"{total} {one if total == 1 else many}{of}.{found.get('note', '')}"
 
 
-def tell_declared(
-    counted: Any, one: str, many: str, vocabulary: Any = (), stated: int | None = None
-) -> str:
-    """How many a file declares. Those of OWL, RDFS or RDF are named, unless there is no other.
-    `stated` is what the statistics say: they know of classes of classes, which no query does."""
-    total, names = int(counted[0]["n"]), [str(row["x"]) for row in vocabulary]
-    own = total - len(names) or total
-    others = f", and {', '.join(names)}" if own < total else ""
-    own = own if stated is None else stated
-    return f"{tell_count({'total': own}, one, many)[:-1]}{others}."
+def tell_declared(vocabulary: Any, stats: View) -> str:
+    """How many classes a file declares. Those of OWL, RDFS or RDF are named, unless they count."""
+    total, names = stats["declared_classes"], [str(row["x"]) for row in vocabulary]
+    others = f", and {', '.join(names)}" if len(names) not in (0, total) else ""
+    return f"{total} declared class{'es' * (total != 1)}{others}."
+
+
+def tell_carriers(found: View, one: str, many: str) -> str:
+    """What states a property of itself. Where nothing does, it may be made for things of a class,
+    and is not denied."""
+    if not found["rows"]:
+        return f"Not answered: no {one} states {found['name']} of itself; ask for its domain."
+    return tell_list(found, f"{one} with a statement", f"{many} with a statement")
 
 
 def tell_depths(direct: View, every: View, one: str, many: str) -> str:
@@ -122,6 +124,18 @@ def tell_by_domain(found: View, one: str, many: str, counts: bool = False) -> st
         return f"{(tell_count if counts else tell_list)(found, one, many)}{note}"
     said = f"No {one} of {name} by rdfs:domain; SHACL shapes ask for {len(asks)}"
     return f"{said}." if counts else "\n- ".join([f"{said}:", *asks])
+
+
+def tell_between(found: View, every: View, name: str, other: str) -> str:
+    """The properties from one class to another, then those of the classes above these."""
+    above = f"from {name} or a class above it to {other} or a class above it"
+    if not found["rows"]:
+        return tell_list({**every, "name": ""}, f"property {above}", f"properties {above}")
+    said = "property with this domain and range", "properties with this domain and range"
+    told = [tell_list({**found, "name": ""}, *said)]
+    if (more := keep_both(every, found, both=False))["rows"] and not found["cut"]:
+        told += [tell_list({**more, "name": ""}, "more of classes above", "more of classes above")]
+    return "\n".join(told)
 
 
 def tell_equivalents(found: View, one: str, many: str) -> str:
@@ -184,11 +198,24 @@ def tell_is_a(compared: View, name: str, of_class: str) -> str:
     return tell_member(name, fetch("instances", of_class), "an instance")
 
 
-def tell_compared(compared: View, wanted: str) -> str:
+def tell_disjoint(compared: View) -> str:
+    x, y = compared["x"], compared["y"]
+    if compared["relation"] == "disjoint":
+        return f"Yes: {x} and {y} are disjoint."
+    return f"No: {x} and {y} are not stated to be disjoint."
+
+
+def tell_equivalence(compared: View) -> str:
+    """Whether two terms are equivalent, by a statement or through others."""
     x, y, relation = compared["x"], compared["y"], compared["relation"]
-    if relation == wanted or (wanted, relation) == ("equivalent", "same"):
+    if relation in ("same", "equivalent"):
         return f"Yes: {x} and {y} are {relation}."
-    return f"No: {x} and {y} are not stated to be {wanted}."
+    if not re.search("class|property", (kind := compared["kinds"][0])):
+        return f"Not answered: {x} is {kind}; classes and properties are equivalent to others."
+    every = add_equivalents(fetch("related", x, relation="equivalents"))
+    if any(row["name"] == y for row in every["rows"]):
+        return f"Yes: {x} and {y} are equivalent, through others."
+    return f"No: {x} and {y} are not stated to be equivalent."
 
 
 def tell_trait(about: View, trait: str) -> str:
@@ -385,42 +412,6 @@ def tell_description(about: View) -> str:
     return "\n".join(said + ["- deprecated"] * bool(about.get("deprecated")))
 
 
-def search_query(text: str, where: str = "") -> str:
-    """The query for terms with a piece of text in a label, an alternative or the local name; in a
-    label alone, or at the start or end of one of them."""
-    wanted = '"' + text.lower().replace("\\", "\\\\").replace('"', '\\"') + '"'
-    joined, test = wanted.replace(" ", ""), {"start": "STRSTARTS", "end": "STRENDS"}.get(where)
-    test = test or "CONTAINS"
-    in_name = f' || {test}(?name, {wanted}) || {test}(REPLACE(?name, "[_-]", ""), {joined})'
-    labels = "rdfs:label|skos:prefLabel" + "|skos:altLabel" * (where != "label")
-    return (
-        "SELECT DISTINCT ?x ?t WHERE { { ?x a ?t } UNION { ?x rdfs:label ?n } FILTER(isIRI(?x))"
-        f" OPTIONAL {{ ?x {labels} ?l FILTER({test}(LCASE(STR(?l)), {wanted})) }}"
-        ' BIND(LCASE(REPLACE(STR(?x), "^.*[/#]", "")) AS ?name)'
-        f" FILTER(BOUND(?l){in_name * (where != 'label')}) }} ORDER BY ?x"
-    )
-
-
-def keep_types(rows: Any, kind: str) -> View:
-    """The terms of a search that are of a kind: class, property, individual, or any."""
-    types: dict[str, set[str]] = {}
-    for row in rows:
-        types.setdefault(str(row["x"]), set()).add(str(row.get("t", "")).partition(":")[2])
-    schema = {"Class", "Ontology", "Datatype", "Restriction"}
-    names = []
-    for name, found in types.items():
-        is_property = any(each.endswith("Property") for each in found)
-        fits = {
-            "class": "Class" in found,
-            "property": is_property,
-            "individual": bool(found - {""}) and not is_property and not found & schema,
-            "": not found & {"Ontology", "Datatype"},
-        }
-        if fits[kind]:
-            names.append({"name": name})
-    return {"rows": names, "total": len(names), "more": bool(rows.more)}
-
-
 # -- two terms, and the whole
 
 
@@ -481,8 +472,11 @@ def tell_metadata(found: View, names: tuple[str, ...] = ()) -> str:
     """What the ontology says of itself: all of it, or the statements with one of these names."""
     rows = [row for row in found["rows"] if not names
             or re.split("[/#:]", row["property"].strip("<>"))[-1].lower() in names]  # fmt: skip
+    if not rows and not found["ontologies"]:
+        return "Not answered: the file declares no owl:Ontology, and nothing else was looked at."
     if not rows:
-        return "None: the ontology does not say so of itself."
+        said = " or ".join(names) or "statement"
+        return f"None: <{'>, <'.join(found['ontologies'][:3])}> has no {said}."
     return "\n".join(
         f"- {row['property']}: {tidy(row['value'])}"
         + (f" (of {row['ontology']})" if row.get("ontology") else "")

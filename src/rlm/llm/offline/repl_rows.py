@@ -53,6 +53,25 @@ def add_included(found: View, iri: str, side: str) -> View:
     return {**found, **from_query(sparql_query(query, limit=1000), found["name"])}
 
 
+def add_inherited(stated: View, every: View) -> View:
+    """What is stated of a term, with how much more it inherits; where nothing is, what it does."""
+    if stated["total"]:
+        more = every["total"] - stated["total"]
+        return {**stated, "note": f"\n{more} more by inheritance" * (more > 0)}
+    return {**every, "note": f"\nAll by inheritance: none is stated of {every['name']} itself"}
+
+
+def add_equivalents(found: View) -> View:
+    """What is equivalent to a term, and what is to that."""
+    rows, names = list(found["rows"]), [found["name"]]
+    for row in rows:  # which grow
+        if row["name"] not in names:
+            names.append(row["name"])
+            rows += fetch("related", row["name"], relation="equivalents")["rows"]
+    kept = list({row["name"]: row for row in rows if row["name"] != names[0]}.values())
+    return {**found, "rows": kept, "total": max(found["total"], len(kept))}
+
+
 def keep_both(found: View, other: View, both: bool = True) -> View:
     """The rows that both listings have, or those that only the first has. `cut`: one of them was
     not read to its end, and nothing can be said."""
@@ -62,12 +81,64 @@ def keep_both(found: View, other: View, both: bool = True) -> View:
     return {**found, "rows": rows, "total": len(rows), "cut": cut}
 
 
+def note_further(direct: View, every: View) -> View:
+    """What is one step away, with a line about how many are further away."""
+    number = every["total"] - direct["total"]
+    said = f"\n{number} more at greater depth: ask for all of them"
+    return {**direct, "note": said} if number > 0 else direct
+
+
+def note_kinds(typed: Any, stats: View, kind: str, found: View | None = None) -> View:
+    """Properties of a kind, how many of them are typed otherwise, and how many are of no kind."""
+    total, unknown = (stats["property_kinds"].get(each, 0) for each in (kind, "property"))
+    rest = total - int(typed[0]["n"])
+    note = f"\n{rest} of them by their inverse or a trait, not by their type" * (rest > 0)
+    note += f"\nOf {unknown} more the kind is not stated" * (unknown > 0)
+    return {"rows": [], "total": total, **(found or {}), "note": note}
+
+
 def shape_asks(name: str) -> list[str]:
     """What SHACL shapes ask of the things of a class, a text for each property."""
     rows = fetch("shapes", name)["rows"]
     own = [row for row in rows if row["shape"] == name or f"class {name}" in row["targets"]]
     asks = [ask for row in own for ask in row["asks"]]
     return sorted({ask for ask in asks if ":" in ask.split(" ")[0]})
+
+
+def search_query(text: str, where: str = "") -> str:
+    """The query for terms with a piece of text in a label, an alternative or the local name; in a
+    label alone, or at the start or end of one of them."""
+    wanted = '"' + text.lower().replace("\\", "\\\\").replace('"', '\\"') + '"'
+    joined, test = wanted.replace(" ", ""), {"start": "STRSTARTS", "end": "STRENDS"}.get(where)
+    test = test or "CONTAINS"
+    in_name = f' || {test}(?name, {wanted}) || {test}(REPLACE(?name, "[_-]", ""), {joined})'
+    labels = "rdfs:label|skos:prefLabel" + "|skos:altLabel" * (where != "label")
+    return (
+        "SELECT DISTINCT ?x ?t WHERE { { ?x a ?t } UNION { ?x rdfs:label ?n } FILTER(isIRI(?x))"
+        f" OPTIONAL {{ ?x {labels} ?l FILTER({test}(LCASE(STR(?l)), {wanted})) }}"
+        ' BIND(LCASE(REPLACE(STR(?x), "^.*[/#]", "")) AS ?name)'
+        f" FILTER(BOUND(?l){in_name * (where != 'label')}) }} ORDER BY ?x"
+    )
+
+
+def keep_types(rows: Any, kind: str) -> View:
+    """The terms of a search that are of a kind: class, property, individual, or any."""
+    types: dict[str, set[str]] = {}
+    for row in rows:
+        types.setdefault(str(row["x"]), set()).add(str(row.get("t", "")).partition(":")[2])
+    schema = {"Class", "Ontology", "Datatype", "Restriction"}
+    names = []
+    for name, found in types.items():
+        is_property = any(each.endswith("Property") for each in found)
+        fits = {
+            "class": "Class" in found,
+            "property": is_property,
+            "individual": bool(found - {""}) and not is_property and not found & schema,
+            "": not found & {"Ontology", "Datatype"},
+        }
+        if fits[kind]:
+            names.append({"name": name})
+    return {"rows": names, "total": len(names), "more": bool(rows.more)}
 
 
 def look_up(readings: list[list[list[str]]]) -> str:

@@ -31,57 +31,35 @@ _MACROS = Macros(
 )
 _SIZES = ("lines", "words", "characters", "texts")
 FORMS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "find": (
-        "Where is the sandbox mentioned?",
-        (
-            "where (is|are|was|were) {text} <seen> <text>",
-            "where (does|do|can i|can you) {text} (<occur>|find) <text>",
-            "where does <it> (mention|name|say|use) {text}",
-            "[on|in] (which|what) (line|lines|text|texts|file|files|document|documents)"
-            " (mention|mentions"
-            "|contain|contains|have|has|name|names|is|are|does|do) {text} [<seen>|<occur>]",
-            "(find|search for|look for|locate) [all] [the] [mentions of|occurrences of|lines"
-            " with|places with] {text} <text>",
-            "(is|are) {text} <seen> <text>",
-            "does <it> (mention|contain|name|say) {text}",
-        ),
-    ),
-    "count": (
-        "How often is the sandbox mentioned?",
-        (
-            "how (many times|often) (is|are|does|do) {text} (<seen>|<occur>) <text>",
-            "how (many times|often) does <it> (mention|name|say|use|contain) {text}",
-            "how many (mentions|occurrences) (of {text} are there|are there of {text}) <text>",
-            "count [all] [the] (mentions|occurrences) of {text} <text>",
-        ),
-    ),
-    "count_lines": (
-        "How many lines mention the sandbox?",
-        ("how many lines (mention|contain|have|name) {text} <text>",),
-    ),
-    "size": (
-        "How many lines are there?",
-        (
-            "how many {size} (are there|are) <text>",
-            "how many {size} (does|do) <it> have",
-            "how many {size} <text>",
-            "count [all] [the] {size} <text>",
-            "what is the number of {size} <text>",
-        ),
-    ),
-    "quote": (
-        "What does it say about the sandbox?",
-        (
-            "what (does|do) <it> say (about|on|of) {text}",
-            "what is said (about|on|of) {text} <text>",
-            "(quote|show|give) [me] [the|every|all|all the] [sentence|sentences|line|lines|passage"
-            "|passages|what is said] (about|on|with|that mention|that"
-            " mentions|mentioning|containing) {text} <text>",
-            "quote {text}",
-            "<wh> (is|are|was|were) {text}",
-        ),
-    ),
-}
+    "find": ("Where is the sandbox mentioned?", (
+        "where (is|are|was|were) {text} <seen> <text>",
+        "where (does|do|can i|can you) {text} (<occur>|find) <text>",
+        "where does <it> (mention|name|say|use) {text}",
+        "[on|in] (which|what) (line|lines|text|texts|file|files|document|documents)"
+        " (mention|mentions|contain|contains|have|has|name|names|is|are|does|do) {text}"
+        " [<seen>|<occur>]",
+        "(find|search for|look for|locate) [all] [the] [mentions of|occurrences of|lines with"
+        "|places with] {text} <text>",
+        "(is|are) {text} <seen> <text>", "does <it> (mention|contain|name|say) {text}")),
+    "count": ("How often is the sandbox mentioned?", (
+        "how (many times|often) (is|are|does|do) {text} (<seen>|<occur>) <text>",
+        "how (many times|often) does <it> (mention|name|say|use|contain) {text}",
+        "how many (mentions|occurrences) (of {text} are there|are there of {text}) <text>",
+        "count [all] [the] (mentions|occurrences) of {text} <text>")),
+    "count_lines": ("How many lines mention the sandbox?", (
+        "how many lines (mention|contain|have|name) {text} <text>",)),
+    "size": ("How many lines are there?", (
+        "how many {size} (are there|are) <text>", "how many {size} (does|do) <it> have",
+        "how many {size} <text>", "count [all] [the] {size} <text>",
+        "what is the number of {size} <text>")),
+    "quote": ("What does it say about the sandbox?", (
+        "what (does|do) <it> say (about|on|of) {text}",
+        "what is said (about|on|of) {text} <text>",
+        "(quote|show|give) [me] [the|every|all|all the] [sentence|sentences|line|lines|passage"
+        "|passages|what is said] (about|on|with|that mention|that mentions|mentioning|containing)"
+        " {text} <text>",
+        "quote {text}", "<wh> (is|are|was|were) {text}")),
+}  # fmt: skip
 _ARTICLE = re.compile(r"^(?:the|a|an|any) (?=.)", re.IGNORECASE)
 
 
