@@ -13,7 +13,8 @@ classes, is no individual for that; nor is an ontology.
 
 How a hierarchy is read, here and nowhere else: A is below B where the file states rdfs:subClassOf
 between the two, or where the definition of A is an intersection with B in it, or the definition of
-B a union with A in it, or B the disjoint union of A and others. `supers` and `subs` have all of
+B a union with A in it, or B the disjoint union of A and others. What has nothing above it, but for
+a circle that it is in, is below what its equivalents are below. `supers` and `subs` have all of
 these; `defined_supers` has those that no statement gives. Equivalent classes share what is above
 and below them (`above`, `below`). An instance of a class is one of every class above it.
 """
@@ -36,7 +37,7 @@ from rlm.ontology.vocabulary import TOPS
 INDIVIDUALS = 2_000
 NAMED_INDIVIDUALS = 500
 """So many individuals have a say in which namespaces are named."""
-VERSION = 5
+VERSION = 6
 _SETS = ("declared", "declared_properties", "definitions", "deprecated", "guessed")
 _MAPS = (
     *("supers", "subs", "defined_supers", "equivalents", "super_properties"),

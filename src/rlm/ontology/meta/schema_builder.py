@@ -222,7 +222,9 @@ def read_classes(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]:
     seen = types.declared | types.instances.keys() | supers.keys() | found.equivalents.keys()
     seen |= found.definitions | _find_used(reader, types)
     classes = {i: types.instances.get(i, 0) for i in sorted(seen.union(*supers.values(), *groups))}
-    above = _sorted_edges({iri: others - v.TOPS - {iri} for iri, others in supers.items()})
+    tops = {iri: others - v.TOPS - {iri} for iri, others in supers.items()}
+    shared = _share_parents(tops, found.equivalents)
+    above = _sorted_edges(tops | shared)
     below = _sorted_edges(_edges((end, start) for start, ends in above.items() for end in ends))
     equivalents = _sorted_edges(found.equivalents)
     return {
@@ -232,6 +234,7 @@ def read_classes(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]:
         "subs": below,
         "defined_supers": _sorted_edges(
             {i: o - found.stated[i] - v.TOPS - {i} for i, o in found.defined.items()}
+            | {iri: others - found.stated[iri] for iri, others in shared.items()}
         ),
         "definitions": sorted(found.definitions),
         "equivalents": equivalents,
@@ -295,6 +298,35 @@ def count_instances(
     return {iri: n for iri, n in sorted(total.items()) if n != types.instances[iri]}
 
 
+def _share_parents(tops: Mapping[str, set[str]], equivalents: Edges) -> dict[str, set[str]]:
+    """A class that has no class of the file above it, or only a circle that it is in, but
+    equivalents that have → what it and these have: it would stand nowhere."""
+    found: dict[str, set[str]] = {}
+    while True:
+        edges, upward = {**tops, **found}, set[str]()
+        for iri in equivalents:
+            _reach(iri, edges, upward)
+        rings = find_cycles({iri: edges[iri] for iri in upward if iri in edges})
+        circle = {iri: {*ring} for ring in rings for iri in ring}
+        fresh: dict[str, set[str]] = {}
+        for iri in equivalents.keys() - found.keys():
+            own, near = edges.get(iri, set()), circle.get(iri, set())
+            if not _own_tops(iri, own - near):
+                same = set[str]()
+                _reach(iri, equivalents, same)
+                others = set[str]().union(*(edges.get(one, ()) for one in same)) - same - near
+                if shared := _own_tops(iri, others):
+                    fresh[iri] = shared | own
+        if not fresh:
+            return found
+        found |= fresh
+
+
+def _own_tops(iri: str, tops: Iterable[str]) -> set[str]:
+    """What counts as above a class: of a class of the file, classes of RDF and OWL do not."""
+    return set(tops) if is_machinery(iri) else {top for top in tops if not is_machinery(top)}
+
+
 def find_roots(
     classes: Iterable[str],
     declared: set[str],
@@ -302,31 +334,21 @@ def find_roots(
     subs: Mapping[str, list[str]],
     equivalents: Mapping[str, list[str]],
 ) -> list[str]:
-    """Classes with no named superclass, nor any of their equivalents: declared ones, and tops that
-    others stand under. In a circle its smallest IRI is a root, so that every class is below some
-    root, or equivalent to one that is. Where nothing is declared, every class in use without a
-    superclass is one. A class below one of RDF's or OWL's own is a root of this file."""
-    known = [iri for iri in classes if iri in declared or iri in subs or iri in supers]
-    up = {iri: _tops(iri, supers, equivalents) for iri in known}
-    down = {iri: [*subs.get(iri, ()), *equivalents.get(iri, ())] for iri in (*subs, *equivalents)}
-    roots = [iri for iri in known or classes if not up.get(iri) and iri not in v.TOPS]
+    """Classes with no named superclass: declared ones, tops that others stand under, and what is
+    equivalent to another. In a circle its smallest IRI is a root, so that every such class is one
+    or below one. Where nothing is declared, every class in use without a superclass is one. A class
+    below one of RDF's or OWL's own is a root of this file."""
+    placed = declared.union(supers, subs, equivalents)
+    known = [iri for iri in classes if iri in placed or not declared]
+    up = {iri: _own_tops(iri, supers.get(iri, ())) for iri in known}
+    roots = [iri for iri in known if not up[iri] and iri not in v.TOPS]
     reached: set[str] = set()
     for root in roots:
-        _reach(root, down, reached)
+        _reach(root, subs, reached)
     left = {iri: up[iri] for iri in known if iri not in reached | v.TOPS}
     found = [*roots, *_top_rings(left)]
     own = [iri for iri in found if not is_machinery(iri)]  # owl:DeprecatedClass is none
     return sorted(own or found)
-
-
-def _tops(
-    iri: str, supers: Mapping[str, list[str]], equivalents: Mapping[str, list[str]]
-) -> set[str]:
-    """What stands above a class or its equivalents; of a class of the file, classes of OWL do
-    not."""
-    same = {iri, *equivalents.get(iri, ())}
-    tops = {top for one in same for top in supers.get(one, ())} - same
-    return tops if is_machinery(iri) else {top for top in tops if not is_machinery(top)}
 
 
 def _top_rings(up: Mapping[str, set[str]]) -> Iterator[str]:
