@@ -114,6 +114,25 @@ def test_an_ontology_is_no_individual(opened):
     assert onto.describe_entity("<http://kiln.test>")["kind"] == "ontology"
 
 
+def test_an_individual_is_what_has_a_class_for_a_type(opened):
+    """No document, container or subject that nobody typed, however it is asked for."""
+    onto = opened("""
+        kiln:Pot a owl:Class ; rdfs:seeAlso <http://kiln.test/pots.html> .
+        kiln:pot7 a kiln:Pot . kiln:named a owl:NamedIndividual . kiln:thing a owl:Thing .
+        <http://kiln.test/> owl:versionInfo "3" . <http://kiln.test/pots.html> rdfs:label "Pots" .
+        kiln:x rdfs:label "x" . kiln:bag a rdf:Bag .""")
+    assert onto.graph_stats()["individuals"] == onto.tree()["instances"] == 3
+    assert names(onto.terms(kind="individuals")) == {"pot7", "named", "thing"}
+    kinds = {name: onto.describe(name)["kind"] for name in ("kiln:pot7", "kiln:thing", "kiln:x",
+             "kiln:bag", "http://kiln.test/", "http://kiln.test/pots.html")}  # fmt: skip
+    unknown = dict.fromkeys(list(kinds)[2:], "of no known kind")
+    assert kinds == {"kiln:pot7": "individual", "kiln:thing": "individual", **unknown}
+    (hit,) = onto.search("Pots", search_in="label")
+    assert (hit["uri"], hit["kind"]) == ("http://kiln.test/pots.html", "of no known kind")
+    assert onto.values("kiln:x")["kind"] == "of no known kind"
+    assert onto.compare("kiln:x", "kiln:pot7")["kinds"] == ["of no known kind", "individual"]
+
+
 def test_a_class_is_no_individual_because_it_is_a_shape(opened):
     onto = opened(SHAPED)
     assert names(onto.terms(kind="individuals")) == {"old1", "Shape", "Pun"}

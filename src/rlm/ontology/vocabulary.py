@@ -56,6 +56,14 @@ OTHER_TYPES = {RDFS + "Datatype", RDFS + "ContainerMembershipProperty", RDF + "L
 OTHER_TYPES |= {RDF + "Statement", *(OWL + name for name in _OWL_TYPES)}
 META_TYPES = CLASS_TYPES | PROPERTY_KINDS.keys() | OTHER_TYPES
 NAMED_INDIVIDUAL = OWL + "NamedIndividual"
+_THINGS = TOPS | {NAMED_INDIVIDUAL}
+
+
+def is_type_of_individuals(iri: str) -> bool:
+    """Whether what is of this type is an individual: no term or syntax of RDF and OWL."""
+    return iri in _THINGS or not iri.startswith(MACHINERY)
+
+
 SHAPE_TYPES = frozenset((SH + "NodeShape", SH + "PropertyShape"))
 """What makes a class no individual."""
 

@@ -61,16 +61,15 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     terms = found["classes"].keys() | found["properties"].keys() | types.ontologies
     named = types.individuals | (types.shapes - terms)
     named -= types.ontologies
-    sample = _smallest(individuals, named)
+    sample, untyped, unknown = _smallest(individuals, named), set[str](), list[str]()
     roles = _read_roles(reader, found["super_properties"])
     languages = Background(lambda: reader.languages(roles.get("label", ())))
     labels = _read_labels(reader, roles, terms.union(sample))
     comments = _read_comments(reader, roles, terms)
     # Seldom in data, and to know it takes longer than all of the above.
     if untyped := _find_untyped(reader, types, subjects.result()) - terms:
-        named = named | untyped
-        sample = _smallest(individuals, named)
-        labels = _read_labels(reader, roles, terms.union(sample))
+        unknown = _smallest(individuals, untyped)
+        labels = _read_labels(reader, roles, terms.union(sample, unknown))
     found |= labels
     found |= {
         "class_use": use.result(),
@@ -82,6 +81,7 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
         "subject_count": subjects.result(),
         "pred_freq": reader.pred_freq,
         "individuals": {"count": len(named), "sample": sample},
+        "untyped": {"count": len(untyped), "sample": unknown},
         "examples": dict(sorted(types.examples.items())),
         "ontology_iris": ontologies,
         "imports": sorted({iri for _, iri in reader.named_pairs(v.OWL + "imports")}),

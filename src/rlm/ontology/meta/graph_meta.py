@@ -8,8 +8,10 @@ in full, individuals are counted and sampled: at most INDIVIDUALS of them, the s
 engine.
 
 A class is what is declared as one, by a type of RDF or OWL or by a class below these (`declared`),
-and whatever stands where only a class can. A class that is a SHACL shape too, or of a class of
-classes, is no individual for that; nor is an ontology.
+and whatever stands where only a class can. An individual is what has a class for a type, or
+owl:NamedIndividual. A class that is a SHACL shape too, or of a class of classes, is none for that;
+nor is an ontology, nor what something is said of but not what it is: that is `untyped`, and held
+for its name.
 
 How a hierarchy is read, here and nowhere else: A is below B where the file states rdfs:subClassOf
 between the two, or where the definition of A is an intersection with B in it, or the definition of
@@ -32,8 +34,9 @@ from urllib.parse import urlsplit
 from rlm.errors import OntologyError
 from rlm.ontology.labels import Label, cut, name_of, pick, telling_sentence
 from rlm.ontology.terms import WELL_KNOWN, Prefixes, is_machinery, namespace
-from rlm.ontology.vocabulary import TOPS
+from rlm.ontology.vocabulary import TOPS, is_type_of_individuals
 
+NO_KIND = "of no known kind"
 INDIVIDUALS = 2_000
 NAMED_INDIVIDUALS = 500
 """So many individuals have a say in which namespaces are named."""
@@ -77,7 +80,7 @@ Map = dict[str, IRISet]
 
 @dataclass(frozen=True)
 class Individuals:
-    """The named things that are no terms of the schema alone: how many, and some of them."""
+    """Named things that are no terms of the schema alone: how many, and some of them."""
 
     count: int = 0
     sample: tuple[str, ...] = ()
@@ -127,6 +130,7 @@ class GraphMeta:
     traits: dict[str, list[str]] = field(default_factory=dict)  # → functional, transitive, …
     pred_freq: dict[str, int] = field(default_factory=dict)  # the machinery included
     individuals: Individuals = field(default_factory=Individuals)
+    untyped: Individuals = field(default_factory=Individuals)  # of no known kind
     examples: dict[str, list[str]] = field(default_factory=dict)  # class → a few instances
     # Main class → what its instances have, by use. All below it count (`class_use.py`).
     class_use: dict[str, ClassUse] = field(default_factory=dict)
@@ -195,9 +199,10 @@ class GraphMeta:
 
     # -- terms
 
-    def kind(self, iri: str) -> str:
-        """class, object property, …, ontology or individual; both where a name is used as both. A
-        property whose kind is only guessed is a property."""
+    def kind(self, iri: str, types: Iterable[str] | None = None) -> str:
+        """class, object property, …, ontology or individual, both where a name is used as both, or
+        that it is of no known kind. A property whose kind is only guessed is a property. `types`:
+        what the graph says it is, where somebody asked; not all individuals are held here."""
         found = []
         if iri in self.classes:
             found.append("class")
@@ -206,13 +211,28 @@ class GraphMeta:
             found.append(kind if kind == "property" else f"{kind} property")
         if iri in self.ontology_iris:
             found.append("ontology")
-        if not found or iri in self.named_individuals:
+        if iri in self._named_individuals or (not found and self._may_be_individual(iri, types)):
             found.append("individual")
-        return ", ".join(found)
+        return ", ".join(found) or NO_KIND
+
+    def _may_be_individual(self, iri: str, types: Iterable[str] | None) -> bool:
+        if types is not None:
+            return any(map(is_type_of_individuals, types))
+        return self.sampled or not (self.individuals.complete or iri in self.untyped.sample)
 
     @cached_property
-    def named_individuals(self) -> frozenset[str]:
+    def _named_individuals(self) -> frozenset[str]:
         return frozenset(self.individuals.sample)
+
+    @cached_property
+    def named_things(self) -> frozenset[str]:
+        """The names of individuals, and of what nothing types."""
+        return self._named_individuals.union(self.untyped.sample)
+
+    @property
+    def has_all_names(self) -> bool:
+        """Whether every name in the graph is held; else the engine knows more."""
+        return self.individuals.complete and self.untyped.complete and not self.sampled
 
     @cached_property
     def _disjoint_groups_of(self) -> dict[str, list[list[str]]]:
@@ -358,7 +378,7 @@ class GraphMeta:
                     values[name] = dict(pairs)
                 elif name == "class_use":
                     values[name] = {iri: ClassUse.from_dict(use) for iri, use in value.items()}
-                elif name == "individuals":
+                elif name in ("individuals", "untyped"):
                     values[name] = Individuals(value["count"], tuple(value["sample"]))
         except (AttributeError, KeyError, TypeError, ValueError) as exc:
             raise OntologyError("this is no stored GraphMeta: build it again") from exc
@@ -395,7 +415,7 @@ def complete_scan(
     found: dict[str, Any], prefixes: Mapping[str, str], preferred: Mapping[str, str]
 ) -> dict[str, Any]:
     """What `builder.scan_store` found, with all that `GraphMeta.from_dict` needs."""
-    sample = found["individuals"]["sample"][:NAMED_INDIVIDUALS]
+    sample = (*found["individuals"]["sample"], *found["untyped"]["sample"])[:NAMED_INDIVIDUALS]
     in_use = (*found["classes"], *found["properties"], *sample, *found["pred_freq"])
     return {**found, "version": VERSION, "namespaces": name_namespaces(prefixes, preferred, in_use)}
 

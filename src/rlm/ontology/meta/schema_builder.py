@@ -82,6 +82,8 @@ def read_types(reader: StoreReader) -> DeclaredTypes:
             _note_schema(found, names, meta_type)
         if kind in v.SHAPE_TYPES:
             found.shapes.update(names)
+        elif not v.is_type_of_individuals(kind):
+            found.schema.update(names)
         elif kind not in metaclasses:
             found.individuals.update(names)
         if kind != v.NAMED_INDIVIDUAL:

@@ -345,7 +345,7 @@ def compare(
     found: dict[str, Any] = {
         "x": meta.curie(one),
         "y": meta.curie(two),
-        "kinds": [meta.kind(one), meta.kind(two)],
+        "kinds": [meta.kind(iri, types[iri]) for iri in pair],
         "relation": relation,
         "nearest_common": [meta.curie(iri) for iri in nearest],
         "shared": sorted(own[0] & own[1]),

@@ -25,6 +25,7 @@ from rlm.ontology.views.links import (
     pattern_of,
     show_end,
     text_query,
+    types_of,
 )
 from rlm.ontology.views.listing import Window
 
@@ -59,7 +60,7 @@ def values(
             **show_end(meta, "value", link[1], names, lang),
         }
     )
-    head = {"name": (name := meta.curie(iri)), "kind": meta.kind(iri)}
+    head = {"name": (name := meta.curie(iri)), "kind": meta.kind(iri, types_of(engine, iri))}
     if predicate is None and iri in meta.pred_freq:
         own = f"SELECT ?v (COUNT(*) AS ?n) {{ ?x {name} ?v }} GROUP BY ?v ORDER BY DESC(?n)"
         head["note"] = f"what is stated of it; its own values: {own}"
