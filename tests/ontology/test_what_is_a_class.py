@@ -115,12 +115,13 @@ def test_an_ontology_is_no_individual(opened):
 
 
 def test_an_individual_is_what_has_a_class_for_a_type(opened):
-    """No document, container or subject that nobody typed, however it is asked for."""
+    """No document, variable of a rule or subject that nobody typed, however it is asked for."""
     onto = opened("""
+        @prefix swrl: <http://www.w3.org/2003/11/swrl#> .
         kiln:Pot a owl:Class ; rdfs:seeAlso <http://kiln.test/pots.html> .
         kiln:pot7 a kiln:Pot . kiln:named a owl:NamedIndividual . kiln:thing a owl:Thing .
         <http://kiln.test/> owl:versionInfo "3" . <http://kiln.test/pots.html> rdfs:label "Pots" .
-        kiln:x rdfs:label "x" . kiln:bag a rdf:Bag .""")
+        kiln:x a swrl:Variable . kiln:bag a rdf:Bag .""")
     assert onto.graph_stats()["individuals"] == onto.tree()["instances"] == 3
     assert names(onto.terms(kind="individuals")) == {"pot7", "named", "thing"}
     kinds = {name: onto.describe(name)["kind"] for name in ("kiln:pot7", "kiln:thing", "kiln:x",
@@ -131,6 +132,24 @@ def test_an_individual_is_what_has_a_class_for_a_type(opened):
     assert (hit["uri"], hit["kind"]) == ("http://kiln.test/pots.html", "of no known kind")
     assert onto.values("kiln:x")["kind"] == "of no known kind"
     assert onto.compare("kiln:x", "kiln:pot7")["kinds"] == ["of no known kind", "individual"]
+
+
+RULES = """
+@prefix swrl: <http://www.w3.org/2003/11/swrl#> . @prefix swrlb: <http://www.w3.org/2003/11/swrlb#> .
+kiln:Pot a owl:Class . kiln:Jar a owl:Class . kiln:x a swrl:Variable .
+kiln:rule a swrl:Imp ; swrl:body [ a swrl:AtomList ; rdf:rest () ; rdf:first [ a swrl:ClassAtom ;
+  swrl:classPredicate kiln:Pot ; swrl:argument1 kiln:x ] ] ; swrl:head [ a swrl:AtomList ; rdf:rest
+  () ; rdf:first [ a swrl:BuiltinAtom ; swrl:builtin swrlb:equal ] ] .
+"""
+
+
+def test_the_syntax_of_rules_is_no_part_of_what_a_file_is_about(opened):
+    onto = opened(RULES)
+    stats = onto.graph_stats()
+    assert (stats["classes"], stats["properties"], stats["individuals"]) == (2, 0, 0)
+    assert names(onto.terms()) == {"Pot", "Jar"} == names(onto.tree())
+    assert stats["key_classes"] == ["kiln:Jar", "kiln:Pot"]
+    assert "swrl" not in onto.card()
 
 
 def test_a_class_is_no_individual_because_it_is_a_shape(opened):

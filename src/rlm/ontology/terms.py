@@ -195,7 +195,7 @@ _NONE = Prefixes(well_known=False)
 
 
 def is_machinery(iri: str) -> bool:
-    """Whether this is a term of RDF, RDFS or OWL themselves."""
+    """Whether this is a term of RDF, RDFS, OWL or SWRL themselves."""
     return iri.startswith(MACHINERY)
 
 

@@ -1,7 +1,8 @@
-"""The terms of RDF, RDFS and OWL themselves, and where people put labels and definitions.
+"""The terms of RDF, RDFS, OWL and SWRL themselves, and where people put labels and definitions.
 
-A term of the machinery (owl:Class, rdf:first, rdfs:comment) is never what an ontology is about:
-counts of properties leave it out unless the file declares it, and no card or root list names it.
+A term of the machinery (owl:Class, rdf:first, rdfs:comment, swrl:AtomList) is never what an
+ontology is about: counts of properties leave it out unless the file declares it, and no card or
+root list names it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ SCHEMA = ("http://schema.org/", "https://schema.org/")
 OBO = "http://purl.obolibrary.org/obo/"
 OIO = "http://www.geneontology.org/formats/oboInOwl#"
 VANN = "http://purl.org/vocab/vann/"
+SWRL = "http://www.w3.org/2003/11/swrl#"
+SWRLB = "http://www.w3.org/2003/11/swrlb#"
 SH = "http://www.w3.org/ns/shacl#"
 
 TYPE = RDF + "type"
@@ -26,7 +29,7 @@ SUB_PROPERTY = RDFS + "subPropertyOf"
 DOMAIN = RDFS + "domain"
 RANGE = RDFS + "range"
 
-MACHINERY = (RDF, RDFS, OWL)
+MACHINERY = (RDF, RDFS, OWL, SWRL, SWRLB)
 TOPS = frozenset((OWL + "Thing", OWL + "Nothing", RDFS + "Resource", RDFS + "Literal"))
 
 CLASS_TYPES = frozenset((OWL + "Class", RDFS + "Class", OWL + "DeprecatedClass"))
