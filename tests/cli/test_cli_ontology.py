@@ -583,7 +583,7 @@ ex:Sloop a owl:Class ; rdfs:label "sloop"@en ; rdfs:subClassOf ex:Boat ,
   [ a owl:Restriction ; owl:onProperty ex:has ; owl:someValuesFrom ex:Mast ] .
 ex:Mast a owl:Class ; rdfs:label "mast"@en . ex:Spar a owl:Class ; rdfs:label "spar"@en .
 ex:Raft a owl:Class ; rdfs:label "raft"@en . ex:Punt a owl:Class ; rdfs:label "punt"@en .
-ex:has a owl:ObjectProperty .
+ex:has a owl:ObjectProperty . ex:Oar a owl:Class ; rdfs:label "oar"@en .
 """
 RELEASE_2 = """
 @prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -595,7 +595,8 @@ ex:Mast a owl:Class ; rdfs:label "mast"@en ; rdfs:subClassOf ex:Pole . ex:Pole a
 ex:Raft a owl:Class ; rdfs:label "raft"@en ; owl:deprecated true .
 ex:Punt a owl:Class ; rdfs:label "punt"@en ; owl:deprecated true ; obo:IAO_0100001 ex:Pram .
 ex:Pram a owl:Class ; rdfs:label "pram"@en . ex:Dory a owl:Class ; rdfs:label "dory"@en .
-ex:has a owl:ObjectProperty .
+ex:has a owl:ObjectProperty . ex:Scull a owl:Class ; rdfs:label "scull"@en .
+ex:Oar owl:deprecated true ; obo:IAO_0100001 ex:Scull .
 """
 
 
@@ -608,12 +609,16 @@ def releases(tmp_path: Path) -> tuple[str, str]:
 
 def test_a_diff_tells_renamed_from_deprecated(rlm: Run, releases: tuple[str, str]) -> None:
     found = rlm("ontology", "diff", *releases, "--json").json
-    assert [row["name"] for row in found["added"]] == ["ex:Dory"] and not found["removed"]
+    assert [row["name"] for row in found["added"]] == ["ex:Dory", "ex:Pram"]
+    assert not found["removed"]
     assert found["renamed"] == [
-        {"from": "ex:Punt", "to": "ex:Pram", "by": "replaced by"},
+        {"from": "ex:Oar", "to": "ex:Scull", "by": "replaced by"},
         {"from": "ex:Spar", "to": "ex:Pole", "by": "label"},
     ]
-    assert [row["name"] for row in found["deprecated"]] == ["ex:Raft"]
+    assert found["deprecated"] == [  # and still there: not renamed
+        {"name": "ex:Punt", "use": ["ex:Pram"], "deprecated": True},
+        {"name": "ex:Raft", "deprecated": True},
+    ]
     boat = {"name": "ex:Boat", "lang": "en", "before": "boat", "after": "vessel"}
     assert found["labels"] == [boat]
     (edge,) = found["hierarchy"]
@@ -624,7 +629,7 @@ def test_a_diff_tells_renamed_from_deprecated(rlm: Run, releases: tuple[str, str
         ("removed", "rdfs:subClassOf ex:has some ex:Mast"),
     ]
     shown = rlm("ontology", "diff", *releases).out
-    assert "## Renamed (2)" in shown and "- `ex:Punt` → `ex:Pram` (by replaced by)" in shown
+    assert "## Renamed (2)" in shown and "- `ex:Oar` → `ex:Scull` (by replaced by)" in shown
     assert '- `ex:Boat`@en: "boat" → "vessel"' in shown
     assert rlm("ontology", "diff", *releases, "--exit-code").code == 1
     assert rlm("ontology", "diff", releases[0], releases[0], "--exit-code").code == 0

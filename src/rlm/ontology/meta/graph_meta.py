@@ -308,8 +308,8 @@ class GraphMeta:
 
     @cached_property
     def own_classes(self) -> list[str]:
-        """The classes without those of RDF, RDFS, OWL and SWRL, which a file may name or declare and
-        which are its own in the files of these vocabularies alone."""
+        """The classes without those of RDF, RDFS, OWL and SWRL, which a file may name or declare,
+        and which are its own in the files of these vocabularies alone."""
         if any(is_machinery(f"{iri.rstrip('#')}#") for iri in self.ontology_iris):
             return list(self.classes)
         return [iri for iri in self.classes if not is_machinery(iri)]

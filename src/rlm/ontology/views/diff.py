@@ -191,7 +191,7 @@ class Comparison:
             "deprecated": [
                 name_row(new, iri, self._lang, use=_curies(new, iri))
                 for iri in sorted(new.deprecated - old.deprecated)
-                if iri in self.kept and iri not in self.renamed
+                if iri in self.kept
             ],
             "restored": [
                 name_row(new, iri, self._lang)
@@ -232,12 +232,10 @@ class Comparison:
 
     def _renames(self) -> Iterator[tuple[str, tuple[str, str]]]:
         """Old IRI → new IRI, and how that is known."""
-        old, new = self._old.meta, self._new.meta
         said = {}
-        for iri, targets in new.replaced_by.items():
+        for iri, targets in self._new.meta.replaced_by.items():
             fresh = [to for to in targets if to in self.added]
-            known = iri in self.kept or iri in self.removed
-            if known and iri not in old.deprecated and len(targets) == 1 and fresh:
+            if iri in self.removed and len(targets) == 1 and fresh:
                 said[iri] = (fresh[0], "replaced by")
         yield from said.items()
         left = self.removed - said.keys()
