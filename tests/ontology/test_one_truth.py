@@ -70,6 +70,8 @@ def agree_views(onto: rlm.ontology.Ontology) -> None:
     meta, stats = onto.meta, onto.graph_stats()
     assert stats["classes"] == onto.terms(kind="classes")["total"] == len(meta.own_classes)
     assert stats["properties"] == onto.terms(kind="properties")["total"]
+    for kind in ("classes", "properties"):
+        assert stats[f"declared_{kind}"] == onto.terms(kind=kind, only="declared")["total"]
     assert stats["deprecated"] == onto.terms(kind="deprecated")["total"]
     assert len(stats["roots"]) + stats["more_roots"] == onto.terms(kind="roots")["total"]
     for kind, number in stats["property_kinds"].items():
@@ -274,6 +276,20 @@ def test_a_class_without_parents_stands_below_those_of_its_equivalents(tmp_path:
         assert rows["ex:Person"]["instances"] == rows["foaf:Person"]["instances"] == 1
         (top,) = onto.related("ex:Agent", relation="superclasses")["rows"]
         assert top["name"] == "ex:Artefact"  # by an equivalent of an equivalent
+
+
+def test_a_term_of_owl_that_is_only_named_is_not_declared(tmp_path: Path) -> None:
+    (tmp_path / "n.ttl").write_text(
+        HEADER
+        + """
+        ex:p a owl:ObjectProperty ; rdfs:subPropertyOf owl:topObjectProperty .
+        ex:q a owl:AnnotationProperty ; rdfs:subPropertyOf rdfs:comment .
+        ex:A a owl:Class ; rdfs:subClassOf ex:q .
+    """
+    )
+    with rlm.ontology.open(tmp_path / "n.ttl", cache_dir=tmp_path) as onto:
+        agree_views(onto)
+        assert onto.terms(kind="properties", only="declared")["total"] == 2
 
 
 def test_the_views_have_the_names_of_their_commands(root: Path) -> None:

@@ -199,6 +199,11 @@ class GraphMeta:
 
     # -- terms
 
+    @cached_property
+    def all_declared(self) -> frozenset[str]:
+        """The classes and properties that the file says are such."""
+        return self.declared | self.declared_properties
+
     def kind(self, iri: str, types: Iterable[str] | None = None) -> str:
         """class, object property, …, ontology or individual, both where a name is used as both, or
         that it is of no known kind. A property whose kind is only guessed is a property. `types`:

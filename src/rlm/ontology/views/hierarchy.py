@@ -37,9 +37,6 @@ TERM_KINDS = (
     *("deprecated", "defined", "undeclared", "imports", "ontologies"),
 )
 
-_NOT = {"declared": "undeclared", "current": "deprecated"}
-"""What is none of a kind."""
-
 
 def name_row(meta: GraphMeta, iri: str, lang: str | None = None, **more: Any) -> dict[str, Any]:
     """A term in a list: its name, its label where that says more, and what else is not empty."""
@@ -268,7 +265,7 @@ def terms(
     if kind == "individuals" and (prefix or only) and not meta.individuals.complete:
         held = f"{len(found):,} of {meta.individuals.count:,} individuals are held here"
         raise OntologyError(f"{held}: ask a query which of them are meant")
-    found = by_label(meta, _filter_terms(meta, found, only, prefix or ""), lang)
+    found = by_label(meta, _filter_terms(meta, found, kind, only, prefix or ""), lang)
 
     def show(iri: str) -> dict[str, Any]:
         count = meta.classes.get(iri, 0) or meta.properties.get(iri, 0)
@@ -282,11 +279,19 @@ def terms(
     return page
 
 
-def _filter_terms(meta: GraphMeta, found: list[str], only: str, prefix: str) -> list[str]:
+def _filter_terms(
+    meta: GraphMeta, found: list[str], kind: str, only: str, prefix: str
+) -> list[str]:
+    declared = {"classes": meta.declared, "properties": meta.declared_properties}
     for other in only.split():
-        one_of(other, (*_NOT, *TERM_KINDS), "only")
-        known = set(_terms_of_kind(meta, _NOT.get(other, other)))
-        found = [iri for iri in found if (iri in known) != (other in _NOT)]
+        one_of(other, ("declared", "current", *TERM_KINDS), "only")
+        if other == "current":
+            found = [iri for iri in found if iri not in meta.deprecated]
+            continue
+        is_kind = other != "declared"
+        named = _terms_of_kind(meta, other) if is_kind else declared.get(kind, meta.all_declared)
+        known = set(named)
+        found = [iri for iri in found if iri in known]
     if prefix:
         start = prefix if ":" in prefix else f"{prefix}:"
         whole = prefix.strip("<>") if ":" in prefix else "\0"
@@ -300,7 +305,7 @@ def _terms_of_kind(meta: GraphMeta, kind: str) -> Iterable[str]:
     if kind in TRAITS:
         return (iri for iri, traits in meta.traits.items() if kind in traits)
     every = (*meta.classes, *meta.properties)
-    declared = meta.declared | meta.declared_properties
+    declared = meta.all_declared
     lists: dict[str, Callable[[], Iterable[str]]] = {
         "classes": lambda: meta.own_classes,
         "properties": lambda: meta.properties,

@@ -144,7 +144,7 @@ class Linter:
 
     @cached_property
     def _declared(self) -> list[str]:
-        terms = self._meta.declared | self._meta.declared_properties
+        terms = self._meta.all_declared
         return sorted(iri for iri in terms if not is_machinery(iri))
 
     def not_judged(self) -> dict[str, int]:
@@ -251,9 +251,8 @@ class Linter:
         meta = self._meta
         if not meta.declared and not meta.declared_properties:
             return  # data alone: its vocabulary is elsewhere
-        declared = meta.declared | meta.declared_properties
         classes = {iri for ends in meta.doms.values() for iri in ends} | meta.classes.keys()
-        left_out = declared | meta.deprecated
+        left_out = meta.all_declared | meta.deprecated
         for what, used in (("class", classes), ("property", meta.properties.keys())):
             own = [iri for iri in used if _space(iri) in self._spaces and iri not in left_out]
             types = types_of_each(self._engine, own)
