@@ -86,7 +86,7 @@ def stats(session: Session, **given: Any) -> None:
     fields["labels"] = _join(f"{tag or 'no language'} {number:,}" for tag, number in languages)
     fields["roots"] = _join(found["roots"]) + _and_more(found["more_roots"])
     if old := found.get("deprecated_roots", 0):
-        fields["roots"] += f" ({old:,} of them deprecated)"
+        fields["roots"] += f"; {old:,} deprecated ones with nothing below"
     fields["key classes"] = _join(found["key_classes"])
     more = _and_more(left_out.get("imports_not_fetched", 0))
     fields["imports, not fetched"] = _join(found["imports_not_fetched"]) + more

@@ -358,9 +358,9 @@ class GraphMeta:
     def summary(self) -> str:
         """A few lines for people and prompts: what it is, how large, the roots."""
         lines = [cut(self.about() or "Graph", 240), self.counts()]
-        if self.roots:
-            more = f" and {len(self.roots) - 8} more" if len(self.roots) > 8 else ""
-            lines.append(f"Roots: {', '.join(map(self.curie, self.roots[:8]))}{more}")
+        if roots := sorted(self.roots, key=self.deprecated.__contains__):
+            more = f" and {len(roots) - 8} more" if len(roots) > 8 else ""
+            lines.append(f"Roots: {', '.join(map(self.curie, roots[:8]))}{more}")
         if self.imports:
             lines.append(f"Imports that were not fetched: {len(self.imports)}")
         return "\n".join(cut(line, 400) for line in lines)

@@ -51,6 +51,11 @@ def by_label(meta: GraphMeta, iris: Iterable[str], lang: str | None = None) -> l
     return sorted(iris, key=lambda iri: (meta.label(iri, lang).casefold(), iri))
 
 
+def is_out_of_use(meta: GraphMeta, root: str) -> bool:
+    """Whether a root is deprecated and nothing stands below it: such are counted apart."""
+    return root in meta.deprecated and root not in meta.subs
+
+
 # -- trees
 
 
@@ -77,7 +82,7 @@ def tree(
         raise OntologyError(f"depth is {depth!r}; it must be a whole number from 1 to {DEEPEST}")
     down = one_of(direction, ("down", "up"), "direction") == "down"
     edges = _edges_of(meta, iri, down)
-    lone = {i for i in meta.roots if i in meta.deprecated and i not in meta.subs}
+    lone = {iri for iri in meta.roots if is_out_of_use(meta, iri)}
     tops = set(meta.roots) - lone if iri is None else edges.get(iri, NONE)
     rows = list(_walk(meta, iri, edges, depth, by_label(meta, tops, lang), lang))
 
@@ -266,6 +271,8 @@ def terms(
         held = f"{len(found):,} of {meta.individuals.count:,} individuals are held here"
         raise OntologyError(f"{held}: ask a query which of them are meant")
     found = by_label(meta, _filter_terms(meta, found, kind, only, prefix or ""), lang)
+    if kind == "roots":
+        found.sort(key=lambda iri: is_out_of_use(meta, iri))
 
     def show(iri: str) -> dict[str, Any]:
         count = meta.classes.get(iri, 0) or meta.properties.get(iri, 0)
@@ -390,6 +397,10 @@ def _relation(
         return "inverse"
     if any(meta.disjoint_with(top) & set(above_two) for top in above_one):
         return "disjoint"
+    if two in meta.replaced_by.get(one, NONE):
+        return "replaced by"
+    if one in meta.replaced_by.get(two, NONE):
+        return "replaces"
     direct = {**meta.super_properties, **meta.supers}
     return "siblings" if direct.get(one, NONE) & direct.get(two, NONE) else "unrelated"
 

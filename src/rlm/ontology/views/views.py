@@ -274,9 +274,10 @@ class Views:
 
 
 def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
-    """Numbers, then short lists; `more_roots` and `left_out` say what is not listed."""
+    """Numbers, then short lists; `more_roots` and `left_out` say what is not listed, and
+    `deprecated_roots` how many more roots there are that are deprecated and alone."""
     kinds = meta.declared_kinds()
-    roots = sorted(meta.roots, key=lambda iri: iri in meta.deprecated)
+    roots = [iri for iri in meta.roots if not hierarchy.is_out_of_use(meta, iri)]
     lists = {"ontologies": meta.ontology_iris, "imports_not_fetched": meta.imports}
     lists |= {"languages": list(meta.languages), "namespaces": list(meta.namespaces)}
     found: dict[str, Any] = {
@@ -298,12 +299,12 @@ def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
         "disjoint_groups": len(meta.disjoint_groups),
         "languages": dict(list(meta.languages.items())[:LISTED]),
         "roots": [meta.curie(iri) for iri in roots[:LISTED]],
-        "more_roots": max(0, len(meta.roots) - LISTED),
+        "more_roots": max(0, len(roots) - LISTED),
         "key_classes": [meta.curie(iri) for iri in key_classes(meta, LISTED)],
         "namespaces": dict(list(meta.namespaces.items())[:15]),
         "imports_not_fetched": [cut(iri, 200) for iri in meta.imports[:LISTED]],
     }
-    if old := sum(iri in meta.deprecated for iri in roots):
+    if old := len(meta.roots) - len(roots):
         found["deprecated_roots"] = old
     if left_out := {k: n for k, all_ in lists.items() if (n := len(all_) - len(found[k]))}:
         found["left_out"] = left_out
