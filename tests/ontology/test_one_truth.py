@@ -279,6 +279,18 @@ def test_a_class_without_parents_stands_below_those_of_its_equivalents(tmp_path:
         assert top["name"] == "ex:Artefact"  # by an equivalent of an equivalent
 
 
+def test_equivalences_are_counted_by_axioms(tmp_path: Path) -> None:
+    (tmp_path / "q.ttl").write_text(
+        HEADER
+        + """
+        ex:A owl:equivalentClass ex:B , [ owl:unionOf ( ex:D ex:E ) ] .
+        ex:p owl:equivalentProperty ex:q .
+    """
+    )
+    with rlm.ontology.open(tmp_path / "q.ttl", cache_dir=tmp_path) as onto:
+        assert onto.stats()["equivalences"] == 3
+
+
 def test_a_term_of_owl_that_is_only_named_is_not_declared(tmp_path: Path) -> None:
     (tmp_path / "n.ttl").write_text(
         HEADER

@@ -80,7 +80,9 @@ def stats(session: Session, **given: Any) -> None:
     declared = f"{found['declared_properties']:,} declared: {_join(split)}"
     fields["properties"] = f"{found['properties']:,} ({declared.rstrip(': ')})"
     fields["traits"] = _join(f"{n:,} {trait}" for trait, n in found["traits"].items())
-    counted = ("restrictions", "equivalences", "individuals", "predicates", "deprecated")
+    fields["restrictions"] = f"{found['restrictions']:,}"
+    fields["equivalence axioms"] = f"{found['equivalences']:,}"
+    counted = ("individuals", "predicates", "deprecated")
     fields |= {name: f"{found[name]:,}" for name in counted}
     languages = found["languages"].items()
     fields["labels"] = _join(f"{tag or 'no language'} {number:,}" for tag, number in languages)

@@ -26,6 +26,7 @@ SH = "http://www.w3.org/ns/shacl#"
 TYPE = RDF + "type"
 SUB_CLASS = RDFS + "subClassOf"
 SUB_PROPERTY = RDFS + "subPropertyOf"
+EQUIVALENCES = (OWL + "equivalentClass", OWL + "equivalentProperty")
 DOMAIN = RDFS + "domain"
 RANGE = RDFS + "range"
 

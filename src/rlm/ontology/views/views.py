@@ -29,6 +29,7 @@ from rlm.ontology.views.links import types_of
 from rlm.ontology.views.listing import ROWS, Page, Window, check_limit, one_of
 from rlm.ontology.views.resolve import resolve, resolve_property
 from rlm.ontology.views.summary import key_classes
+from rlm.ontology.vocabulary import EQUIVALENCES
 
 MOST_PREDICATES = 25
 LISTED = 10
@@ -295,7 +296,7 @@ def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
         "deprecated": len(meta.deprecated),
         "traits": dict(Counter(trait for some in meta.traits.values() for trait in some)),
         "restrictions": meta.restriction_count,
-        "equivalences": len(meta.equivalents) + len(meta.definitions - meta.equivalents.keys()),
+        "equivalences": sum(meta.pred_freq.get(iri, 0) for iri in EQUIVALENCES),
         "disjoint_groups": len(meta.disjoint_groups),
         "languages": dict(list(meta.languages.items())[:LISTED]),
         "roots": [meta.curie(iri) for iri in roots[:LISTED]],
