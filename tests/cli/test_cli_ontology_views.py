@@ -242,3 +242,19 @@ def test_a_query_that_finds_nothing_names_the_terms_that_are_not_there(
     assert "find its name with `rlm ontology search`" in nothing.err
     known = rlm("ontology", "query", path, "SELECT ?s WHERE { ?s rdfs:subClassOf ex:Gardener }")
     assert known.err == "no rows\n"
+
+
+def test_json_of_terms_has_iris_and_a_table_has_not(rlm: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "ex:A a owl:Class .")
+    (row,) = rlm("ontology", "terms", path, "--json").json["rows"]
+    assert row["iri"].endswith("A") and row["name"] == "ex:A"
+    assert "iri" not in rlm("ontology", "terms", path).out
+
+
+def test_stats_show_every_prefix(rlm: Run, tmp_path: Path) -> None:
+    bound = "".join(f"@prefix p{n}: <http://p{n}.test/> .\n" for n in range(30))
+    path = write(tmp_path, bound + "ex:A a owl:Class .")
+    found = rlm("ontology", "stats", path, "--json").json
+    assert len([each for each in found["namespaces"] if each[0] == "p"]) == 30
+    assert "namespaces" not in found.get("left_out", {})
+    assert "p29:" in rlm("ontology", "stats", path).out

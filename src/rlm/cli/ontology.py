@@ -64,6 +64,8 @@ def stats(session: Session, **given: Any) -> None:
     with open_views(session, given) as views:
         found, predicates = views.graph_stats(), views.predicate_frequency(PREDICATES)
         where = {"name": views.engine.name, "source": views.engine.source}
+        found["namespaces"] = dict(views.meta.namespaces)  # all of them
+        found.get("left_out", {}).pop("namespaces", None)
     if session.json:
         print_json({**where, **found, "predicate_frequency": predicates})
         return

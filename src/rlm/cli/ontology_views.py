@@ -129,7 +129,9 @@ def _show_fields(found: dict[str, Any]) -> None:
     if rows and head:
         print_text("")
     if rows:
-        keys = [k for k in dict.fromkeys(k for row in rows for k in row) if k != "labels"]
+        keys = [
+            k for k in dict.fromkeys(k for row in rows for k in row) if k not in ("labels", "iri")
+        ]
         shown = (({k: _label_texts(row[k], row) for k in row}) for row in rows)
         print_cells(keys, [[_text(row.get(key, "")) for key in keys] for row in shown])
 

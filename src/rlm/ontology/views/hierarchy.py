@@ -277,7 +277,8 @@ def terms(
     def show(iri: str) -> dict[str, Any]:
         count = meta.classes.get(iri, 0) or meta.properties.get(iri, 0)
         use = [meta.curie(each) for each in meta.replaced_by.get(iri, NONE)]
-        return name_row(meta, iri, lang, count=count, use=use if iri in meta.deprecated else [])
+        use = use if iri in meta.deprecated else []
+        return {"iri": iri, **name_row(meta, iri, lang, count=count, use=use)}
 
     page = window.page(found, show, kind=kind)
     if kind == "individuals" and not meta.individuals.complete:

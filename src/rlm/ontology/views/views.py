@@ -271,6 +271,8 @@ class Views:
             if required and not term:
                 raise OntologyError(f"the view {view} needs a term: which one?")
             found = method(term, **options)
+        for row in found.get("rows", ()):
+            row.pop("iri", None)  # a name says as much in less room
         return found
 
 
