@@ -120,12 +120,12 @@ def test_an_individual_is_what_has_a_class_for_a_type(opened):
         @prefix swrl: <http://www.w3.org/2003/11/swrl#> .
         kiln:Pot a owl:Class ; rdfs:seeAlso <http://kiln.test/pots.html> .
         kiln:pot7 a kiln:Pot . kiln:named a owl:NamedIndividual . kiln:thing a owl:Thing .
-        <http://kiln.test/> owl:versionInfo "3" . <http://kiln.test/pots.html> rdfs:label "Pots" .
+        <http://a.test/> owl:versionInfo "3" . <http://kiln.test/pots.html> rdfs:label "Pots" .
         kiln:x a swrl:Variable . kiln:bag a rdf:Bag .""")
     assert onto.graph_stats()["individuals"] == onto.tree()["instances"] == 3
     assert names(onto.terms(kind="individuals")) == {"pot7", "named", "thing"}
     kinds = {name: onto.describe(name)["kind"] for name in ("kiln:pot7", "kiln:thing", "kiln:x",
-             "kiln:bag", "http://kiln.test/", "http://kiln.test/pots.html")}  # fmt: skip
+             "kiln:bag", "http://a.test/", "http://kiln.test/pots.html")}  # fmt: skip
     unknown = dict.fromkeys(list(kinds)[2:], "of no known kind")
     assert kinds == {"kiln:pot7": "individual", "kiln:thing": "individual", **unknown}
     (hit,) = onto.search("Pots", search_in="label")
@@ -161,6 +161,31 @@ def test_a_class_is_no_individual_because_it_is_a_shape(opened):
 
 
 # -- which ontology a file is
+
+UNDECLARED = """
+<http://kiln.test/> owl:versionInfo "3.2" ; dcterms:title "Kilns" . kiln:Kiln a owl:Class .
+kiln:heat a owl:DatatypeProperty ; dcterms:title "heat" . <http://a.test/> owl:versionInfo "1" .
+"""
+
+
+def test_of_a_namespace_that_nothing_declares_as_an_ontology_the_file_speaks(opened, capsys):
+    from rlm.cli import main
+
+    onto = opened(UNDECLARED)
+    said = onto.metadata()
+    assert (said["ontologies"], said["title"]) == (["http://kiln.test/"], "Kilns")
+    assert said["version"] == "3.2" and said["note"].startswith("no owl:Ontology is declared")
+    assert {row["property"] for row in said["rows"]} == {"owl:versionInfo", "dcterms:title"}
+    assert onto.describe("<http://kiln.test/>")["kind"] == "ontology"
+    assert onto.stats()["ontology_declared"] is False
+    main(["ontology", "stats", str(onto.engine.source)])
+    assert "http://kiln.test/ (not declared)" in capsys.readouterr().out
+
+
+def test_what_two_names_of_the_namespace_say_is_of_no_ontology(opened):
+    onto = opened(UNDECLARED + '<http://kiln.test> owl:versionInfo "2" .')
+    assert onto.metadata()["ontologies"] == [] and "note" not in onto.metadata()
+
 
 BUNDLE = """
 <http://a.test/part> a owl:Ontology ; dcterms:title "A part"@en ; rdfs:comment "One half." .

@@ -75,6 +75,8 @@ def stats(session: Session, **given: Any) -> None:
         "title": found["title"],
         "ontology": _join(found["ontologies"]) + _and_more(left_out.get("ontologies", 0)),
     }
+    if not found.get("ontology_declared", True):
+        fields["ontology"] += " (not declared)"
     fields |= {name: f"{found[name]:,}" for name in ("triples", "subjects")}
     fields["classes"] = f"{found['classes']:,} ({found['declared_classes']:,} declared)"
     kinds = {"property": "of unstated kind"}

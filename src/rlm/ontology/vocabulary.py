@@ -87,6 +87,11 @@ COMMENTS = (
     *(RDFS + "comment", DCTERMS + "description", DC + "description"),
     *(base + "description" for base in SCHEMA),
 )
+OF_ONTOLOGIES = (
+    *(OWL + name for name in ("versionInfo", "versionIRI", "imports", "priorVersion")),
+    *(DCTERMS + "title", DC + "title", VANN + "preferredNamespacePrefix"),
+)
+"""What is said of an ontology, also of one that no type says to be one."""
 EXAMPLES = (SKOS + "example", OBO + "IAO_0000112", VANN + "example")
 TEXT_ROLES = {
     "label": LABELS,

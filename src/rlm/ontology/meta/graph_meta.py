@@ -160,6 +160,7 @@ class GraphMeta:
     replaced_by: Map = field(default_factory=dict)
     plain_forms: dict[str, str] = field(default_factory=dict)  # qualified property → the plain one
     ontology_iris: list[str] = field(default_factory=list)  # the main one first
+    ontology_declared: bool = True  # or only what is said of the namespace tells it
     main_ontology: str = ""  # what title and description are of; '' where it cannot be told
     imports: list[str] = field(default_factory=list)  # listed, never fetched
     title: str = ""

@@ -199,7 +199,7 @@ def types_of_each(engine: Engine, iris: Iterable[str]) -> dict[str, list[str]]:
 
 
 def metadata(engine: Engine, meta: GraphMeta, window: Window) -> dict[str, Any]:
-    """What the file says of itself: the statements of its owl:Ontology."""
+    """What the file says of itself: the statements of its owl:Ontology, or of its namespace."""
     said = [
         (iri, *link)
         for iri in meta.ontology_iris
@@ -214,6 +214,8 @@ def metadata(engine: Engine, meta: GraphMeta, window: Window) -> dict[str, Any]:
         "imports": list(meta.imports),
         "triples": meta.triple_count,
     }
+    if not meta.ontology_declared:
+        head["note"] = "no owl:Ontology is declared: this is what is said of the namespace"
 
     def show(row: tuple[str, str, Term | str]) -> dict[str, Any]:
         iri, predicate, end = row

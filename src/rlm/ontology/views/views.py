@@ -313,4 +313,6 @@ def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
         found["left_out"] = left_out
     if meta.sampled:
         found["sampled"] = True
+    if not meta.ontology_declared:
+        found["ontology_declared"] = False
     return found
