@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from pyoxigraph import Literal, NamedNode
 
 from rlm.ontology import vocabulary as v
-from rlm.ontology.meta.cycles import find_cycles
+from rlm.ontology.meta.class_graph import find_roots, reach_all, share_parents
 from rlm.ontology.meta.store_reader import StoreReader
 from rlm.ontology.terms import is_machinery, local_name
 
@@ -225,7 +225,7 @@ def read_classes(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]:
     seen |= found.definitions | _find_used(reader, types)
     classes = {i: types.instances.get(i, 0) for i in sorted(seen.union(*supers.values(), *groups))}
     tops = {iri: others - v.TOPS - {iri} for iri, others in supers.items()}
-    shared = _share_parents(tops, found.equivalents)
+    shared = share_parents(tops, found.equivalents)
     above = _sorted_edges(tops | shared)
     below = _sorted_edges(_edges((end, start) for start, ends in above.items() for end in ends))
     equivalents = _sorted_edges(found.equivalents)
@@ -287,7 +287,7 @@ def count_instances(
     def reach(iri: str) -> set[str]:
         if iri not in above:
             above[iri] = set()
-            _reach(iri, supers, above[iri])
+            reach_all(iri, supers, above[iri])
         return above[iri]
 
     total: Counter[str] = Counter()
@@ -298,75 +298,6 @@ def count_instances(
         for each, met in Counter(up for kind in kinds for up in reach(kind)).items():
             total[each] -= (met - 1) * number
     return {iri: n for iri, n in sorted(total.items()) if n != types.instances[iri]}
-
-
-def _share_parents(tops: Mapping[str, set[str]], equivalents: Edges) -> dict[str, set[str]]:
-    """A class that has no class of the file above it, or only a circle that it is in, but
-    equivalents that have → what it and these have: it would stand nowhere."""
-    found: dict[str, set[str]] = {}
-    while True:
-        edges, upward = {**tops, **found}, set[str]()
-        for iri in equivalents:
-            _reach(iri, edges, upward)
-        rings = find_cycles({iri: edges[iri] for iri in upward if iri in edges})
-        circle = {iri: {*ring} for ring in rings for iri in ring}
-        fresh: dict[str, set[str]] = {}
-        for iri in equivalents.keys() - found.keys():
-            own, near = edges.get(iri, set()), circle.get(iri, set())
-            if not _own_tops(iri, own - near):
-                same = set[str]()
-                _reach(iri, equivalents, same)
-                others = set[str]().union(*(edges.get(one, ()) for one in same)) - same - near
-                if shared := _own_tops(iri, others):
-                    fresh[iri] = shared | own
-        if not fresh:
-            return found
-        found |= fresh
-
-
-def _own_tops(iri: str, tops: Iterable[str]) -> set[str]:
-    """What counts as above a class: of a class of the file, classes of RDF and OWL do not."""
-    return set(tops) if is_machinery(iri) else {top for top in tops if not is_machinery(top)}
-
-
-def find_roots(
-    classes: Iterable[str],
-    declared: set[str],
-    supers: Mapping[str, list[str]],
-    subs: Mapping[str, list[str]],
-    equivalents: Mapping[str, list[str]],
-) -> list[str]:
-    """Classes with no named superclass: declared ones, tops that others stand under, and what is
-    equivalent to another. In a circle its smallest IRI is a root, so that every such class is one
-    or below one. Where nothing is declared, every class in use without a superclass is one. A class
-    below one of RDF's or OWL's own is a root of this file."""
-    placed = declared.union(supers, subs, equivalents)
-    known = [iri for iri in classes if iri in placed or not declared]
-    up = {iri: _own_tops(iri, supers.get(iri, ())) for iri in known}
-    roots = [iri for iri in known if not up[iri] and iri not in v.TOPS]
-    reached: set[str] = set()
-    for root in roots:
-        _reach(root, subs, reached)
-    left = {iri: up[iri] for iri in known if iri not in reached | v.TOPS}
-    found = [*roots, *_top_rings(left)]
-    own = [iri for iri in found if not is_machinery(iri)]  # owl:DeprecatedClass is none
-    return sorted(own or found)
-
-
-def _top_rings(up: Mapping[str, set[str]]) -> Iterator[str]:
-    """The first of every circle that nothing stands above."""
-    for ring in find_cycles(up):
-        if all(up.get(iri, v.TOPS) <= {*ring} for iri in ring):
-            yield ring[0]
-
-
-def _reach(start: str, edges: Mapping[str, Iterable[str]], reached: set[str]) -> None:
-    todo = [start]
-    while todo:
-        iri = todo.pop()
-        if iri not in reached:
-            reached.add(iri)
-            todo += edges.get(iri, ())
 
 
 # -- properties
