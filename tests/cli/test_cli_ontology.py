@@ -24,6 +24,7 @@ from cli_running import Run, on_a_terminal
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlm import ontology
 from rlm.cli import output
 from rlm.cli.ontology_query import exact
 
@@ -633,6 +634,23 @@ def test_a_diff_tells_renamed_from_deprecated(rlm: Run, releases: tuple[str, str
     assert '- `ex:Boat`@en: "boat" → "vessel"' in shown
     assert rlm("ontology", "diff", *releases, "--exit-code").code == 1
     assert rlm("ontology", "diff", releases[0], releases[0], "--exit-code").code == 0
+
+
+def test_a_summary_of_a_diff_counts_and_shows_a_few(rlm: Run, tmp_path: Path) -> None:
+    head = "@prefix e: <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> ."
+    head += "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . e:O a owl:Class ; rdfs:label "
+    terms = " ".join(f"e:N{n} a owl:Class ." for n in range(12))
+    paths = [str(tmp_path / name) for name in ("one.ttl", "two.ttl")]
+    for path, text in zip(paths, (f'{head} "o" .', f'{head} "p", "q"@en . {terms}'), strict=True):
+        Path(path).write_text(text)
+    found = rlm("ontology", "diff", *paths, "--summary", "--json").json
+    assert found["counts"]["added"] == 12 and len(found["added"]) == 5
+    assert found["changes"] == {"labels": {"changed": 1, "added": 1}}
+    shown = rlm("ontology", "diff", *paths, "--summary").out
+    assert "## Added (12)\n\n- `e:N0`, class\n" in shown and "- … and 7 more\n" in shown
+    assert "## Labels (2: 1 added, 1 changed)" in shown and "need not add up" in shown
+    with ontology.open(paths[0]) as onto:
+        assert onto.diff(paths[1], summary=True)["counts"] == found["counts"]
 
 
 def test_the_statements_of_a_diff_are_the_differences_of_sets(
