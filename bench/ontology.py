@@ -355,10 +355,8 @@ def describe(graph: Any) -> dict[str, int]:
 
     # names and texts
     terms = classes.keys() | properties.keys() | ontologies
-    individuals |= {
-        subject for subject in subjects - individuals - terms if isinstance(subject, URIRef)
-    }
-    sample = heapq.nsmallest(SAMPLE, individuals)
+    untyped = {subject for subject in subjects - individuals - terms if isinstance(subject, URIRef)}
+    sample = heapq.nsmallest(SAMPLE, individuals) + heapq.nsmallest(SAMPLE, untyped)
     wanted = terms | set(sample)
     texts = partial(_texts, graph, Counter())
     labels = texts(

@@ -143,6 +143,11 @@ class Settings:
         "Where parsed ontologies are kept, and the mirror that hooks read of a server's store. It"
         " may be deleted at any time.",
     )
+    ontology_memory_mb: float = _setting(
+        4096.0,
+        "RLM_ONTOLOGY_MEMORY_MB",
+        "How much memory the process may take that loads an ontology and answers.",
+    )
     spool: str = _setting(
         *HOOK_SETTINGS["spool"],
         "Where hooks leave a file for each session that ended; `rlm worker` takes them in.",

@@ -24,6 +24,7 @@ from cli_running import Run, on_a_terminal
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlm import ontology
 from rlm.cli import output
 from rlm.cli.ontology_query import exact
 
@@ -583,7 +584,7 @@ ex:Sloop a owl:Class ; rdfs:label "sloop"@en ; rdfs:subClassOf ex:Boat ,
   [ a owl:Restriction ; owl:onProperty ex:has ; owl:someValuesFrom ex:Mast ] .
 ex:Mast a owl:Class ; rdfs:label "mast"@en . ex:Spar a owl:Class ; rdfs:label "spar"@en .
 ex:Raft a owl:Class ; rdfs:label "raft"@en . ex:Punt a owl:Class ; rdfs:label "punt"@en .
-ex:has a owl:ObjectProperty .
+ex:has a owl:ObjectProperty . ex:Oar a owl:Class ; rdfs:label "oar"@en .
 """
 RELEASE_2 = """
 @prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -595,7 +596,8 @@ ex:Mast a owl:Class ; rdfs:label "mast"@en ; rdfs:subClassOf ex:Pole . ex:Pole a
 ex:Raft a owl:Class ; rdfs:label "raft"@en ; owl:deprecated true .
 ex:Punt a owl:Class ; rdfs:label "punt"@en ; owl:deprecated true ; obo:IAO_0100001 ex:Pram .
 ex:Pram a owl:Class ; rdfs:label "pram"@en . ex:Dory a owl:Class ; rdfs:label "dory"@en .
-ex:has a owl:ObjectProperty .
+ex:has a owl:ObjectProperty . ex:Scull a owl:Class ; rdfs:label "scull"@en .
+ex:Oar owl:deprecated true ; obo:IAO_0100001 ex:Scull .
 """
 
 
@@ -608,12 +610,16 @@ def releases(tmp_path: Path) -> tuple[str, str]:
 
 def test_a_diff_tells_renamed_from_deprecated(rlm: Run, releases: tuple[str, str]) -> None:
     found = rlm("ontology", "diff", *releases, "--json").json
-    assert [row["name"] for row in found["added"]] == ["ex:Dory"] and not found["removed"]
+    assert [row["name"] for row in found["added"]] == ["ex:Dory", "ex:Pram"]
+    assert not found["removed"]
     assert found["renamed"] == [
-        {"from": "ex:Punt", "to": "ex:Pram", "by": "replaced by"},
+        {"from": "ex:Oar", "to": "ex:Scull", "by": "replaced by"},
         {"from": "ex:Spar", "to": "ex:Pole", "by": "label"},
     ]
-    assert [row["name"] for row in found["deprecated"]] == ["ex:Raft"]
+    assert found["deprecated"] == [  # and still there: not renamed
+        {"name": "ex:Punt", "use": ["ex:Pram"], "deprecated": True},
+        {"name": "ex:Raft", "deprecated": True},
+    ]
     boat = {"name": "ex:Boat", "lang": "en", "before": "boat", "after": "vessel"}
     assert found["labels"] == [boat]
     (edge,) = found["hierarchy"]
@@ -624,10 +630,27 @@ def test_a_diff_tells_renamed_from_deprecated(rlm: Run, releases: tuple[str, str
         ("removed", "rdfs:subClassOf ex:has some ex:Mast"),
     ]
     shown = rlm("ontology", "diff", *releases).out
-    assert "## Renamed (2)" in shown and "- `ex:Punt` → `ex:Pram` (by replaced by)" in shown
+    assert "## Renamed (2)" in shown and "- `ex:Oar` → `ex:Scull` (by replaced by)" in shown
     assert '- `ex:Boat`@en: "boat" → "vessel"' in shown
     assert rlm("ontology", "diff", *releases, "--exit-code").code == 1
     assert rlm("ontology", "diff", releases[0], releases[0], "--exit-code").code == 0
+
+
+def test_a_summary_of_a_diff_counts_and_shows_a_few(rlm: Run, tmp_path: Path) -> None:
+    head = "@prefix e: <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> ."
+    head += "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . e:O a owl:Class ; rdfs:label "
+    terms = " ".join(f"e:N{n} a owl:Class ." for n in range(12))
+    paths = [str(tmp_path / name) for name in ("one.ttl", "two.ttl")]
+    for path, text in zip(paths, (f'{head} "o" .', f'{head} "p", "q"@en . {terms}'), strict=True):
+        Path(path).write_text(text)
+    found = rlm("ontology", "diff", *paths, "--summary", "--json").json
+    assert found["counts"]["added"] == 12 and len(found["added"]) == 5
+    assert found["changes"] == {"labels": {"changed": 1, "added": 1}}
+    shown = rlm("ontology", "diff", *paths, "--summary").out
+    assert "## Added (12)\n\n- `e:N0`, class\n" in shown and "- … and 7 more\n" in shown
+    assert "## Labels (2: 1 added, 1 changed)" in shown and "need not add up" in shown
+    with ontology.open(paths[0]) as onto:
+        assert onto.diff(paths[1], summary=True)["counts"] == found["counts"]
 
 
 def test_the_statements_of_a_diff_are_the_differences_of_sets(

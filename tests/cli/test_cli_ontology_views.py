@@ -133,6 +133,22 @@ def test_deprecated_terms_without_parents_are_one_line(rlm: Run, tmp_path: Path)
     ]
     assert "1,012 deprecated terms without parents: `terms --kind deprecated`" in done.err
     assert rlm("ontology", "tree", path, "--json").json["deprecated_roots"] == 1_012
+    (roots,) = [x for x in rlm("ontology", "stats", path).out.splitlines() if x[:5] == "roots"]
+    assert (
+        roots.split("  ")[-1].strip()
+        == "ex:C5, ex:OldTop; 1,012 deprecated ones with nothing below"
+    )
+    rows = rlm("ontology", "terms", path, "--kind", "roots", "--json").json["rows"]
+    assert [row["name"] for row in rows[:2]] == ["ex:C5", "ex:OldTop"] and len(rows) == 1_000
+
+
+def test_standard_input_is_called_so(rlm: Run) -> None:
+    said = rlm("ontology", "stats", "-", stdin=b"<urn:a> a <urn:B> .").out
+    assert said.splitlines()[0].split(maxsplit=1) == ["source", "standard input"]
+    broken = rlm("ontology", "stats", "-", "--format", "turtle", stdin=b"<urn:a> a\n")
+    assert broken.code == 2 and broken.err.startswith("error: standard input:2: ")
+    none = rlm("ontology", "stats", "-", stdin=b"")
+    assert none.code == 2 and none.err.startswith("error: standard input: ") and "/" not in none.err
 
 
 # -- labels beside numbers
@@ -226,3 +242,19 @@ def test_a_query_that_finds_nothing_names_the_terms_that_are_not_there(
     assert "find its name with `rlm ontology search`" in nothing.err
     known = rlm("ontology", "query", path, "SELECT ?s WHERE { ?s rdfs:subClassOf ex:Gardener }")
     assert known.err == "no rows\n"
+
+
+def test_json_of_terms_has_iris_and_a_table_has_not(rlm: Run, tmp_path: Path) -> None:
+    path = write(tmp_path, "ex:A a owl:Class .")
+    (row,) = rlm("ontology", "terms", path, "--json").json["rows"]
+    assert row["iri"].endswith("A") and row["name"] == "ex:A"
+    assert "iri" not in rlm("ontology", "terms", path).out
+
+
+def test_stats_show_every_prefix(rlm: Run, tmp_path: Path) -> None:
+    bound = "".join(f"@prefix p{n}: <http://p{n}.test/> .\n" for n in range(30))
+    path = write(tmp_path, bound + "ex:A a owl:Class .")
+    found = rlm("ontology", "stats", path, "--json").json
+    assert len([each for each in found["namespaces"] if each[0] == "p"]) == 30
+    assert "namespaces" not in found.get("left_out", {})
+    assert "p29:" in rlm("ontology", "stats", path).out

@@ -11,6 +11,7 @@ from rdflib import OWL, RDF, RDFS, Graph, Literal, URIRef
 from rdflib.term import Node
 
 from rlm.ontology import vocabulary as v
+from rlm.ontology.terms import is_machinery
 
 Edges = dict[str, set[str]]
 TOPS = {str(each) for each in (OWL.Thing, OWL.Nothing, RDFS.Resource, RDFS.Literal)}
@@ -108,6 +109,7 @@ def read(graph: Graph) -> Reading:
                 for iri in conjuncts(graph, top):
                     found.edge(str(sub), iri)
     read_definitions(graph, found, datatypes)
+    share_parents(found)
     read_rest(graph, found)
     return found
 
@@ -134,6 +136,34 @@ def read_definitions(graph: Graph, found: Reading, datatypes: set[Node]) -> None
         if isinstance(whole, URIRef):
             for iri in group:
                 found.edge(iri, str(whole))
+
+
+def share_parents(found: Reading) -> None:
+    """What has no class of the file above it, but for a circle that it is in, has what its
+    equivalents have."""
+
+    def up(iri: str, seen: set[str]) -> set[str]:
+        for top in found.supers.get(iri, set()) - seen:
+            seen.add(top)
+            up(top, seen)
+        return seen
+
+    while True:
+        fresh: Edges = {}
+        for iri in found.same:
+            circle = {top for top in up(iri, set()) if iri in up(top, set())}
+            same = found._equal({iri})
+            tops = {top for each in same for top in found.supers.get(each, ())} - same - circle
+            own = found.supers.get(iri, set()) - circle
+            if not is_machinery(iri):
+                tops, own = ({i for i in some if not is_machinery(i)} for some in (tops, own))
+            if tops and not own:
+                fresh[iri] = tops
+        for iri, tops in fresh.items():
+            for top in tops:
+                found.edge(iri, top)
+        if not fresh:
+            return
 
 
 def define(graph: Graph, found: Reading, iri: URIRef, expression: Node) -> None:

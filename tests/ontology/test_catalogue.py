@@ -332,3 +332,11 @@ def test_shapes_within_shapes_are_told_and_a_circle_of_them_ends(tmp_path: Path)
     with rlm.ontology.open(tmp_path / "s.ttl", cache_dir=tmp_path) as onto:
         (row,) = onto.shapes()["rows"]
     assert row["asks"] == ["node (node …, …), or (((ex:p: min 1)), (not ((ex:q))))"]
+
+
+def test_a_term_that_replaces_another_is_not_unrelated_to_it(tmp_path: Path) -> None:
+    (tmp_path / "r.ttl").write_text(HEADER + "ex:New a owl:Class . ex:Old a owl:Class ;"
+                                    " owl:deprecated true ; dcterms:isReplacedBy ex:New .")  # fmt: skip
+    with rlm.ontology.open(tmp_path / "r.ttl", cache_dir=tmp_path) as onto:
+        assert onto.compare("ex:Old", "ex:New")["relation"] == "replaced by"
+        assert onto.compare("ex:New", "ex:Old")["relation"] == "replaces"

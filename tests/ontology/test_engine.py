@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from rlm.errors import NotRDF, OntologyError, QueryRefused, QueryTimeout
+from rlm.errors import ConfigError, NotRDF, OntologyError, QueryRefused, QueryTimeout
 from rlm.ontology.engine import child
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import EngineLimits
@@ -208,8 +208,23 @@ def test_a_parser_that_dies_takes_nobody_with_it(make):
     deep = '{"http://e/p":' * 900 + '{"@id":"http://e/x"}' + "}" * 900
     engine = make(deep, "deep.jsonld")
     assert engine.triples == 900
-    with pytest.raises(OntologyError, match=r"MB of memory: raise memory_mb|did not survive"):
+    with pytest.raises(
+        OntologyError, match=r"MB of memory: raise RLM_ONTOLOGY_MEMORY_MB|did not survive"
+    ):
         make('<http://e/a> <http://e/b> "' + "x" * (30 << 20) + '" .', "big.ttl", memory_mb=48)
+
+
+def test_the_settings_say_how_much_memory_loading_may_take(make, monkeypatch):
+    """Little is enough for Python, and not for the texts."""
+    text = "".join(f'<http://e/{n}> <http://e/b> "{"x" * (8 << 20)}" .\n' for n in range(6))
+    monkeypatch.setenv("RLM_ONTOLOGY_MEMORY_MB", "64")
+    with pytest.raises(OntologyError, match=r"64 MB of memory: raise RLM_ONT|did not survive"):
+        make(text, "big.ttl")
+    monkeypatch.setenv("RLM_ONTOLOGY_MEMORY_MB", "1024")
+    assert make(text, "big.ttl").limits.memory_mb == 1024
+    monkeypatch.setenv("RLM_ONTOLOGY_MEMORY_MB", "nan")
+    with pytest.raises(ConfigError, match="it must be from 64 to"):
+        make(text, "big.ttl")
 
 
 def test_an_empty_graph_is_noted(make):

@@ -84,3 +84,32 @@ def test_a_duplicate_label_is_quoted_as_it_is_written(tmp_path: Path) -> None:
     with rlm.ontology.open(tmp_path / "d.ttl", cache_dir=tmp_path) as onto:
         (row,) = onto.lint(rule="duplicate-label")["rows"]
     assert row["message"] == '"One Of" is also the label of ex:B'
+
+
+def test_a_deprecated_term_may_be_used_in_expressions_of_deprecated_terms(tmp_path: Path) -> None:
+    (tmp_path / "d.ttl").write_text(
+        HEADER
+        + """
+        ex:old a owl:ObjectProperty ; owl:deprecated true .
+        ex:Gone a owl:Class ; owl:deprecated true ; rdfs:subClassOf [ owl:unionOf ( ex:New
+            [ a owl:Restriction ; owl:onProperty ex:old ; owl:someValuesFrom ex:New ] ) ] .
+        ex:New a owl:Class ."""
+    )
+    with rlm.ontology.open(tmp_path / "d.ttl", cache_dir=tmp_path) as onto:
+        assert onto.lint(rule="deprecated-used")["rows"] == []
+
+
+def test_who_uses_a_deprecated_term_in_an_expression_is_named(tmp_path: Path) -> None:
+    (tmp_path / "d.ttl").write_text(HEADER + """
+        ex:old a owl:ObjectProperty ; owl:deprecated true . ex:Gone a owl:Class ; owl:deprecated true .
+        ex:Gone rdfs:subClassOf [ a owl:Restriction ; owl:onProperty ex:old ; owl:hasValue 1 ] .
+        ex:New a owl:Class ; rdfs:subClassOf [ owl:intersectionOf ( ex:A
+            [ a owl:Restriction ; owl:onProperty ex:old ; owl:someValuesFrom ex:Gone ] ) ] .
+        [ a owl:AllDisjointClasses ; owl:members ( ex:Gone ex:A ) ] .""")  # fmt: skip
+    with rlm.ontology.open(tmp_path / "d.ttl", cache_dir=tmp_path) as onto:
+        said = {row["term"]: row["message"] for row in onto.lint(rule="deprecated-used")["rows"]}
+    assert said == {
+        "ex:old": "deprecated, but owl:onProperty in an expression of ex:New",
+        "ex:Gone": "deprecated, but rdf:first in an expression,"
+        " owl:someValuesFrom in an expression of ex:New",
+    }

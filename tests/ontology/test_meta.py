@@ -93,9 +93,10 @@ def test_data_without_a_schema_has_the_classes_it_uses() -> None:
     assert meta.examples[EX + "Lion"] == sorted(ex("lea", "leo"))
 
 
-def test_what_has_no_type_at_all_is_an_individual_too() -> None:
-    meta = meta_of("ex:leo ex:likes ex:lea . ex:likes rdfs:label 'likes' .")
-    assert list(meta.individuals) == [EX + "leo"]
+def test_what_has_no_type_at_all_is_held_for_its_name() -> None:
+    meta = meta_of("ex:leo ex:likes ex:lea ; rdfs:label 'Leo' . ex:likes rdfs:label 'likes' .")
+    assert (meta.individuals.count, list(meta.untyped)) == (0, [EX + "leo"])
+    assert meta.label(EX + "leo") == "Leo" and meta.has_all_names
 
 
 def test_one_name_for_a_class_and_an_individual_is_both() -> None:

@@ -56,13 +56,13 @@ def agree(meta: GraphMeta, theirs: Reading, graph: Graph) -> None:
     assert meta.languages == languages(graph, meta.text_roles.get("label", []))
     for iri in meta.roots:
         assert theirs.above(iri) <= theirs.below(iri), "only a circle stands above a root"
-    known = {*meta.supers, *meta.subs}.difference(TOPS)
-    roots = set(meta.roots).union(*(theirs.below(iri) for iri in meta.roots))
-    for iri in known:
-        same = {iri}
-        while further := {other for one in same for other in theirs.same.get(one, ())} - same:
-            same |= further
-        assert same & roots, iri
+    known = {*meta.supers, *meta.subs, *meta.equivalents, *meta.declared}.difference(TOPS)
+    known = {iri for iri in known if not iri.startswith(VOCABULARIES)} or known
+    listed, todo = set(meta.roots), list(meta.roots)
+    while todo:
+        todo += (fresh := meta.subs.get(todo.pop(), NONE) - listed)
+        listed |= fresh
+    assert known - listed == set(), "no class is lost between the roots and what is below them"
 
 
 def agree_views(onto: rlm.ontology.Ontology) -> None:
@@ -70,8 +70,11 @@ def agree_views(onto: rlm.ontology.Ontology) -> None:
     meta, stats = onto.meta, onto.graph_stats()
     assert stats["classes"] == onto.terms(kind="classes")["total"] == len(meta.own_classes)
     assert stats["properties"] == onto.terms(kind="properties")["total"]
+    for kind in ("classes", "properties"):
+        assert stats[f"declared_{kind}"] == onto.terms(kind=kind, only="declared")["total"]
     assert stats["deprecated"] == onto.terms(kind="deprecated")["total"]
-    assert len(stats["roots"]) + stats["more_roots"] == onto.terms(kind="roots")["total"]
+    roots = len(stats["roots"]) + stats["more_roots"] + stats.get("deprecated_roots", 0)
+    assert roots == onto.terms(kind="roots")["total"]
     for kind, number in stats["property_kinds"].items():
         if kind != "property":
             assert onto.terms(kind=kind)["total"] == number
@@ -251,6 +254,55 @@ def test_a_defined_class_stands_below_its_parts_and_says_why(tmp_path: Path) -> 
         assert onto.meta.roots == [EX + "Any"]
         assert onto.compare("White", "Wine")["relation"] == "below"
         assert onto.compare("Vino", "Wine")["relation"] == "equivalent"
+
+
+def test_a_class_without_parents_stands_below_those_of_its_equivalents(tmp_path: Path) -> None:
+    (tmp_path / "e.ttl").write_text(HEADER + """
+        ex:Agent a owl:Class ; owl:equivalentClass foaf:Agent .
+        ex:Prop a owl:Class ; rdfs:subClassOf ex:Artefact ; owl:equivalentClass foaf:Agent .
+        ex:Person a owl:Class ; rdfs:subClassOf ex:Agent ; owl:equivalentClass foaf:Person .
+        ex:Child a owl:Class ; rdfs:subClassOf foaf:Person . ex:anna a foaf:Person .
+    """)  # fmt: skip
+    with rlm.ontology.open(tmp_path / "e.ttl", cache_dir=tmp_path) as onto:
+        tree = onto.tree(depth=20)
+        assert {row["name"] for row in tree["rows"]} == {
+            onto.meta.curie(iri) for iri in onto.meta.classes
+        }
+        assert onto.meta.roots == [EX + "Artefact"] and tree["below"] == 6
+        (row,) = onto.related("foaf:Person", relation="superclasses")["rows"]
+        assert row == {"name": "ex:Agent", "by": "definition"}
+        assert onto.describe("foaf:Person")["superclasses_by_definition"] == ["ex:Agent"]
+        rows = {row["name"]: row for row in onto.tree("ex:Agent", depth=1)["rows"]}
+        assert rows.keys() == {"ex:Person", "foaf:Person"}
+        assert rows["ex:Person"]["instances"] == rows["foaf:Person"]["instances"] == 1
+        (top,) = onto.related("ex:Agent", relation="superclasses")["rows"]
+        assert top["name"] == "ex:Artefact"  # by an equivalent of an equivalent
+
+
+def test_equivalences_are_counted_by_axioms(tmp_path: Path) -> None:
+    (tmp_path / "q.ttl").write_text(
+        HEADER
+        + """
+        ex:A owl:equivalentClass ex:B , [ owl:unionOf ( ex:D ex:E ) ] .
+        ex:p owl:equivalentProperty ex:q .
+    """
+    )
+    with rlm.ontology.open(tmp_path / "q.ttl", cache_dir=tmp_path) as onto:
+        assert onto.stats()["equivalences"] == 3
+
+
+def test_a_term_of_owl_that_is_only_named_is_not_declared(tmp_path: Path) -> None:
+    (tmp_path / "n.ttl").write_text(
+        HEADER
+        + """
+        ex:p a owl:ObjectProperty ; rdfs:subPropertyOf owl:topObjectProperty .
+        ex:q a owl:AnnotationProperty ; rdfs:subPropertyOf rdfs:comment .
+        ex:A a owl:Class ; rdfs:subClassOf ex:q .
+    """
+    )
+    with rlm.ontology.open(tmp_path / "n.ttl", cache_dir=tmp_path) as onto:
+        agree_views(onto)
+        assert onto.terms(kind="properties", only="declared")["total"] == 2
 
 
 def test_the_views_have_the_names_of_their_commands(root: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rlm.ontology
 from rlm.errors import OntologyError
 from rlm.ontology.terms import (
     WELL_KNOWN,
@@ -187,3 +188,24 @@ def _by_looking(prefixes, iri):
         ):
             best, chosen = namespace, prefix
     return f"<{iri}>" if chosen is None else f"{chosen}:{iri[len(best) :]}"
+
+
+def test_a_file_that_binds_nothing_is_read_with_the_prefixes_that_people_know(tmp_path):
+    names = {
+        "gr:Offering": "http://purl.org/goodrelations/v1#Offering",
+        "crm:E21_Person": "http://www.cidoc-crm.org/cidoc-crm/E21_Person",
+    }
+    is_class = (
+        "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://www.w3.org/2002/07/owl#Class>"
+    )
+    lines = [f"<{iri}> {is_class} .\n" for iri in names.values()]
+    (tmp_path / "x.nt").write_text("".join(lines))
+    with rlm.ontology.open(tmp_path / "x.nt", cache_dir=tmp_path) as onto:
+        assert [onto.describe(name)["curie"] for name in names] == list(names)
+        with pytest.raises(OntologyError, match="or write the whole IRI, as <http://"):
+            onto.describe("zzzz:Thing")
+    (tmp_path / "y.ttl").write_text(
+        f"@prefix good: <http://purl.org/goodrelations/v1#> . {lines[0]}"
+    )
+    with rlm.ontology.open(tmp_path / "y.ttl", cache_dir=tmp_path) as onto:
+        assert onto.describe("gr:Offering")["curie"] == "good:Offering"  # its own comes first

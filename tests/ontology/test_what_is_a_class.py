@@ -114,6 +114,44 @@ def test_an_ontology_is_no_individual(opened):
     assert onto.describe_entity("<http://kiln.test>")["kind"] == "ontology"
 
 
+def test_an_individual_is_what_has_a_class_for_a_type(opened):
+    """No document, variable of a rule or subject that nobody typed, however it is asked for."""
+    onto = opened("""
+        @prefix swrl: <http://www.w3.org/2003/11/swrl#> .
+        kiln:Pot a owl:Class ; rdfs:seeAlso <http://kiln.test/pots.html> .
+        kiln:pot7 a kiln:Pot . kiln:named a owl:NamedIndividual . kiln:thing a owl:Thing .
+        <http://a.test/> owl:versionInfo "3" . <http://kiln.test/pots.html> rdfs:label "Pots" .
+        kiln:x a swrl:Variable . kiln:bag a rdf:Bag .""")
+    assert onto.graph_stats()["individuals"] == onto.tree()["instances"] == 3
+    assert names(onto.terms(kind="individuals")) == {"pot7", "named", "thing"}
+    kinds = {name: onto.describe(name)["kind"] for name in ("kiln:pot7", "kiln:thing", "kiln:x",
+             "kiln:bag", "http://a.test/", "http://kiln.test/pots.html")}  # fmt: skip
+    unknown = dict.fromkeys(list(kinds)[2:], "of no known kind")
+    assert kinds == {"kiln:pot7": "individual", "kiln:thing": "individual", **unknown}
+    (hit,) = onto.search("Pots", search_in="label")
+    assert (hit["uri"], hit["kind"]) == ("http://kiln.test/pots.html", "of no known kind")
+    assert onto.values("kiln:x")["kind"] == "of no known kind"
+    assert onto.compare("kiln:x", "kiln:pot7")["kinds"] == ["of no known kind", "individual"]
+
+
+RULES = """
+@prefix swrl: <http://www.w3.org/2003/11/swrl#> . @prefix swrlb: <http://www.w3.org/2003/11/swrlb#> .
+kiln:Pot a owl:Class . kiln:Jar a owl:Class . kiln:x a swrl:Variable .
+kiln:rule a swrl:Imp ; swrl:body [ a swrl:AtomList ; rdf:rest () ; rdf:first [ a swrl:ClassAtom ;
+  swrl:classPredicate kiln:Pot ; swrl:argument1 kiln:x ] ] ; swrl:head [ a swrl:AtomList ; rdf:rest
+  () ; rdf:first [ a swrl:BuiltinAtom ; swrl:builtin swrlb:equal ] ] .
+"""
+
+
+def test_the_syntax_of_rules_is_no_part_of_what_a_file_is_about(opened):
+    onto = opened(RULES)
+    stats = onto.graph_stats()
+    assert (stats["classes"], stats["properties"], stats["individuals"]) == (2, 0, 0)
+    assert names(onto.terms()) == {"Pot", "Jar"} == names(onto.tree())
+    assert stats["key_classes"] == ["kiln:Jar", "kiln:Pot"]
+    assert "swrl" not in onto.card()
+
+
 def test_a_class_is_no_individual_because_it_is_a_shape(opened):
     onto = opened(SHAPED)
     assert names(onto.terms(kind="individuals")) == {"old1", "Shape", "Pun"}
@@ -123,6 +161,31 @@ def test_a_class_is_no_individual_because_it_is_a_shape(opened):
 
 
 # -- which ontology a file is
+
+UNDECLARED = """
+<http://kiln.test/> owl:versionInfo "3.2" ; dcterms:title "Kilns" . kiln:Kiln a owl:Class .
+kiln:heat a owl:DatatypeProperty ; dcterms:title "heat" . <http://a.test/> owl:versionInfo "1" .
+"""
+
+
+def test_of_a_namespace_that_nothing_declares_as_an_ontology_the_file_speaks(opened, capsys):
+    from rlm.cli import main
+
+    onto = opened(UNDECLARED)
+    said = onto.metadata()
+    assert (said["ontologies"], said["title"]) == (["http://kiln.test/"], "Kilns")
+    assert said["version"] == "3.2" and said["note"].startswith("no owl:Ontology is declared")
+    assert {row["property"] for row in said["rows"]} == {"owl:versionInfo", "dcterms:title"}
+    assert onto.describe("<http://kiln.test/>")["kind"] == "ontology"
+    assert onto.stats()["ontology_declared"] is False
+    main(["ontology", "stats", str(onto.engine.source)])
+    assert "http://kiln.test/ (not declared)" in capsys.readouterr().out
+
+
+def test_what_two_names_of_the_namespace_say_is_of_no_ontology(opened):
+    onto = opened(UNDECLARED + '<http://kiln.test> owl:versionInfo "2" .')
+    assert onto.metadata()["ontologies"] == [] and "note" not in onto.metadata()
+
 
 BUNDLE = """
 <http://a.test/part> a owl:Ontology ; dcterms:title "A part"@en ; rdfs:comment "One half." .

@@ -64,6 +64,8 @@ def stats(session: Session, **given: Any) -> None:
     with open_views(session, given) as views:
         found, predicates = views.graph_stats(), views.predicate_frequency(PREDICATES)
         where = {"name": views.engine.name, "source": views.engine.source}
+        found["namespaces"] = dict(views.meta.namespaces)  # all of them
+        found.get("left_out", {}).pop("namespaces", None)
     if session.json:
         print_json({**where, **found, "predicate_frequency": predicates})
         return
@@ -73,6 +75,8 @@ def stats(session: Session, **given: Any) -> None:
         "title": found["title"],
         "ontology": _join(found["ontologies"]) + _and_more(left_out.get("ontologies", 0)),
     }
+    if not found.get("ontology_declared", True):
+        fields["ontology"] += " (not declared)"
     fields |= {name: f"{found[name]:,}" for name in ("triples", "subjects")}
     fields["classes"] = f"{found['classes']:,} ({found['declared_classes']:,} declared)"
     kinds = {"property": "of unstated kind"}
@@ -80,13 +84,15 @@ def stats(session: Session, **given: Any) -> None:
     declared = f"{found['declared_properties']:,} declared: {_join(split)}"
     fields["properties"] = f"{found['properties']:,} ({declared.rstrip(': ')})"
     fields["traits"] = _join(f"{n:,} {trait}" for trait, n in found["traits"].items())
-    counted = ("restrictions", "equivalences", "individuals", "predicates", "deprecated")
+    fields["restrictions"] = f"{found['restrictions']:,}"
+    fields["equivalence axioms"] = f"{found['equivalences']:,}"
+    counted = ("individuals", "predicates", "deprecated")
     fields |= {name: f"{found[name]:,}" for name in counted}
     languages = found["languages"].items()
     fields["labels"] = _join(f"{tag or 'no language'} {number:,}" for tag, number in languages)
     fields["roots"] = _join(found["roots"]) + _and_more(found["more_roots"])
     if old := found.get("deprecated_roots", 0):
-        fields["roots"] += f" ({old:,} of them deprecated)"
+        fields["roots"] += f"; {old:,} deprecated ones with nothing below"
     fields["key classes"] = _join(found["key_classes"])
     more = _and_more(left_out.get("imports_not_fetched", 0))
     fields["imports, not fetched"] = _join(found["imports_not_fetched"]) + more

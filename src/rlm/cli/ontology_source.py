@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rlm.ontology.engine.protocol import Engine, EngineLimits
     from rlm.ontology.views.views import Views
 
-STDIN = "-"
+STDIN, STDIN_NAME = "-", "standard input"
 STDIN_BYTES = 4 << 30
 _ASKED = "rlm.cli.source"
 
@@ -36,7 +36,7 @@ class OntologySource:
     imports: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return ", ".join("standard input" if name == STDIN else name for name in self.files)
+        return ", ".join(STDIN_NAME if name == STDIN else name for name in self.files)
 
     @contextmanager
     def spool(self) -> Iterator[OntologySource]:
@@ -46,11 +46,15 @@ class OntologySource:
                 yield self
                 return
             folder = stack.enter_context(TemporaryDirectory(prefix="rlm-stdin-"))
-            path = Path(folder) / "stdin"
+            path = Path(folder) / STDIN_NAME
             with path.open("wb") as file:
                 shutil.copyfileobj(_Bounded(), file)
             names = dict.fromkeys(str(path) if name == STDIN else name for name in self.files)
-            yield replace(self, files=tuple(names))
+            try:
+                yield replace(self, files=tuple(names))
+            except OntologyError as exc:  # says where it lies
+                exc.args = tuple(str(part).replace(f"{folder}/", "") for part in exc.args)
+                raise
 
 
 class _Bounded:
@@ -129,6 +133,7 @@ def open_engine(
     with_meta: bool = True,
 ) -> Iterator[Engine]:
     """An engine for files or a named endpoint, closed at the end; a bar if it takes long."""
+    from rlm.ontology.engine.local import LocalEngine
     from rlm.ontology.engine.protocol import EngineLimits
     from rlm.ontology.source import open_engine
 
@@ -138,6 +143,8 @@ def open_engine(
             engine = open_engine(
                 named.files, format=format_, imports=named.imports, limits=limits or EngineLimits()
             )
+        if isinstance(engine, LocalEngine) and STDIN in given.files:
+            engine.source = str(given)
         with closing(engine):
             for note in getattr(engine, "notes", ()):
                 session.notify(note)

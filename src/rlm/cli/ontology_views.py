@@ -129,7 +129,9 @@ def _show_fields(found: dict[str, Any]) -> None:
     if rows and head:
         print_text("")
     if rows:
-        keys = [k for k in dict.fromkeys(k for row in rows for k in row) if k != "labels"]
+        keys = [
+            k for k in dict.fromkeys(k for row in rows for k in row) if k not in ("labels", "iri")
+        ]
         shown = (({k: _label_texts(row[k], row) for k in row}) for row in rows)
         print_cells(keys, [[_text(row.get(key, "")) for key in keys] for row in shown])
 
@@ -232,19 +234,21 @@ def _show_lint(session: Session, found: dict[str, Any], source: str, given: Any)
 
 @with_options((SOURCE, click.argument("other"), LANG))
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where the two differ.")
-def diff(session: Session, other: str, exit_code: bool, **given: Any) -> int:
+@click.option("--summary", is_flag=True, help="Numbers, and a few examples of each change.")
+def diff(session: Session, other: str, exit_code: bool, summary: bool, **given: Any) -> int:
     """Show what changed from SOURCE to OTHER, a newer release.
 
     Terms added, removed, renamed and deprecated, labels, the hierarchy, and every other statement;
     as Markdown, or with --json.
     """
-    from rlm.ontology.views.diff import diff, to_markdown
+    from rlm.ontology.views.diff import diff, summarize, to_markdown
 
     with (
         open_engine(session, given["source"], given["format_"]) as before,
         open_engine(session, other, given["format_"]) as after,
     ):
         found = diff(before, after, lang=given["lang"])
+    found = summarize(found) if summary else found
     if session.json:
         print_json(found)
     else:

@@ -30,7 +30,7 @@ class TermNames(NamedTuple):
         """The terms of a graph, and `more` terms with their labels that GraphMeta may not hold."""
         found: tuple[dict[str, set[str]], ...] = ({}, {}, {}, {})
         iris = dict.fromkeys(
-            (*meta.classes, *meta.properties, *meta.individuals, *meta.labels, *more)
+            (*meta.classes, *meta.properties, *meta.individuals, *meta.untyped, *meta.labels, *more)
         )
         for iri in iris:
             for name in names_of(meta, iri, more.get(iri, ())):

@@ -238,7 +238,7 @@ def _names(meta: GraphMeta) -> TermNames:
 
 def _names_with(engine: Engine, meta: GraphMeta, iris: Collection[str]) -> TermNames:
     """The same, and the names of terms that GraphMeta did not keep."""
-    known = (meta.classes, meta.properties, meta.labels, meta.named_individuals)
+    known = (meta.classes, meta.properties, meta.labels, meta.named_things)
     unknown = [iri for iri in sorted(iris) if not any(iri in part for part in known)][:NAMED_MOST]
     if not unknown:
         return _names(meta)
@@ -302,7 +302,7 @@ def _absent(given: _Given, queried: set[str]) -> Verdict:
 def _terms_of(verify: Verify, meta: GraphMeta) -> set[str]:
     """The terms of a query that are there to be asked about. Properties that hold names are not
     among them: a query by name asks for the thing itself."""
-    known = (meta.classes, meta.properties, meta.labels, meta.named_individuals)
+    known = (meta.classes, meta.properties, meta.labels, meta.named_things)
     found = {
         iri
         for iri in names_of_query(verify.sparql, meta.prefixes)

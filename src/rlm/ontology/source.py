@@ -77,15 +77,17 @@ class Ontology(Views):
         parts = (sense_card(self.meta, lang=self.lang), schema_constraints(self.meta))
         return "\n".join(part for part in parts if part)
 
-    def diff(self, other: str | Path | Views) -> dict[str, Any]:
+    def diff(self, other: str | Path | Views, *, summary: bool = False) -> dict[str, Any]:
         """What changed from this ontology to `other`, a newer release: terms added, removed,
-        renamed and deprecated, labels, hierarchy, other statements."""
-        from rlm.ontology.views.diff import diff
+        renamed and deprecated, labels, hierarchy, other statements. `summary`: numbers, and a few
+        examples of each."""
+        from rlm.ontology.views.diff import diff, summarize
 
-        if isinstance(other, Views):
-            return diff(self.engine, other.engine, lang=self.lang)
-        with open(other) as newer:
-            return diff(self.engine, newer.engine, lang=self.lang)
+        if not isinstance(other, Views):
+            with open(other) as newer:
+                return self.diff(newer, summary=summary)
+        found = diff(self.engine, other.engine, lang=self.lang)
+        return summarize(found) if summary else found
 
 
 def open(

@@ -19,6 +19,7 @@ from rlm.ontology.vocabulary import MACHINERY, XSD
 
 Term: TypeAlias = dict[str, Any]
 
+# What people write without binding it, for namespaces that a file gives no prefix.
 WELL_KNOWN: dict[str, str] = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
@@ -48,6 +49,50 @@ WELL_KNOWN: dict[str, str] = {
     "wdt": "http://www.wikidata.org/prop/direct/",
     "dbo": "http://dbpedia.org/ontology/",
     "dbr": "http://dbpedia.org/resource/",
+    "swrl": "http://www.w3.org/2003/11/swrl#",
+    "swrlb": "http://www.w3.org/2003/11/swrlb#",
+    "skosxl": "http://www.w3.org/2008/05/skos-xl#",
+    "qb": "http://purl.org/linked-data/cube#",
+    "xkos": "http://rdf-vocabulary.ddialliance.org/xkos#",
+    "adms": "http://www.w3.org/ns/adms#",
+    "dqv": "http://www.w3.org/ns/dqv#",
+    "odrl": "http://www.w3.org/ns/odrl/2/",
+    "oa": "http://www.w3.org/ns/oa#",
+    "ldp": "http://www.w3.org/ns/ldp#",
+    "sd": "http://www.w3.org/ns/sparql-service-description#",
+    "rr": "http://www.w3.org/ns/r2rml#",
+    "csvw": "http://www.w3.org/ns/csvw#",
+    "hydra": "http://www.w3.org/ns/hydra/core#",
+    "earl": "http://www.w3.org/ns/earl#",
+    "locn": "http://www.w3.org/ns/locn#",
+    "acl": "http://www.w3.org/ns/auth/acl#",
+    "vs": "http://www.w3.org/2003/06/sw-vocab-status/ns#",
+    "ical": "http://www.w3.org/2002/12/cal/ical#",
+    "icaltzd": "http://www.w3.org/2002/12/cal/icaltzd#",
+    "ontolex": "http://www.w3.org/ns/lemon/ontolex#",
+    "sioc": "http://rdfs.org/sioc/ns#",
+    "doap": "http://usefulinc.com/ns/doap#",
+    "gr": "http://purl.org/goodrelations/v1#",
+    "bibo": "http://purl.org/ontology/bibo/",
+    "frbr": "http://purl.org/vocab/frbr/core#",
+    "fabio": "http://purl.org/spar/fabio/",
+    "cito": "http://purl.org/spar/cito/",
+    "pav": "http://purl.org/pav/",
+    "crm": "http://www.cidoc-crm.org/cidoc-crm/",
+    "edm": "http://www.europeana.eu/schemas/edm/",
+    "ore": "http://www.openarchives.org/ore/terms/",
+    "bf": "http://id.loc.gov/ontologies/bibframe/",
+    "mads": "http://www.loc.gov/mads/rdf/v1#",
+    "rico": "https://www.ica.org/standards/RiC/ontology#",
+    "qudt": "http://qudt.org/schema/qudt/",
+    "unit": "http://qudt.org/vocab/unit/",
+    "quantitykind": "http://qudt.org/vocab/quantitykind/",
+    "saref": "https://saref.etsi.org/core/",
+    "brick": "https://brickschema.org/schema/Brick#",
+    "bot": "https://w3id.org/bot#",
+    "spdx": "http://spdx.org/rdf/terms#",
+    "gn": "http://www.geonames.org/ontology#",
+    "dbp": "http://dbpedia.org/property/",
 }
 _SCHEMES = frozenset(
     ("http", "https", "urn", "file", "mailto", "tag", "ftp", "doi", "info", "data", "did", "tel")
@@ -64,6 +109,7 @@ _TAG = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
 _CONTROL = re.compile(r"[\x00-\x07\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _ESCAPES = dict(zip('\\"\n\r\t\b\f', '\\"nrtbf', strict=True))
 
+_WHOLE = "write the whole IRI, as <http://example.org/name>"
 _FIRM = frozenset(("rdf", "rdfs", "owl", "xsd"))
 
 
@@ -103,12 +149,12 @@ class Prefixes(dict[str, str]):
         import difflib  # the engine's worker does without it
 
         by_lower = {known.lower(): known for known in reversed(list(self))}
-        near = difflib.get_close_matches(prefix.lower(), by_lower, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(prefix.lower(), by_lower, n=3, cutoff=0.6)
         if near:
             shown = (f"{by_lower[known]}: (<{self[by_lower[known]]}>)" for known in near)
-            return f": did you mean {' or '.join(shown)}?"
+            return f": did you mean {' or '.join(shown)}? Or {_WHOLE}"
         bound = ", ".join(f"{known}:" for known in list(self)[:12])
-        return f"; bound are {bound} … or write the whole <iri>"
+        return f"; bound are {bound} …; or {_WHOLE}"
 
     def shrink(self, iri: str) -> str:
         """`prefix:name` by the longest namespace that leaves a plain name, else `<iri>`."""
@@ -195,7 +241,7 @@ _NONE = Prefixes(well_known=False)
 
 
 def is_machinery(iri: str) -> bool:
-    """Whether this is a term of RDF, RDFS or OWL themselves."""
+    """Whether this is a term of RDF, RDFS, OWL or SWRL themselves."""
     return iri.startswith(MACHINERY)
 
 

@@ -1,7 +1,8 @@
-"""The terms of RDF, RDFS and OWL themselves, and where people put labels and definitions.
+"""The terms of RDF, RDFS, OWL and SWRL themselves, and where people put labels and definitions.
 
-A term of the machinery (owl:Class, rdf:first, rdfs:comment) is never what an ontology is about:
-counts of properties leave it out unless the file declares it, and no card or root list names it.
+A term of the machinery (owl:Class, rdf:first, rdfs:comment, swrl:AtomList) is never what an
+ontology is about: counts of properties leave it out unless the file declares it, and no card or
+root list names it.
 """
 
 from __future__ import annotations
@@ -18,15 +19,18 @@ SCHEMA = ("http://schema.org/", "https://schema.org/")
 OBO = "http://purl.obolibrary.org/obo/"
 OIO = "http://www.geneontology.org/formats/oboInOwl#"
 VANN = "http://purl.org/vocab/vann/"
+SWRL = "http://www.w3.org/2003/11/swrl#"
+SWRLB = "http://www.w3.org/2003/11/swrlb#"
 SH = "http://www.w3.org/ns/shacl#"
 
 TYPE = RDF + "type"
 SUB_CLASS = RDFS + "subClassOf"
 SUB_PROPERTY = RDFS + "subPropertyOf"
+EQUIVALENCES = (OWL + "equivalentClass", OWL + "equivalentProperty")
 DOMAIN = RDFS + "domain"
 RANGE = RDFS + "range"
 
-MACHINERY = (RDF, RDFS, OWL)
+MACHINERY = (RDF, RDFS, OWL, SWRL, SWRLB)
 TOPS = frozenset((OWL + "Thing", OWL + "Nothing", RDFS + "Resource", RDFS + "Literal"))
 
 CLASS_TYPES = frozenset((OWL + "Class", RDFS + "Class", OWL + "DeprecatedClass"))
@@ -56,6 +60,14 @@ OTHER_TYPES = {RDFS + "Datatype", RDFS + "ContainerMembershipProperty", RDF + "L
 OTHER_TYPES |= {RDF + "Statement", *(OWL + name for name in _OWL_TYPES)}
 META_TYPES = CLASS_TYPES | PROPERTY_KINDS.keys() | OTHER_TYPES
 NAMED_INDIVIDUAL = OWL + "NamedIndividual"
+_THINGS = TOPS | {NAMED_INDIVIDUAL}
+
+
+def is_type_of_individuals(iri: str) -> bool:
+    """Whether what is of this type is an individual: no term or syntax of RDF and OWL."""
+    return iri in _THINGS or not iri.startswith(MACHINERY)
+
+
 SHAPE_TYPES = frozenset((SH + "NodeShape", SH + "PropertyShape"))
 """What makes a class no individual."""
 
@@ -75,6 +87,11 @@ COMMENTS = (
     *(RDFS + "comment", DCTERMS + "description", DC + "description"),
     *(base + "description" for base in SCHEMA),
 )
+OF_ONTOLOGIES = (
+    *(OWL + name for name in ("versionInfo", "versionIRI", "imports", "priorVersion")),
+    *(DCTERMS + "title", DC + "title", VANN + "preferredNamespacePrefix"),
+)
+"""What is said of an ontology, also of one that no type says to be one."""
 EXAMPLES = (SKOS + "example", OBO + "IAO_0000112", VANN + "example")
 TEXT_ROLES = {
     "label": LABELS,

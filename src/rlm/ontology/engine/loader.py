@@ -275,7 +275,7 @@ class Loader:
             return QueryTimeout(f"{took} {allowed}: raise load_timeout_s")
         if gone.memory:
             allowed = f"{self._limits.memory_mb:,} MB of memory"
-            return OntologyError(f"{took} {allowed}: raise memory_mb")
+            return OntologyError(f"{took} {allowed}: raise RLM_ONTOLOGY_MEMORY_MB")
         what = f"the parser did not survive {self.source} ({gone.how})"
         return OntologyError(f"{what}: it may be nested too deep")
 

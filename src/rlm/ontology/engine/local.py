@@ -16,13 +16,14 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import orjson
 
 from rlm import config
-from rlm.errors import OntologyError, QueryRefused, QueryTimeout
+from rlm.errors import ConfigError, OntologyError, QueryRefused, QueryTimeout
 from rlm.ontology.engine import loader
 from rlm.ontology.engine.cache import Cache
 from rlm.ontology.engine.formats import Named, find_files
@@ -36,7 +37,16 @@ if TYPE_CHECKING:
     from rlm.ontology.meta.graph_meta import GraphMeta
 
 META_PARTS = 4_096
+LEAST_MB, MOST_MB = 64, 1 << 20
 T = TypeVar("T")
+
+
+def _memory_mb(settings: config.Settings) -> int:
+    given = settings.ontology_memory_mb
+    if not LEAST_MB <= given <= MOST_MB:
+        what = f"ontology_memory_mb (RLM_ONTOLOGY_MEMORY_MB) is {given:g}"
+        raise ConfigError(f"{what}; it must be from {LEAST_MB} to {MOST_MB}")
+    return int(given)
 
 
 class LocalEngine:
@@ -61,9 +71,10 @@ class LocalEngine:
         self._closed = False
         self._meta: GraphMeta | None = None
         self._blanks = BlankNodeLabels()
-        self.limits = limits
+        settings = config.load()
+        self.limits = limits = replace(limits, memory_mb=limits.memory_mb or _memory_mb(settings))
         files = find_files(source, format=format, imports=imports, within=within)
-        cache = Cache(Path(cache_dir or config.load().cache_dir).expanduser())
+        cache = Cache(Path(cache_dir or settings.cache_dir).expanduser())
         self._loader = Loader(files, cache, limits)
         self.source, self.content_hash = self._loader.source, self._loader.content_hash
         self.name = files.name

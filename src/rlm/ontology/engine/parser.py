@@ -166,6 +166,7 @@ class _Load:
                 opened = _open_input(self._files[file], self._order["files"][file], self._order)
                 for _ in _parse(opened, lenient=lenient):
                     pass
+                opened.finish()
             except (SyntaxError, NotRDF) as exc:
                 strict = strict or exc
                 continue

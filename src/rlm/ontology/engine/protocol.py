@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class EngineLimits:
     """How far a query may go. `rows` and `answer_bytes` bound what comes back, whatever its LIMIT
-    says; a graph of up to `memory_triples` is answered from memory, at about 0.7 KB a triple."""
+    says; a graph of up to `memory_triples` is answered from memory, at about 0.7 KB a triple.
+    `memory_mb`: 0 is what the settings say (`ontology_memory_mb`)."""
 
     timeout_s: float = 30.0
     load_timeout_s: float = 600.0
-    memory_mb: int = 4096
+    memory_mb: int = 0
     answer_bytes: int = 8 << 20
     rows: int = 10_000
     memory_triples: int = 300_000

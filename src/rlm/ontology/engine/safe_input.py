@@ -3,7 +3,8 @@
 RDF/XML and OWL/XML: no DTD, but for one thing that many OWL files have: up to 100 entities in the
 document's own subset, each a plain text of at most 256 characters that names no other entity. They
 stand for namespaces. Anything else that a DTD can do (outside files, entities in entities, entities
-after the root began) is refused before the parser sees it.
+after the root began) is refused before the parser sees it. The parser takes a document that ends
+too early for a whole one, between any two of its tags, so the end is checked here.
 
 JSON-LD: a context that is named instead of given would have to be fetched. It is refused; nothing
 is ever fetched.
@@ -17,11 +18,14 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rlm.errors import NotRDF
+
+if TYPE_CHECKING:
+    from xml.parsers.expat import ExpatError
 
 MAX_BYTES = 16 << 30
 MAX_RATIO = 250
@@ -39,6 +43,13 @@ _IN_SUBSET = re.compile(rb"\s+|<!--.*?-->", re.S)
 _ENTITY = re.compile(rb"""<!ENTITY\s+([\w:.-]+)\s+(?:"([^"<&]*)"|'([^'<&]*)')\s*>""")
 _SUBSET_END = re.compile(rb"\]\s*>")
 _LATE = re.compile(rb"<![de]", re.I)
+_ROOT = re.compile(rb"<[^\s<>/!?]{1,60}")
+_AFTER_ROOT = rb"\s*>(?:\s|<\?.*?\?>|<!--(?:[^-]|-(?!->))*-->)*\Z"
+_KEPT, _END_KEPT = 64, 1024
+"""Bytes that a root's name has room in, and those that are looked at for its end."""
+_CUT = "the document ends before its root element does: it was cut off, fetch it again"
+_OPEN = "no element found"
+"""What expat says of a document that ends in its root."""
 _XML = ("rdf-xml", "owl-xml")
 
 
@@ -55,7 +66,8 @@ class SafeReader:
         self._gzipped, self._format = gzipped, format
         self._bytes = 0
         self._buffer = b""
-        self._tail = b""
+        self._tail = self._end = self._root = b""
+        self._roots = 0
         self._started = False
 
     def read(self, size: int = -1) -> bytes:
@@ -74,10 +86,37 @@ class SafeReader:
         return part
 
     def finish(self) -> str:
-        """The SHA-256 of the whole file, whatever the parser left unread."""
+        """The SHA-256 of the whole file, whatever the parser left unread. NotRDF for XML whose root
+        is not closed."""
         while self._raw.read(_CHUNK):
             pass
-        return self._raw.hash.hexdigest()
+        digest = self._raw.hash.hexdigest()
+        if self._format in _XML and self._started:
+            self._check_closed()
+        return digest
+
+    def _check_closed(self) -> None:
+        """A document that ends with the end of its root, and holds no other such element, is whole:
+        the parser has seen to all else. That takes no time; expat, which any other is read with
+        again, a seventh of a load."""
+        closed = re.escape(self._root.replace(b"<", b"</")) + _AFTER_ROOT
+        is_end = bool(self._root and re.search(closed, self._end))
+        if is_end and self._roots == 1:
+            return
+        self._raw.file.seek(0)
+        again, lines = SafeReader(self._raw.file, self._format, gzipped=self._gzipped), 1
+
+        def read_again() -> Iterator[bytes]:
+            nonlocal lines
+            while part := again.read(_CHUNK):
+                lines += part.count(b"\n")
+                yield part
+
+        error = find_xml_error(parts := read_again())
+        if error is not None and (not is_end or str(error).startswith(_OPEN)):
+            for _ in parts:
+                pass
+            raise NotRDF(_CUT, line=lines)
 
     def _start(self) -> None:
         self._started = True
@@ -89,6 +128,9 @@ class SafeReader:
             head += part
         body = check_prolog(head)
         self._buffer = head
+        while skipped := _SKIP.match(head, body):
+            body = skipped.end()
+        self._root = root.group() if (root := _ROOT.match(head, body)) else b""
         self._watch(head[body:])
 
     def _more(self, size: int) -> bytes:
@@ -104,7 +146,9 @@ class SafeReader:
             word = seen[found.start() : found.start() + 9].upper()
             if word.startswith((b"<!DOCTYPE", b"<!ENTITY")):
                 raise NotRDF("a DTD in the middle of the document is not read: remove it")
-        self._tail = seen[-9:]
+        if self._root:
+            self._roots += seen.count(self._root, max(len(self._tail) - len(self._root) + 1, 0))
+        self._tail, self._end = seen[-_KEPT:], (self._end + part)[-_END_KEPT:]
 
     def _unpack(self, size: int) -> bytes:
         try:
@@ -129,7 +173,7 @@ class _Counted(io.RawIOBase):
     """The file itself, with its hash and how much of it was read."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+        self.file = file
         self.hash = sha256()
         self.bytes = 0
 
@@ -137,7 +181,7 @@ class _Counted(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        part = self._file.read(size)
+        part = self.file.read(size)
         self.hash.update(part)
         self.bytes += len(part)
         return part
@@ -184,6 +228,12 @@ def _check_subset(head: bytes, at: int) -> int:
 
 def find_broken_line(parts: Iterable[bytes]) -> int | None:
     """The line on which XML is not well-formed; None where it is, or where it must not be read."""
+    error = find_xml_error(parts)
+    return None if error is None else error.lineno
+
+
+def find_xml_error(parts: Iterable[bytes]) -> ExpatError | None:
+    """What is not well-formed; None where all is, or where it must not be read."""
     from xml.parsers import expat  # a worker loads it before it shuts itself in
 
     parser = expat.ParserCreate()
@@ -192,7 +242,7 @@ def find_broken_line(parts: Iterable[bytes]) -> int | None:
             parser.Parse(part, False)
         parser.Parse(b"", True)
     except expat.ExpatError as exc:
-        return exc.lineno
+        return exc
     except NotRDF:
         pass
     return None

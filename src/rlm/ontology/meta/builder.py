@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from rlm.ontology.meta.schema_builder import (
     read_types,
 )
 from rlm.ontology.meta.store_reader import StoreReader
+from rlm.ontology.terms import namespace
 
 if TYPE_CHECKING:
     from rlm.ontology.meta.graph_meta import GraphMeta
@@ -52,6 +54,8 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     reader = StoreReader(store)
     subjects = Background(lambda: reader.subject_count)
     types = read_types(reader)
+    said = {*types.ontologies}
+    types.ontologies = said or _find_undeclared_ontology(reader, types)
     found = read_classes(reader, types)
     use = Background(ClassUseReader(store, reader, found["classes"], found["subs"]).read)
     found |= read_properties(reader, types)
@@ -61,16 +65,15 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     terms = found["classes"].keys() | found["properties"].keys() | types.ontologies
     named = types.individuals | (types.shapes - terms)
     named -= types.ontologies
-    sample = _smallest(individuals, named)
+    sample, untyped, unknown = _smallest(individuals, named), set[str](), list[str]()
     roles = _read_roles(reader, found["super_properties"])
     languages = Background(lambda: reader.languages(roles.get("label", ())))
     labels = _read_labels(reader, roles, terms.union(sample))
     comments = _read_comments(reader, roles, terms)
     # Seldom in data, and to know it takes longer than all of the above.
     if untyped := _find_untyped(reader, types, subjects.result()) - terms:
-        named = named | untyped
-        sample = _smallest(individuals, named)
-        labels = _read_labels(reader, roles, terms.union(sample))
+        unknown = _smallest(individuals, untyped)
+        labels = _read_labels(reader, roles, terms.union(sample, unknown))
     found |= labels
     found |= {
         "class_use": use.result(),
@@ -82,14 +85,26 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
         "subject_count": subjects.result(),
         "pred_freq": reader.pred_freq,
         "individuals": {"count": len(named), "sample": sample},
+        "untyped": {"count": len(untyped), "sample": unknown},
         "examples": dict(sorted(types.examples.items())),
         "ontology_iris": ontologies,
+        "ontology_declared": said == types.ontologies,
         "imports": sorted({iri for _, iri in reader.named_pairs(v.OWL + "imports")}),
         "main_ontology": main,
         "title": pick(labels["labels"].get(main, ())) or "",
         "description": comments.get(main, ""),
     }
     return found, _preferred_prefixes(reader)
+
+
+def _find_undeclared_ontology(reader: StoreReader, types: DeclaredTypes) -> set[str]:
+    """Where no owl:Ontology is declared, the namespace of most terms, if the file says of it what
+    is said of ontologies."""
+    terms = types.declared | types.properties.keys()
+    spaces = Counter(space for space in map(namespace, terms) if space).most_common(1)
+    names = {name for space, _ in spaces for name in (space, space[:-1])} - terms
+    found = {name for name in names if any(map(partial(reader.objects_of, name), v.OF_ONTOLOGIES))}
+    return found if len(found) == 1 else set()
 
 
 def _find_main(reader: StoreReader, types: DeclaredTypes, found: Mapping[str, Any]) -> str:

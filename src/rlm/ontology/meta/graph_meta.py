@@ -8,12 +8,15 @@ in full, individuals are counted and sampled: at most INDIVIDUALS of them, the s
 engine.
 
 A class is what is declared as one, by a type of RDF or OWL or by a class below these (`declared`),
-and whatever stands where only a class can. A class that is a SHACL shape too, or of a class of
-classes, is no individual for that; nor is an ontology.
+and whatever stands where only a class can. An individual is what has a class for a type, or
+owl:NamedIndividual. A class that is a SHACL shape too, or of a class of classes, is none for that;
+nor is an ontology, nor what something is said of but not what it is: that is `untyped`, and held
+for its name.
 
 How a hierarchy is read, here and nowhere else: A is below B where the file states rdfs:subClassOf
 between the two, or where the definition of A is an intersection with B in it, or the definition of
-B a union with A in it, or B the disjoint union of A and others. `supers` and `subs` have all of
+B a union with A in it, or B the disjoint union of A and others. What has nothing above it, but for
+a circle that it is in, is below what its equivalents are below. `supers` and `subs` have all of
 these; `defined_supers` has those that no statement gives. Equivalent classes share what is above
 and below them (`above`, `below`). An instance of a class is one of every class above it.
 """
@@ -31,12 +34,13 @@ from urllib.parse import urlsplit
 from rlm.errors import OntologyError
 from rlm.ontology.labels import Label, cut, name_of, pick, telling_sentence
 from rlm.ontology.terms import WELL_KNOWN, Prefixes, is_machinery, namespace
-from rlm.ontology.vocabulary import TOPS
+from rlm.ontology.vocabulary import TOPS, is_type_of_individuals
 
+NO_KIND = "of no known kind"
 INDIVIDUALS = 2_000
 NAMED_INDIVIDUALS = 500
 """So many individuals have a say in which namespaces are named."""
-VERSION = 5
+VERSION = 6
 _SETS = ("declared", "declared_properties", "definitions", "deprecated", "guessed")
 _MAPS = (
     *("supers", "subs", "defined_supers", "equivalents", "super_properties"),
@@ -76,7 +80,7 @@ Map = dict[str, IRISet]
 
 @dataclass(frozen=True)
 class Individuals:
-    """The named things that are no terms of the schema alone: how many, and some of them."""
+    """Named things that are no terms of the schema alone: how many, and some of them."""
 
     count: int = 0
     sample: tuple[str, ...] = ()
@@ -126,6 +130,7 @@ class GraphMeta:
     traits: dict[str, list[str]] = field(default_factory=dict)  # → functional, transitive, …
     pred_freq: dict[str, int] = field(default_factory=dict)  # the machinery included
     individuals: Individuals = field(default_factory=Individuals)
+    untyped: Individuals = field(default_factory=Individuals)  # of no known kind
     examples: dict[str, list[str]] = field(default_factory=dict)  # class → a few instances
     # Main class → what its instances have, by use. All below it count (`class_use.py`).
     class_use: dict[str, ClassUse] = field(default_factory=dict)
@@ -155,6 +160,7 @@ class GraphMeta:
     replaced_by: Map = field(default_factory=dict)
     plain_forms: dict[str, str] = field(default_factory=dict)  # qualified property → the plain one
     ontology_iris: list[str] = field(default_factory=list)  # the main one first
+    ontology_declared: bool = True  # or only what is said of the namespace tells it
     main_ontology: str = ""  # what title and description are of; '' where it cannot be told
     imports: list[str] = field(default_factory=list)  # listed, never fetched
     title: str = ""
@@ -194,9 +200,15 @@ class GraphMeta:
 
     # -- terms
 
-    def kind(self, iri: str) -> str:
-        """class, object property, …, ontology or individual; both where a name is used as both. A
-        property whose kind is only guessed is a property."""
+    @cached_property
+    def all_declared(self) -> frozenset[str]:
+        """The classes and properties that the file says are such."""
+        return self.declared | self.declared_properties
+
+    def kind(self, iri: str, types: Iterable[str] | None = None) -> str:
+        """class, object property, …, ontology or individual, both where a name is used as both, or
+        that it is of no known kind. A property whose kind is only guessed is a property. `types`:
+        what the graph says it is, where somebody asked; not all individuals are held here."""
         found = []
         if iri in self.classes:
             found.append("class")
@@ -205,13 +217,28 @@ class GraphMeta:
             found.append(kind if kind == "property" else f"{kind} property")
         if iri in self.ontology_iris:
             found.append("ontology")
-        if not found or iri in self.named_individuals:
+        if iri in self._named_individuals or (not found and self._may_be_individual(iri, types)):
             found.append("individual")
-        return ", ".join(found)
+        return ", ".join(found) or NO_KIND
+
+    def _may_be_individual(self, iri: str, types: Iterable[str] | None) -> bool:
+        if types is not None:
+            return any(map(is_type_of_individuals, types))
+        return self.sampled or not (self.individuals.complete or iri in self.untyped.sample)
 
     @cached_property
-    def named_individuals(self) -> frozenset[str]:
+    def _named_individuals(self) -> frozenset[str]:
         return frozenset(self.individuals.sample)
+
+    @cached_property
+    def named_things(self) -> frozenset[str]:
+        """The names of individuals, and of what nothing types."""
+        return self._named_individuals.union(self.untyped.sample)
+
+    @property
+    def has_all_names(self) -> bool:
+        """Whether every name in the graph is held; else the engine knows more."""
+        return self.individuals.complete and self.untyped.complete and not self.sampled
 
     @cached_property
     def _disjoint_groups_of(self) -> dict[str, list[list[str]]]:
@@ -287,8 +314,8 @@ class GraphMeta:
 
     @cached_property
     def own_classes(self) -> list[str]:
-        """The classes without those of RDF, RDFS and OWL, which a file may name or declare and
-        which are its own in the files of these vocabularies alone."""
+        """The classes without those of RDF, RDFS, OWL and SWRL, which a file may name or declare,
+        and which are its own in the files of these vocabularies alone."""
         if any(is_machinery(f"{iri.rstrip('#')}#") for iri in self.ontology_iris):
             return list(self.classes)
         return [iri for iri in self.classes if not is_machinery(iri)]
@@ -332,9 +359,9 @@ class GraphMeta:
     def summary(self) -> str:
         """A few lines for people and prompts: what it is, how large, the roots."""
         lines = [cut(self.about() or "Graph", 240), self.counts()]
-        if self.roots:
-            more = f" and {len(self.roots) - 8} more" if len(self.roots) > 8 else ""
-            lines.append(f"Roots: {', '.join(map(self.curie, self.roots[:8]))}{more}")
+        if roots := sorted(self.roots, key=self.deprecated.__contains__):
+            more = f" and {len(roots) - 8} more" if len(roots) > 8 else ""
+            lines.append(f"Roots: {', '.join(map(self.curie, roots[:8]))}{more}")
         if self.imports:
             lines.append(f"Imports that were not fetched: {len(self.imports)}")
         return "\n".join(cut(line, 400) for line in lines)
@@ -357,7 +384,7 @@ class GraphMeta:
                     values[name] = dict(pairs)
                 elif name == "class_use":
                     values[name] = {iri: ClassUse.from_dict(use) for iri, use in value.items()}
-                elif name == "individuals":
+                elif name in ("individuals", "untyped"):
                     values[name] = Individuals(value["count"], tuple(value["sample"]))
         except (AttributeError, KeyError, TypeError, ValueError) as exc:
             raise OntologyError("this is no stored GraphMeta: build it again") from exc
@@ -394,7 +421,7 @@ def complete_scan(
     found: dict[str, Any], prefixes: Mapping[str, str], preferred: Mapping[str, str]
 ) -> dict[str, Any]:
     """What `builder.scan_store` found, with all that `GraphMeta.from_dict` needs."""
-    sample = found["individuals"]["sample"][:NAMED_INDIVIDUALS]
+    sample = (*found["individuals"]["sample"], *found["untyped"]["sample"])[:NAMED_INDIVIDUALS]
     in_use = (*found["classes"], *found["properties"], *sample, *found["pred_freq"])
     return {**found, "version": VERSION, "namespaces": name_namespaces(prefixes, preferred, in_use)}
 

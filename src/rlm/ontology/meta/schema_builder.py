@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from pyoxigraph import Literal, NamedNode
 
 from rlm.ontology import vocabulary as v
-from rlm.ontology.meta.cycles import find_cycles
+from rlm.ontology.meta.class_graph import find_roots, reach_all, share_parents
 from rlm.ontology.meta.store_reader import StoreReader
 from rlm.ontology.terms import is_machinery, local_name
 
@@ -82,6 +82,8 @@ def read_types(reader: StoreReader) -> DeclaredTypes:
             _note_schema(found, names, meta_type)
         if kind in v.SHAPE_TYPES:
             found.shapes.update(names)
+        elif not v.is_type_of_individuals(kind):
+            found.schema.update(names)
         elif kind not in metaclasses:
             found.individuals.update(names)
         if kind != v.NAMED_INDIVIDUAL:
@@ -222,7 +224,9 @@ def read_classes(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]:
     seen = types.declared | types.instances.keys() | supers.keys() | found.equivalents.keys()
     seen |= found.definitions | _find_used(reader, types)
     classes = {i: types.instances.get(i, 0) for i in sorted(seen.union(*supers.values(), *groups))}
-    above = _sorted_edges({iri: others - v.TOPS - {iri} for iri, others in supers.items()})
+    tops = {iri: others - v.TOPS - {iri} for iri, others in supers.items()}
+    shared = share_parents(tops, found.equivalents)
+    above = _sorted_edges(tops | shared)
     below = _sorted_edges(_edges((end, start) for start, ends in above.items() for end in ends))
     equivalents = _sorted_edges(found.equivalents)
     return {
@@ -232,6 +236,7 @@ def read_classes(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]:
         "subs": below,
         "defined_supers": _sorted_edges(
             {i: o - found.stated[i] - v.TOPS - {i} for i, o in found.defined.items()}
+            | {iri: others - found.stated[iri] for iri, others in shared.items()}
         ),
         "definitions": sorted(found.definitions),
         "equivalents": equivalents,
@@ -282,7 +287,7 @@ def count_instances(
     def reach(iri: str) -> set[str]:
         if iri not in above:
             above[iri] = set()
-            _reach(iri, supers, above[iri])
+            reach_all(iri, supers, above[iri])
         return above[iri]
 
     total: Counter[str] = Counter()
@@ -293,56 +298,6 @@ def count_instances(
         for each, met in Counter(up for kind in kinds for up in reach(kind)).items():
             total[each] -= (met - 1) * number
     return {iri: n for iri, n in sorted(total.items()) if n != types.instances[iri]}
-
-
-def find_roots(
-    classes: Iterable[str],
-    declared: set[str],
-    supers: Mapping[str, list[str]],
-    subs: Mapping[str, list[str]],
-    equivalents: Mapping[str, list[str]],
-) -> list[str]:
-    """Classes with no named superclass, nor any of their equivalents: declared ones, and tops that
-    others stand under. In a circle its smallest IRI is a root, so that every class is below some
-    root, or equivalent to one that is. Where nothing is declared, every class in use without a
-    superclass is one. A class below one of RDF's or OWL's own is a root of this file."""
-    known = [iri for iri in classes if iri in declared or iri in subs or iri in supers]
-    up = {iri: _tops(iri, supers, equivalents) for iri in known}
-    down = {iri: [*subs.get(iri, ()), *equivalents.get(iri, ())] for iri in (*subs, *equivalents)}
-    roots = [iri for iri in known or classes if not up.get(iri) and iri not in v.TOPS]
-    reached: set[str] = set()
-    for root in roots:
-        _reach(root, down, reached)
-    left = {iri: up[iri] for iri in known if iri not in reached | v.TOPS}
-    found = [*roots, *_top_rings(left)]
-    own = [iri for iri in found if not is_machinery(iri)]  # owl:DeprecatedClass is none
-    return sorted(own or found)
-
-
-def _tops(
-    iri: str, supers: Mapping[str, list[str]], equivalents: Mapping[str, list[str]]
-) -> set[str]:
-    """What stands above a class or its equivalents; of a class of the file, classes of OWL do
-    not."""
-    same = {iri, *equivalents.get(iri, ())}
-    tops = {top for one in same for top in supers.get(one, ())} - same
-    return tops if is_machinery(iri) else {top for top in tops if not is_machinery(top)}
-
-
-def _top_rings(up: Mapping[str, set[str]]) -> Iterator[str]:
-    """The first of every circle that nothing stands above."""
-    for ring in find_cycles(up):
-        if all(up.get(iri, v.TOPS) <= {*ring} for iri in ring):
-            yield ring[0]
-
-
-def _reach(start: str, edges: Mapping[str, Iterable[str]], reached: set[str]) -> None:
-    todo = [start]
-    while todo:
-        iri = todo.pop()
-        if iri not in reached:
-            reached.add(iri)
-            todo += edges.get(iri, ())
 
 
 # -- properties

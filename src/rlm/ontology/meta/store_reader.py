@@ -155,6 +155,10 @@ class StoreReader:
         found = self._store.quads_for_pattern(node, NamedNode(predicate), None, None)
         return [quad.object for quad in found]
 
+    def objects_of(self, iri: str, predicate: str) -> list[object]:
+        nodes = _nodes([iri]) or []
+        return [value for _, node in nodes for value in self.objects(node, predicate)]
+
     def some_object(self, predicate: str) -> object:
         """One object that the predicate is used with, or None."""
         found = self._store.quads_for_pattern(None, NamedNode(predicate), None, None)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
@@ -33,6 +34,8 @@ _HIERARCHY = (v.SUB_CLASS, v.SUB_PROPERTY)
 TEXT_CHARS = 300
 DEEPEST_NODE = 200
 """Blank nodes nested deeper are compared as if they said nothing."""
+EXAMPLES = 5
+"""So many rows of each list stand in a summary."""
 PARTS = ("added", "removed", "renamed", "deprecated", "restored", "labels", "hierarchy", "axioms")
 """The lists of a comparison, in the order in which they are told."""
 
@@ -191,7 +194,7 @@ class Comparison:
             "deprecated": [
                 name_row(new, iri, self._lang, use=_curies(new, iri))
                 for iri in sorted(new.deprecated - old.deprecated)
-                if iri in self.kept and iri not in self.renamed
+                if iri in self.kept
             ],
             "restored": [
                 name_row(new, iri, self._lang)
@@ -232,12 +235,10 @@ class Comparison:
 
     def _renames(self) -> Iterator[tuple[str, tuple[str, str]]]:
         """Old IRI → new IRI, and how that is known."""
-        old, new = self._old.meta, self._new.meta
         said = {}
-        for iri, targets in new.replaced_by.items():
+        for iri, targets in self._new.meta.replaced_by.items():
             fresh = [to for to in targets if to in self.added]
-            known = iri in self.kept or iri in self.removed
-            if known and iri not in old.deprecated and len(targets) == 1 and fresh:
+            if iri in self.removed and len(targets) == 1 and fresh:
                 said[iri] = (fresh[0], "replaced by")
         yield from said.items()
         left = self.removed - said.keys()
@@ -361,6 +362,22 @@ def _unescape(found: re.Match[str]) -> str:
     return chr(int(code, 16)) if code else _PLAIN.get(found[3], found[3])
 
 
+def summarize(found: dict[str, Any]) -> dict[str, Any]:
+    """The comparison with a few rows of each list, and how many there are by kind of change."""
+    lists = ("labels", "hierarchy", "axioms")
+    changes = {part: dict(Counter(map(_change, found[part]))) for part in lists if found[part]}
+    return {**found, "changes": changes, **{part: found[part][:EXAMPLES] for part in PARTS}}
+
+
+def _change(row: Mapping[str, Any]) -> str:
+    """added, removed or changed."""
+    if "change" in row:
+        return str(row["change"])
+    if "before" in row and "after" in row:
+        return "changed"
+    return "added" if "after" in row else "removed"
+
+
 # -- as Markdown
 
 _TITLES = {
@@ -383,12 +400,18 @@ def to_markdown(found: dict[str, Any]) -> str:
         "",
         f"From `{found['before']}` ({triples['before']:,} triples) to `{found['after']}`"
         f" ({triples['after']:,}): {triples['added']:,} statements added,"
-        f" {triples['removed']:,} removed.",
+        f" {triples['removed']:,} removed. A blank node is compared as a part of the term that it"
+        " belongs to, so these numbers need not add up.",
     ]
     for part in PARTS:
         if rows := found[part]:
-            lines += ["", f"## {_TITLES[part]} ({len(rows):,})", ""]
+            count = found["counts"][part]
+            kinds = sorted(found.get("changes", {}).get(part, {}).items())
+            split = ", ".join(f"{number:,} {change}" for change, number in kinds)
+            said = f"{count:,}: {split}" if split else f"{count:,}"
+            lines += ["", f"## {_TITLES[part]} ({said})", ""]
             lines += [f"- {_markdown_row(part, row)}" for row in rows]
+            lines += [f"- … and {count - len(rows):,} more"] if count > len(rows) else []
     return "\n".join(lines) + "\n"
 
 

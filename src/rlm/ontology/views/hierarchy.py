@@ -37,9 +37,6 @@ TERM_KINDS = (
     *("deprecated", "defined", "undeclared", "imports", "ontologies"),
 )
 
-_NOT = {"declared": "undeclared", "current": "deprecated"}
-"""What is none of a kind."""
-
 
 def name_row(meta: GraphMeta, iri: str, lang: str | None = None, **more: Any) -> dict[str, Any]:
     """A term in a list: its name, its label where that says more, and what else is not empty."""
@@ -52,6 +49,11 @@ def name_row(meta: GraphMeta, iri: str, lang: str | None = None, **more: Any) ->
 def by_label(meta: GraphMeta, iris: Iterable[str], lang: str | None = None) -> list[str]:
     """In the order in which people look for them."""
     return sorted(iris, key=lambda iri: (meta.label(iri, lang).casefold(), iri))
+
+
+def is_out_of_use(meta: GraphMeta, root: str) -> bool:
+    """Whether a root is deprecated and nothing stands below it: such are counted apart."""
+    return root in meta.deprecated and root not in meta.subs
 
 
 # -- trees
@@ -80,7 +82,7 @@ def tree(
         raise OntologyError(f"depth is {depth!r}; it must be a whole number from 1 to {DEEPEST}")
     down = one_of(direction, ("down", "up"), "direction") == "down"
     edges = _edges_of(meta, iri, down)
-    lone = {i for i in meta.roots if i in meta.deprecated and i not in meta.subs}
+    lone = {iri for iri in meta.roots if is_out_of_use(meta, iri)}
     tops = set(meta.roots) - lone if iri is None else edges.get(iri, NONE)
     rows = list(_walk(meta, iri, edges, depth, by_label(meta, tops, lang), lang))
 
@@ -268,12 +270,15 @@ def terms(
     if kind == "individuals" and (prefix or only) and not meta.individuals.complete:
         held = f"{len(found):,} of {meta.individuals.count:,} individuals are held here"
         raise OntologyError(f"{held}: ask a query which of them are meant")
-    found = by_label(meta, _filter_terms(meta, found, only, prefix or ""), lang)
+    found = by_label(meta, _filter_terms(meta, found, kind, only, prefix or ""), lang)
+    if kind == "roots":
+        found.sort(key=lambda iri: is_out_of_use(meta, iri))
 
     def show(iri: str) -> dict[str, Any]:
         count = meta.classes.get(iri, 0) or meta.properties.get(iri, 0)
         use = [meta.curie(each) for each in meta.replaced_by.get(iri, NONE)]
-        return name_row(meta, iri, lang, count=count, use=use if iri in meta.deprecated else [])
+        use = use if iri in meta.deprecated else []
+        return {"iri": iri, **name_row(meta, iri, lang, count=count, use=use)}
 
     page = window.page(found, show, kind=kind)
     if kind == "individuals" and not meta.individuals.complete:
@@ -282,11 +287,19 @@ def terms(
     return page
 
 
-def _filter_terms(meta: GraphMeta, found: list[str], only: str, prefix: str) -> list[str]:
+def _filter_terms(
+    meta: GraphMeta, found: list[str], kind: str, only: str, prefix: str
+) -> list[str]:
+    declared = {"classes": meta.declared, "properties": meta.declared_properties}
     for other in only.split():
-        one_of(other, (*_NOT, *TERM_KINDS), "only")
-        known = set(_terms_of_kind(meta, _NOT.get(other, other)))
-        found = [iri for iri in found if (iri in known) != (other in _NOT)]
+        one_of(other, ("declared", "current", *TERM_KINDS), "only")
+        if other == "current":
+            found = [iri for iri in found if iri not in meta.deprecated]
+            continue
+        is_kind = other != "declared"
+        named = _terms_of_kind(meta, other) if is_kind else declared.get(kind, meta.all_declared)
+        known = set(named)
+        found = [iri for iri in found if iri in known]
     if prefix:
         start = prefix if ":" in prefix else f"{prefix}:"
         whole = prefix.strip("<>") if ":" in prefix else "\0"
@@ -300,7 +313,7 @@ def _terms_of_kind(meta: GraphMeta, kind: str) -> Iterable[str]:
     if kind in TRAITS:
         return (iri for iri, traits in meta.traits.items() if kind in traits)
     every = (*meta.classes, *meta.properties)
-    declared = meta.declared | meta.declared_properties
+    declared = meta.all_declared
     lists: dict[str, Callable[[], Iterable[str]]] = {
         "classes": lambda: meta.own_classes,
         "properties": lambda: meta.properties,
@@ -345,7 +358,7 @@ def compare(
     found: dict[str, Any] = {
         "x": meta.curie(one),
         "y": meta.curie(two),
-        "kinds": [meta.kind(one), meta.kind(two)],
+        "kinds": [meta.kind(iri, types[iri]) for iri in pair],
         "relation": relation,
         "nearest_common": [meta.curie(iri) for iri in nearest],
         "shared": sorted(own[0] & own[1]),
@@ -385,6 +398,10 @@ def _relation(
         return "inverse"
     if any(meta.disjoint_with(top) & set(above_two) for top in above_one):
         return "disjoint"
+    if two in meta.replaced_by.get(one, NONE):
+        return "replaced by"
+    if one in meta.replaced_by.get(two, NONE):
+        return "replaces"
     direct = {**meta.super_properties, **meta.supers}
     return "siblings" if direct.get(one, NONE) & direct.get(two, NONE) else "unrelated"
 

@@ -80,7 +80,7 @@ def labels_of(engine: Engine, meta: GraphMeta, iris: Iterable[str]) -> dict[str,
     """Labels of a few IRIs; the engine is asked for individuals that GraphMeta did not keep."""
     wanted = list(dict.fromkeys(iris))
     found = {iri: meta.labels[iri] for iri in wanted if iri in meta.labels}
-    if meta.individuals.complete and not meta.sampled:
+    if meta.has_all_names:
         return found
     unknown = (iri for iri in wanted if iri not in found and not is_machinery(iri))
     if missing := [iri for iri in unknown if len(iri) < 300]:

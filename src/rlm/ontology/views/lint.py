@@ -21,7 +21,8 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut
 from rlm.ontology.meta.cycles import find_cycles
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
-from rlm.ontology.terms import WELL_KNOWN, is_machinery, namespace
+from rlm.ontology.terms import WELL_KNOWN, Term, is_machinery, namespace
+from rlm.ontology.views.expressions import INSIDE
 from rlm.ontology.views.links import batch_iris
 from rlm.ontology.views.listing import Window, one_of
 from rlm.ontology.views.statements import types_of_each
@@ -143,7 +144,7 @@ class Linter:
 
     @cached_property
     def _declared(self) -> list[str]:
-        terms = self._meta.declared | self._meta.declared_properties
+        terms = self._meta.all_declared
         return sorted(iri for iri in terms if not is_machinery(iri))
 
     def not_judged(self) -> dict[str, int]:
@@ -202,20 +203,12 @@ class Linter:
         return None
 
     def _deprecated_used(self) -> Iterator[Finding]:
-        meta, uses = self._meta, dict[str, dict[str, str]]()
-        predicates = ", ".join(f"<{iri}>" for iri in USES)
-        for batch in batch_iris(sorted(meta.deprecated)):
-            where = f"VALUES ?d {{ {batch} }} ?s ?p ?d FILTER(?p IN ({predicates}))"
-            query = f"SELECT DISTINCT ?d ?p ?s WHERE {{ {where} }} ORDER BY ?d ?p ?s"
-            for row in self._engine.query(query, limit=ROWS).rows:
-                user = row["s"]["v"]
-                if row["s"]["t"] == "iri" and (user in meta.deprecated or user == row["d"]["v"]):
-                    continue
-                named = meta.curie(user) if row["s"]["t"] == "iri" else "an expression"
-                said = f"{meta.curie(row['p']['v'])} of {named}"
-                uses.setdefault(row["d"]["v"], {}).setdefault(f"{user} {row['p']['v']}", said)
+        meta, uses = self._meta, dict[str, dict[str, None]]()
+        for iri, said, user in self._uses_of_deprecated():
+            if user not in meta.deprecated and user != iri:
+                uses.setdefault(iri, {})[said] = None
         for iri in meta.deprecated:
-            used = list(uses.get(iri, {}).values())
+            used = list(uses.get(iri, {}))
             if count := meta.pred_freq.get(iri, 0):
                 used.append(f"predicate of {count:,} statements")
             if used:
@@ -223,13 +216,43 @@ class Linter:
                 instead = f"; use {', '.join(use)}" if use else ""
                 yield Finding("deprecated-used", iri, f"deprecated, but {_some(used)}{instead}")
 
+    def _uses_of_deprecated(self) -> Iterator[tuple[str, str, str]]:
+        """The deprecated term, how it is used, and by which term; '' for an expression of none."""
+        curie = self._meta.curie
+        predicates = ", ".join(f"<{iri}>" for iri in USES)
+        for batch in batch_iris(sorted(self._meta.deprecated)):
+            where = f"VALUES ?d {{ {batch} }} ?s ?p ?d FILTER(?p IN ({predicates}))"
+            users = self._rows(f"SELECT DISTINCT ?d ?p ?s WHERE {{ {where} }} ORDER BY ?d ?p ?s")
+            inner = [row for row in users if row["s"]["t"] == "bnode"]
+            owners = self._owners_of_expressions(where) if inner else {}
+            for row in users:
+                name, by, user = row["d"]["v"], curie(row["p"]["v"]), row["s"]["v"]
+                if row["s"]["t"] == "iri":
+                    yield name, f"{by} of {curie(user)}", user
+                    continue
+                for owner in owners.get(user, [""]):
+                    whose = f" of {curie(owner)}" if owner else ""
+                    yield name, f"{by} in an expression{whose}", owner
+
+    def _owners_of_expressions(self, where: str) -> dict[str, list[str]]:
+        """Blank node ?s of a pattern → the terms whose expressions it stands in."""
+        inside = "|".join(f"<{iri}>" for iri in INSIDE)
+        up = f"?top ({inside})* ?s . ?o ?q ?top FILTER(isBlank(?s) && isBlank(?top) && isIRI(?o))"
+        found: dict[str, list[str]] = {}
+        query = f"SELECT DISTINCT ?s ?o WHERE {{ {where} {up} }} ORDER BY ?o"
+        for row in self._rows(query):
+            found.setdefault(row["s"]["v"], []).append(row["o"]["v"])
+        return found
+
+    def _rows(self, query: str) -> list[dict[str, Term]]:
+        return self._engine.query(query, limit=ROWS).rows
+
     def _undeclared(self) -> Iterator[Finding]:
         meta = self._meta
         if not meta.declared and not meta.declared_properties:
             return  # data alone: its vocabulary is elsewhere
-        declared = meta.declared | meta.declared_properties
         classes = {iri for ends in meta.doms.values() for iri in ends} | meta.classes.keys()
-        left_out = declared | meta.deprecated
+        left_out = meta.all_declared | meta.deprecated
         for what, used in (("class", classes), ("property", meta.properties.keys())):
             own = [iri for iri in used if _space(iri) in self._spaces and iri not in left_out]
             types = types_of_each(self._engine, own)

@@ -32,7 +32,7 @@ def resolve(engine: Engine, meta: GraphMeta, name: str) -> str:
     name = name.strip()
     if _BARE.fullmatch(name):
         return _by_name(engine, meta, name)
-    known = (meta.classes, meta.properties, meta.labels, meta.named_individuals)
+    known = (meta.classes, meta.properties, meta.labels, meta.named_things)
     if any(name in names for names in known):
         return name  # of whatever scheme: `dtmi:dtdl:class:Component` looks like a CURIE
     obo = _OBO_ID.sub(rf"{OBO}\1_\2", name)  # GO:0008150, as OBO files write it

@@ -98,7 +98,7 @@ class NameIndex:
     def __init__(self, meta: GraphMeta) -> None:
         self.meta = meta
         terms = (*meta.classes, *meta.properties, *meta.ontology_iris)
-        iris = dict.fromkeys((*terms, *meta.individuals, *meta.labels))
+        iris = dict.fromkeys((*terms, *meta.individuals, *meta.untyped, *meta.labels))
         self.entries = [entry for iri in iris for entry in self._names(iri)]
 
     def _names(self, iri: str) -> Iterator[NameEntry]:
@@ -173,7 +173,7 @@ def search_entity(
     limit, meta = check_limit(limit, MOST_HITS), index.meta
     wanted, fields = SearchText.of(query), SEARCH_IN[search_in]
     hits = index.find(wanted, fields)
-    partial = meta.sampled or not meta.individuals.complete
+    partial = not meta.has_all_names
     counted = not partial
     if partial and sum(hit.how == 0 for hit in hits) < limit:
         more, counted = _ask(engine, meta, wanted, fields)
@@ -318,7 +318,8 @@ def nearest(
         return []
     allowed = max(1, tolerance(wanted))
     found: dict[str, tuple[int, bool, int, str]] = {}
-    for iri in (*meta.classes, *meta.properties, *meta.individuals) if among is None else among:
+    named = (*meta.classes, *meta.properties, *meta.individuals, *meta.untyped)
+    for iri in named if among is None else among:
         for text in _names(meta, iri):
             edits = distance(wanted, text, allowed)
             if edits > allowed and not _begins(wanted, text):

@@ -25,6 +25,7 @@ from rlm.ontology.views.links import (
     pattern_of,
     show_end,
     text_query,
+    types_of,
 )
 from rlm.ontology.views.listing import Window
 
@@ -59,7 +60,7 @@ def values(
             **show_end(meta, "value", link[1], names, lang),
         }
     )
-    head = {"name": (name := meta.curie(iri)), "kind": meta.kind(iri)}
+    head = {"name": (name := meta.curie(iri)), "kind": meta.kind(iri, types_of(engine, iri))}
     if predicate is None and iri in meta.pred_freq:
         own = f"SELECT ?v (COUNT(*) AS ?n) {{ ?x {name} ?v }} GROUP BY ?v ORDER BY DESC(?n)"
         head["note"] = f"what is stated of it; its own values: {own}"
@@ -198,7 +199,7 @@ def types_of_each(engine: Engine, iris: Iterable[str]) -> dict[str, list[str]]:
 
 
 def metadata(engine: Engine, meta: GraphMeta, window: Window) -> dict[str, Any]:
-    """What the file says of itself: the statements of its owl:Ontology."""
+    """What the file says of itself: the statements of its owl:Ontology, or of its namespace."""
     said = [
         (iri, *link)
         for iri in meta.ontology_iris
@@ -213,6 +214,8 @@ def metadata(engine: Engine, meta: GraphMeta, window: Window) -> dict[str, Any]:
         "imports": list(meta.imports),
         "triples": meta.triple_count,
     }
+    if not meta.ontology_declared:
+        head["note"] = "no owl:Ontology is declared: this is what is said of the namespace"
 
     def show(row: tuple[str, str, Term | str]) -> dict[str, Any]:
         iri, predicate, end = row

@@ -253,7 +253,7 @@ def _labels(meta: GraphMeta, lang: str | None) -> str:
 
 def _count_labels(meta: GraphMeta, terms: list[str]) -> str:
     spoken = (tag or "no language" for tag in list(meta.languages)[:4])
-    declared = meta.declared | meta.declared_properties  # what others declare is labelled there
+    declared = meta.all_declared  # what others declare is labelled there
     kinds = {"terms": declared.intersection(terms), "individuals": meta.individuals.sample}
     without = {what: sum(iri not in meta.labels for iri in kinds[what]) for what in kinds}
     some = " and ".join(f"{n:,} {what}" for what, n in without.items() if n)

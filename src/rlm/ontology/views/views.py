@@ -29,6 +29,7 @@ from rlm.ontology.views.links import types_of
 from rlm.ontology.views.listing import ROWS, Page, Window, check_limit, one_of
 from rlm.ontology.views.resolve import resolve, resolve_property
 from rlm.ontology.views.summary import key_classes
+from rlm.ontology.vocabulary import EQUIVALENCES
 
 MOST_PREDICATES = 25
 LISTED = 10
@@ -270,13 +271,16 @@ class Views:
             if required and not term:
                 raise OntologyError(f"the view {view} needs a term: which one?")
             found = method(term, **options)
+        for row in found.get("rows", ()):
+            row.pop("iri", None)  # a name says as much in less room
         return found
 
 
 def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
-    """Numbers, then short lists; `more_roots` and `left_out` say what is not listed."""
+    """Numbers, then short lists; `more_roots` and `left_out` say what is not listed, and
+    `deprecated_roots` how many more roots there are that are deprecated and alone."""
     kinds = meta.declared_kinds()
-    roots = sorted(meta.roots, key=lambda iri: iri in meta.deprecated)
+    roots = [iri for iri in meta.roots if not hierarchy.is_out_of_use(meta, iri)]
     lists = {"ontologies": meta.ontology_iris, "imports_not_fetched": meta.imports}
     lists |= {"languages": list(meta.languages), "namespaces": list(meta.namespaces)}
     found: dict[str, Any] = {
@@ -294,19 +298,21 @@ def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
         "deprecated": len(meta.deprecated),
         "traits": dict(Counter(trait for some in meta.traits.values() for trait in some)),
         "restrictions": meta.restriction_count,
-        "equivalences": len(meta.equivalents) + len(meta.definitions - meta.equivalents.keys()),
+        "equivalences": sum(meta.pred_freq.get(iri, 0) for iri in EQUIVALENCES),
         "disjoint_groups": len(meta.disjoint_groups),
         "languages": dict(list(meta.languages.items())[:LISTED]),
         "roots": [meta.curie(iri) for iri in roots[:LISTED]],
-        "more_roots": max(0, len(meta.roots) - LISTED),
+        "more_roots": max(0, len(roots) - LISTED),
         "key_classes": [meta.curie(iri) for iri in key_classes(meta, LISTED)],
         "namespaces": dict(list(meta.namespaces.items())[:15]),
         "imports_not_fetched": [cut(iri, 200) for iri in meta.imports[:LISTED]],
     }
-    if old := sum(iri in meta.deprecated for iri in roots):
+    if old := len(meta.roots) - len(roots):
         found["deprecated_roots"] = old
     if left_out := {k: n for k, all_ in lists.items() if (n := len(all_) - len(found[k]))}:
         found["left_out"] = left_out
     if meta.sampled:
         found["sampled"] = True
+    if not meta.ontology_declared:
+        found["ontology_declared"] = False
     return found
