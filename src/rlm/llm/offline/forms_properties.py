@@ -178,7 +178,8 @@ INVERSES = [
     form("are_inverse: Is mooredAt the inverse of hasMoored?",
          'tell_member(%property, fetch("related", $property2, relation="inverses"), "an inverse")',
          "is {property} [the|an] inverse [property] (of|to) {property2}",
-         "are {property} and {property2} [the] (inverse|inverses) [properties] [(of|to) each other]"),
+         "are {property} and {property2} [the] (inverse|inverses) [properties]"
+         " [(of|to) each other]"),
     *list_of(
         "equivalent_properties",
         Noun("(equivalent|equivalents|equivalent property|equivalent properties)",
