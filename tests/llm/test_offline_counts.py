@@ -63,9 +63,14 @@ def test_a_kind_that_no_type_gives_is_told_as_such(plain):
         assert "Of 1 more the kind is not stated" in plain.ask(question)[0]
 
 
-def test_what_no_ontology_says_is_not_denied_where_none_is_declared(plain):
-    told = plain.ask("What version is it?")[0]
+def test_what_no_ontology_says_is_not_denied_where_none_is_declared(plain, tmp_path):
+    assert '"7"' in plain.ask("What version is it?")[0]  # said of the namespace
+    bare = tmp_path / "bare.ttl"
+    bare.write_text(PLAIN.replace('<http://plain.test/> owl:versionInfo "7" .', ""))
+    asked = Asked(bare, "p")
+    told = asked.ask("What version is it?")[0]
     assert is_unanswered(told) and "declares no owl:Ontology" in told
+    asked.engine.close()
 
 
 def test_what_an_ontology_does_not_say_is_denied_by_name():
