@@ -182,6 +182,9 @@ HEAVY = {
     "yaml",
     "wordllama",
     "tomllib",
+    "rlm.learning",
+    "rlm.loop",
+    "rlm.ontology",
     "rlm.packs",
 }
 

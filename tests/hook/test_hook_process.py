@@ -19,7 +19,7 @@ from hook_running import Place, as_root
 
 import rlm.hook
 from rlm import MemoryItem, open_store
-from rlm.learning.confidence import RECALL_FLOOR
+from rlm.retrieval.rank import RECALL_FLOOR
 from rlm.service import hook_log
 from rlm.store.document import ITEM_COLUMNS, ITEM_WEIGHTS
 from rlm.store.sqlite import migrations, quick

@@ -21,6 +21,7 @@ from rlm.learning.confidence import (
     stability,
     uses_in,
 )
+from rlm.retrieval.rank import RECALL_FLOOR
 from rlm.store.types import Judgment, MemoryItem, Signal
 
 GOOD, BAD = Judgment(True, "r"), Judgment(False, "r")
@@ -31,7 +32,7 @@ def test_the_numbers_are_the_seeds():
     assert confidence.START == {"human": 0.8, "distilled": 0.6, "failure": 0.5}
     assert (confidence.HELPFUL, confidence.NOT_HELPFUL) == (0.3, -0.2)
     assert (confidence.TASK_SUCCEEDED, confidence.UNREVERTED, confidence.DECAY) == (0.1, 0.2, -0.05)
-    assert confidence.RECALL_FLOOR == 0.25
+    assert RECALL_FLOOR == 0.25
 
 
 # -- what was used

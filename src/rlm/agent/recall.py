@@ -11,8 +11,8 @@ from typing import Any
 from rlm.agent.parts import Graph
 from rlm.context import MEMORY_CHARS, BuiltContext, build_context, most_shown
 from rlm.learning.calls import learnt_terms
-from rlm.learning.confidence import RECALL_FLOOR, Uses
-from rlm.retrieval.rank import likeness_floor
+from rlm.learning.confidence import Uses
+from rlm.retrieval.rank import RECALL_FLOOR, likeness_floor
 from rlm.retrieval.tokens import STOPWORDS, tokens
 from rlm.store.backend import MemoryBackend
 from rlm.store.document import kind_words, kinds_asked

@@ -24,8 +24,6 @@ TASK_SUCCEEDED, TASK_FAILED = 0.1, -0.1
 UNREVERTED = 0.2
 DECAY = -0.05
 """A month in which it was not used."""
-RECALL_FLOOR = 0.25
-"""What is below is kept, but not put into a prompt."""
 
 DAYS_A_MONTH = 30
 UNREVERTED_DAYS = 7

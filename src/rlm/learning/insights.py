@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from rlm.learning.confidence import RECALL_FLOOR
 from rlm.loop.types import INTERRUPTED
+from rlm.retrieval.rank import RECALL_FLOOR
 from rlm.store.backend import MemoryBackend
 from rlm.store.learning import Given, LearningRow
 from rlm.store.types import MemoryItem

@@ -15,6 +15,8 @@ LEVEL_WEIGHT = {"project": 1.0, "team": 0.9, "org": 0.8}
 RECENCY_GAIN = 0.1
 RECENCY_DAYS = 365.0
 NODE_CONFIDENCE_SHARE = 0.25
+RECALL_FLOOR = 0.25
+"""What is believed less is kept, but not put into a prompt."""
 
 
 LEAST_LIKE, LIKE_BY_DOUBLING, COUNTED = 0.09, 0.018, 64

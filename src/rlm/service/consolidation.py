@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any
 
 from rlm import clock, config
 from rlm.errors import ConfigError
-from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.dedup import is_vouched_for
 from rlm.learning.same_lessons import (
     CONSOLIDATED_INTO,
@@ -39,6 +38,7 @@ from rlm.learning.same_lessons import (
     find_same,
     was_brought_back,
 )
+from rlm.retrieval.rank import RECALL_FLOOR
 from rlm.store.backend import MemoryBackend, all_items
 from rlm.store.graph import Evolution
 from rlm.store.types import LEVELS, MemoryItem

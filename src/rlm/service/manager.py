@@ -17,8 +17,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from rlm.errors import NotFound, ValidationError
-from rlm.learning.confidence import RECALL_FLOOR
-from rlm.retrieval.rank import likeness_floor
+from rlm.retrieval.rank import RECALL_FLOOR, likeness_floor
 from rlm.service.amendment import find_newer, rename_links
 from rlm.service.memory import KINDS, STORED_KINDS, Memory
 from rlm.service.ranking import POOL, TURN_WEIGHT, Found, put_later_first, rank_found

@@ -16,9 +16,9 @@ from typing import Any
 
 from rlm.errors import LimitExceeded, NotFound, ValidationError
 from rlm.handles import Meter
-from rlm.learning.confidence import RECALL_FLOOR
 from rlm.learning.gates import Gate, RecalledTexts
 from rlm.loop.trace import render_value
+from rlm.retrieval.rank import RECALL_FLOOR
 from rlm.store.backend import MemoryBackend
 from rlm.store.gate import admit_item
 from rlm.store.secrets import scrub
