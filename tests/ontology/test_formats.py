@@ -15,6 +15,7 @@ from rlm.errors import NotRDF, OntologyError
 from rlm.ontology.engine import safe_input
 from rlm.ontology.engine.formats import detect, find_format, sniff
 from rlm.ontology.engine.safe_input import SafeReader, check_jsonld, check_prolog
+from rlm.ontology.source import open_engine
 
 RDF_NS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XML = (
@@ -245,6 +246,18 @@ def test_plain_entities_of_an_owl_file_are_allowed():
     assert _read(data, "rdf-xml") == data
     assert check_prolog(XML.encode()) == XML.index("<rdf:RDF")
     assert _read(b"\xef\xbb\xbf" + XML.encode(), "rdf-xml").endswith(XML.encode())
+
+
+def test_a_prefix_that_an_entity_stands_for_is_kept(tmp_path):
+    """The parser drops it, and names were shown under one that was made up."""
+    dtd = f'<!DOCTYPE r [ <!ENTITY rdf "{RDF_NS}"> <!ENTITY zz "http://e/things/"> ]>'
+    root = '<rdf:RDF xmlns:rdf="&rdf;" xmlns:zz="&zz;" xmlns:in="http://e/'
+    path = tmp_path / "boats.rdf"
+    path.write_text(f'{dtd}{root}in/"><zz:Boat rdf:about="&zz;a" xmlns:b="http://b/"/></rdf:RDF>')
+    with open_engine(path) as engine:
+        assert engine.prefixes["zz"] == "http://e/things/"
+        assert "b" not in engine.prefixes
+        assert engine.meta().curie("http://e/things/Boat") == "zz:Boat"
 
 
 @pytest.mark.parametrize(

@@ -209,13 +209,13 @@ class _Load:
             return
 
         parser = _parse(opened, lenient=lenient)
-        own = dict(opened.prefixes)
+        own: dict[str, str] = {}
 
         def chunks() -> Iterator[list[ox.Quad]]:
             is_first = True
             while chunk := list(islice(parser, PREFIX_STATEMENTS)):
                 if is_first:
-                    own.update(_usable(parser.prefixes))
+                    own.update(_usable({**opened.prefixes, **parser.prefixes}))
                 is_first = False
                 self._seen += len(chunk)
                 if most and self._seen > 2 * most:
@@ -229,7 +229,7 @@ class _Load:
         self._store.bulk_extend(chain.from_iterable(chunks()))
         self._blanks += len(names or ())
         self.hashes[file] = opened.finish()
-        self._bind(file, own or _usable(parser.prefixes))
+        self._bind(file, own or _usable({**opened.prefixes, **parser.prefixes}))
         self.notes += [(file, line, text) for line, text in opened.notes]
 
     def _load_lines(self, opened: _Input, most: int, *, lenient: bool) -> None:
@@ -337,7 +337,7 @@ def _open_input(file: BinaryIO, kind: Mapping[str, Any], order: Order) -> _Input
         return _Input(raw.removeprefix(BOM_UTF8), format, hashed.result)
     reader = SafeReader(file, format, gzipped=gzipped)
     if not most and format != "json-ld" and not kind["convert"]:
-        return _Input(reader, format, reader.finish)
+        return _Input(reader, format, reader.finish, reader.prefixes)
     parts, size = [], 0
     while part := reader.read(1 << 20):
         parts.append(part)
@@ -348,11 +348,11 @@ def _open_input(file: BinaryIO, kind: Mapping[str, Any], order: Order) -> _Input
     if format == "json-ld":
         check_jsonld(data)
     if not kind["convert"]:
-        return _Input(data, format, reader.finish)
+        return _Input(data, format, reader.finish, reader.prefixes)
     from rlm.ontology.engine.owl_syntax import convert  # loaded before the walls stood
 
     data, prefixes, notes = convert(data, kind["convert"])
-    return _Input(data, "rdf-xml", reader.finish, _usable(prefixes), notes)
+    return _Input(data, "rdf-xml", reader.finish, prefixes, notes)
 
 
 def _parse(opened: _Input, *, lenient: bool) -> ox.QuadParser:

@@ -14,6 +14,7 @@ Gzip: at most 250 bytes for each byte of the file (after the first 16 MiB), and 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -68,6 +69,8 @@ class SafeReader:
         self._buffer = b""
         self._tail = self._end = self._root = b""
         self._roots = 0
+        self.prefixes: dict[str, str] = {}
+        """Those that the root of an XML document with entities declares, once reading began."""
         self._started = False
 
     def read(self, size: int = -1) -> bytes:
@@ -131,6 +134,8 @@ class SafeReader:
         while skipped := _SKIP.match(head, body):
             body = skipped.end()
         self._root = root.group() if (root := _ROOT.match(head, body)) else b""
+        if b"<!ENTITY" in head[:body].upper():
+            self.prefixes.update(root_prefixes(head[: body + _CHUNK]))
         self._watch(head[body:])
 
     def _more(self, size: int) -> bytes:
@@ -224,6 +229,26 @@ def _check_subset(head: bytes, at: int) -> int:
                 " remove the DOCTYPE",
                 line=line,
             )
+
+
+def root_prefixes(head: bytes) -> dict[str, str]:
+    """The prefixes that the root declares, entities written out: the parser drops those with one.
+    What is broken is left to the parser."""
+    from xml.parsers import expat
+
+    found: dict[str, str] = {}
+    parser = expat.ParserCreate(namespace_separator=" ")
+
+    def bind(prefix: str | None, space: str | None) -> None:
+        if not roots:
+            found[prefix or ""] = space or ""
+
+    roots: list[str] = []
+    parser.StartNamespaceDeclHandler = bind
+    parser.StartElementHandler = lambda name, _: roots.append(name)
+    with contextlib.suppress(expat.ExpatError):
+        parser.Parse(head, False)
+    return found
 
 
 def find_broken_line(parts: Iterable[bytes]) -> int | None:
