@@ -99,8 +99,9 @@ def disjoint_with(theirs: Reading, iri: str) -> set[str]:
     """What is stated to be; where nothing is, what follows from the classes above and below."""
     if stated := theirs.disjoint.get(iri):
         return stated
-    tops = {iri} | theirs.above(iri) | theirs.same.get(iri, set())
+    tops = {iri} | theirs.above(iri) | equivalent_to(theirs, iri)
     others = {other for top in tops for other in theirs.disjoint.get(top, ())}
+    others = others.union(*(equivalent_to(theirs, other) for other in others))
     return others.union(*map(theirs.below, others)) - {iri}
 
 

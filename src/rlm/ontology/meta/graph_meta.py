@@ -254,6 +254,16 @@ class GraphMeta:
         others = {other for group in groups for other in group if other != iri}
         return IRISet(others if is_machinery(iri) else (i for i in others if not is_machinery(i)))
 
+    def all_disjoint_with(self, iri: str) -> list[str]:
+        """What has nothing in common with this one: what is stated of it, of what is above it or
+        equivalent; and of all these what is below or equivalent."""
+        same = self.equivalents if iri in self.classes else self.equivalent_properties
+        tops = [iri, *sorted(_reach_same({iri}, same) - {iri}), *self.above(iri)]
+        found = list(dict.fromkeys(each for top in tops for each in self.disjoint_with(top)))
+        found += [each for other in list(found) for each in sorted(_reach_same({other}, same))]
+        found += [sub for other in dict.fromkeys(found) for sub in self.below(other)]
+        return [each for each in dict.fromkeys(found) if each != iri]
+
     @cached_property
     def sub_properties(self) -> Map:
         return _invert(self.super_properties)

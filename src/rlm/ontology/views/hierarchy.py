@@ -231,14 +231,13 @@ def _widen(meta: GraphMeta, iri: str, relation: str, direct: IRISet) -> list[str
         return meta.below(iri)
     if relation in ("superclasses", "superproperties"):
         return meta.above(iri)
-    if relation not in ("properties", "range_of", "disjoint"):
+    if relation == "disjoint":
+        return meta.all_disjoint_with(iri)
+    if relation not in ("properties", "range_of"):
         return [*direct]
     found = list(direct)
     for top in (*meta.equivalents.get(iri, NONE), *meta.above(iri)):
         found += relations_of(meta)[relation].get(top, NONE)
-    found = list(dict.fromkeys(found))
-    if relation == "disjoint":  # and all that is below what is disjoint
-        found += [sub for other in found for sub in meta.below(other)]
     return [each for each in dict.fromkeys(found) if each != iri]
 
 
@@ -396,7 +395,7 @@ def _relation(
         return "above"
     if two in meta.inverses.get(one, NONE):
         return "inverse"
-    if any(meta.disjoint_with(top) & set(above_two) for top in above_one):
+    if two in meta.all_disjoint_with(one):
         return "disjoint"
     if two in meta.replaced_by.get(one, NONE):
         return "replaced by"
