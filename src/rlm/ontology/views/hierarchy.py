@@ -94,6 +94,8 @@ def tree(
         return name_row(meta, row.iri, lang, **said, repeated=row.repeated)
 
     head = _tree_head(meta, iri, len(lone), lang)
+    if depth == DEEPEST and (levels := _count_levels(edges, tops)) is not None:
+        head["levels"] = levels
     if more := len(_reached(edges, tops).difference(row.iri for row in rows)):
         head["more_below" if down else "more_above"] = more
     return window.page(rows, show, **head)
@@ -116,6 +118,15 @@ def _reached(edges: Map, tops: Iterable[str]) -> set[str]:
         found |= fresh
         todo += fresh
     return found
+
+
+def _count_levels(edges: Map, tops: Iterable[str]) -> int | None:
+    """The terms on the longest way from one of these; None where a cycle makes it endless."""
+    level, number = set(tops), 0
+    while level and number < DEEPEST:
+        level = {end for iri in level for end in edges.get(iri, NONE)}
+        number += 1
+    return None if level else number
 
 
 def _edges_of(meta: GraphMeta, iri: str | None, down: bool) -> Map:
