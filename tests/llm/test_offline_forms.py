@@ -17,7 +17,8 @@ from rlm.llm.offline.names import (
     singular,
     spellings,
 )
-from rlm.llm.offline.pattern import Macros, PreparedQuestion, QuestionPattern
+from rlm.llm.offline.pattern import Macros, QuestionPattern
+from rlm.llm.offline.question import PreparedQuestion
 
 CARD = "Harbour: what lies there\nPrefixes: harbour: <https://example.org/harbour#>"
 EXAMPLES = [form for form in FORMS if form.example]
@@ -89,10 +90,10 @@ def test_an_ontology_is_called_by_its_own_name_only():
 
 
 def test_a_pattern_takes_the_whole_question():
-    pattern = QuestionPattern("list [all] [the] (cats|dogs) of {owner}", Macros({}))
+    pattern = QuestionPattern("list [all] (cats|dogs) of {owner}", Macros({}))
     assert pattern.match(PreparedQuestion.of("List all the cats of the old lady!")) == [
         {"owner": "the old lady"}
-    ]
+    ], "an article may stand before any word"
     assert pattern.match(PreparedQuestion.of("List of cats of hers")) == []
     assert pattern.match(PreparedQuestion.of("Quickly list cats of hers")) == []
 

@@ -92,9 +92,10 @@ def examples() -> list[tuple[str, str]]:
     from rlm.llm.offline.texts import FORMS as TEXT_FORMS
 
     variants = re.compile(
-        r"(?:object|datatype|annotation)_prop.*_by_|deprecated_.*_|.*_(?:object|datatype)_prop"
-        r"|(?:count_|(?!classes)).*_in_namespace|(?:object|datatype)_properties_without|count_.*_by_"
-        r"|current_.*_properties|search_(?!terms).*_by_|exists_.*_property"
+        r"(?:object|datatype|annotation)_prop.*_by_|(?:not_)?deprecated_(?:.*_|inst)|.*broader"
+        r"|levels_|all_narrower|metadata_.*_date|.*_(?:object|datatype)_prop|(?!classes).*_in_namespace"
+        r"|(?:object|datatype)_properties_without|current_.*_properties|search_(?!terms).*_by_"
+        r"|exists_.*_property|count_.*_by_"
         r"|is_(?:.*_)?(?:property|individual)|.*properties_with_|.*_with(?:out)?_(?:comment|def)"
     )
     over_ontology = [

@@ -1,5 +1,4 @@
-"""Forms of question about the ontology as a whole: what it declares, binds, imports, and says of
-itself."""
+"""Forms of question about the ontology as a whole: what it declares, and says of itself."""
 
 from __future__ import annotations
 
@@ -8,13 +7,13 @@ from dataclasses import replace
 from rlm.llm.offline.forms_properties import TRAITS
 from rlm.llm.offline.frames import Form, Noun, form, list_all
 
-_CLASSES = "[declared|named|owl] (classes|class|concept classes)"
-_PROPS = "[declared|named] (properties|property|relations|predicates)"
-_OBJECT = "[declared|named] (object properties|object property|objectproperties)"
-_DATA = "[declared|named] (datatype properties|data properties|datatype property|data property)"
-_ANNOTATION = "[declared|named] (annotation properties|annotation property)"
-_INDIVIDUALS = "[named|declared] (individuals|individual|named individuals)"
-_TERMS = "(terms|term|entities|things)"
+_CLASSES = "[declared|named|owl] (classes|concept classes)"
+_PROPS = "[declared|named] (properties|relations|predicates)"
+_OBJECT = "[declared|named] (object properties|objectproperties)"
+_DATA = "[declared|named] (datatype properties|data properties)"
+_ANNOTATION = "[declared|named] annotation properties"
+_INDIVIDUALS = "[named|declared] (individuals|named individuals)"
+_TERMS = "(terms|entities|things)"
 _LISTED = {
     "classes": (_CLASSES, "class", "classes", "classes"),
     "properties": (_PROPS, "property", "properties", "properties"),
@@ -31,16 +30,14 @@ _NOT_VOCABULARY = (
 _A_CLASS = "?x a ?t VALUES ?t { owl:Class rdfs:Class }"
 _VOCABULARY = f"SELECT DISTINCT ?x WHERE {{ {_A_CLASS}{_NOT_VOCABULARY} }}".replace("!", "")
 _OLD = (
-    "([marked as|marked] (deprecated|obsolete|retired|outdated)|(no longer|not any more) (current"
-    "|valid|used|in use|to be used|recommended))"
+    "(deprecated|obsolete|retired|outdated|(no longer|not any more) (current|valid|used|in use"
+    "|to be used|recommended))"
 )
-_WITHOUT = "(without|with no|that have no|having no|that do not have|that lack|lacking|missing)"
-_LACK = "((have|has) no|(do not have|don't have|lack|miss|without) [a|any])"
 _IN_SPACE = (
     "[that are] (in|from|of|under|within|to) the {prefix} (namespace|prefix)",
-    "[that are] in [the] namespace {prefix}",
-    "with [the] (prefix|namespace) {prefix}",
-    "whose (iri|iris|prefix) (is|start|starts|begin|begins) [with] {prefix}",
+    "[that are] in namespace {prefix}",
+    "with (prefix|namespace) {prefix}",
+    "whose (iri|prefix) (is|start|begin) [with] {prefix}",
 )
 
 
@@ -50,8 +47,8 @@ def _current(name: str, noun: Noun, call: str) -> list[Form]:
         f"current_{name}",
         Noun(f"(non-deprecated|non-obsolete|current|active|undeprecated) ({noun.pattern})"
              f"|({noun.pattern}) (excluding|without|except|except for|leaving out|not counting"
-             "|ignoring|apart from|[that|which] [are] not|but not) [the|any] (deprecated"
-             "|obsolete) [ones|class|classes|term|terms|property|properties]",
+             "|ignoring|apart from|[that|which] [are] not|but not) [any] (deprecated"
+             "|obsolete) [ones|class|term|property]",
              f"{noun.one} that is not deprecated", f"{noun.many} that are not deprecated"),
         call,
         f"Which {name.replace('_', ' ')} are not deprecated?",
@@ -77,24 +74,20 @@ def _declared() -> list[Form]:
         if kind != "individuals":
             current = stated.replace("declared", "declared current")
             made += _current(name, Noun(pattern, one, many), current)
-        for ask, start, tell, heads in (
-            ("Which", "", "tell_list", "<wh>|<head> [all] [the]"),
-            ("How many", "count_", "tell_count", "how many|<count>"),
-        ):
-            asked = f"{start}{name}_in_namespace: {ask} {many} are in the harbour namespace?"
-            program = (
-                f'{tell}(fetch("terms", kind="{kind}", prefix=$prefix), "{one} in this namespace",'
-                f' "{many} in this namespace")'
-            )
-            source = f"({heads}) {pattern} [are|are there|exist|belong] ({'|'.join(_IN_SPACE)})"
-            made.append(form(asked, program, source))
+        spaces = f"{pattern} [is|exist|belong] ({'|'.join(_IN_SPACE)})"
+        made += list_all(
+            f"{name}_in_namespace",
+            Noun(spaces, f"{one} in this namespace", f"{many} in this namespace"),
+            f'fetch("terms", kind="{kind}", prefix=$prefix)',
+            f"Which {many} are in the harbour namespace?",
+        )
         made += list_all(
             f"deprecated_{name}",
             Noun(f"(deprecated|obsolete|obsoleted|retired) {pattern}", f"deprecated {one}",
                  f"deprecated {many}"),
             f'fetch("terms", kind="{kind}", only="deprecated")',
             f"Which {many} are deprecated?",
-            listed=(f"<wh> [of the] {pattern} <onto> (are|is) {_OLD} <onto>",),
+            listed=(f"<wh> [of the] {pattern} <onto> are {_OLD} <onto>",),
         )  # fmt: skip
     return made
 
@@ -107,91 +100,81 @@ def _traits() -> list[Form]:
             sorted_ = f"{sort} " * bool(sort)
             call = f'fetch("terms", kind="{trait}")'
             call = call[:-1] + f', only="{sort}")' if sort else call
-            props = f"{word} (properties|property|relations)"
-            are = f"(is|are) [declared|stated] [to be|as] {said}"
+            props = f"{word} (properties|relations)"
             made += list_all(
                 f"{trait.replace(' ', '_')}_{sort + '_' * bool(sort)}properties",
-                Noun(f"[declared] {said} {props}", f"{trait} {sorted_}property",
-                     f"{trait} {sorted_}properties"),
+                Noun(f"[declared] {said} {props}|{props} [that is] {said}",
+                     f"{trait} {sorted_}property", f"{trait} {sorted_}properties"),
                 call,
                 f"Which {sorted_}properties are {trait}?",
-                listed=(f"<wh> [of the] {props} <onto> {are} <onto>",
-                        f"<list> [all] [the] {props} that {are} <onto>",
-                        f"<list> [all] [the] {props} declared [to be|as] {said} <onto>"),
+                listed=(f"<wh> [of the] {props} <onto> is {said} <onto>",),
             )  # fmt: skip
     return made
 
 
+_OF_TREE = "[of the [class] hierarchy]"
 _ROOT = (
-    "(root|top|top-level|topmost|top level|uppermost) [class|classes|terms]|roots"
-    "|roots of the [class] hierarchy|(classes|class) [that are] at the [very] top"
-    " [of the [class] hierarchy]|classes"
-    f" {_WITHOUT} [a|any] [named|stated] (superclass|superclasses|parent|parents"
-    "|parent class|parent classes)|root classes of the [class] hierarchy"
+    f"(root|top|top-level|topmost|top level|uppermost) [class|terms] {_OF_TREE}|classes [that are]"
+    f" at [very] top {_OF_TREE}|classes without [any] [named|stated] (superclass|parent [class])"
 )
-_LEAF = (
-    "(leaf|bottom) (class|classes)|leaves|leaves of the [class] hierarchy|classes"
-    f" {_WITHOUT} [a|any] [named] (subclass|subclasses|children|child|child classes)"
-)
+_LEAF = f"((leaf|bottom) class|leaves) {_OF_TREE}|classes without [any] (subclass|child [class])"
 _DEFINED = (
-    "(defined|fully defined) (class|classes)|classes (defined by|with) [an]"
-    " (equivalence|equivalences|equivalent class axiom|equivalent class axioms)"
+    "(defined|fully defined) class|classes (defined by|with) (equivalence|equivalent class axiom)"
 )
+_TREE = "[class|subclass|is-a] (hierarchy|tree|taxonomy|class hierarchy|subclass tree)"
 _TOPS = "root of the class hierarchy", "roots of the class hierarchy"
 HIERARCHY = [
-    *list_all(
-        "roots", Noun(_ROOT, *_TOPS), 'fetch("terms", kind="roots")', "What are the root classes?",
-        listed=(
-            f"<wh> classes {_LACK} [named|stated] (superclass|superclasses|parent|parents|parent"
-            " class) <onto>",
-            "<wh> classes (are|is) at the [very] top [of the [class] hierarchy] <onto>",
-            "<wh> classes (are|is) [the] (roots|root|top-level|root classes|topmost|top classes)"
-            " [of the [class] hierarchy] <onto>", "where does the class hierarchy (begin|start)"),
-    ),
+    *list_all("roots", Noun(_ROOT, *_TOPS), 'fetch("terms", kind="roots")',
+        "What are the root classes?",
+        listed=(f"<wh> classes are (at [very] top|roots|top-level|root classes|topmost|top"
+        f" classes) {_OF_TREE} <onto>", "where does the class hierarchy (begin|start)")),
     *_current("roots", Noun(f"({_ROOT})", *_TOPS), 'fetch("terms", kind="roots", only="current")'),
-    *list_all(
-        "leaves", Noun(_LEAF, "leaf class", "leaf classes"), 'fetch("terms", kind="leaves")',
+    *list_all("leaves", Noun(_LEAF, "leaf class", "leaf classes"), 'fetch("terms", kind="leaves")',
         "Which classes have no subclasses?",
-        listed=(f"<wh> classes {_LACK} [named] (subclass|subclasses|children|child) <onto>",
-                "<wh> classes are (leaves|leaf classes) [of the [class] hierarchy] <onto>"),
+        listed=(f"<wh> classes are (leaves|leaf classes) {_OF_TREE} <onto>",)),
+    form("depth: How deep is the class hierarchy?", 'tell_levels(ontology_view("tree", depth=100,'
+         ' limit=1))', f"how (deep|many levels [deep]) (is {_TREE}|does {_TREE} (go|reach))"
+         f" <onto>", f"how many levels (does {_TREE} have|<there> in {_TREE}) <onto>",
+         f"<head> [maximum|maximal|greatest] (depth|height|number of levels) of {_TREE}"),
+    *(
+        form(f"levels_{side}: How many levels of classes are {side} Vessel?",
+             f'tell_levels(ontology_view("tree", $class, depth=100, limit=1, direction="{way}"),'
+             f' "{side}")', f"how many levels [of (classes|subclasses|superclasses)] <there>"
+             f" {said} {{class}}", f"how deep is {_TREE} {said} {{class}}", * more)
+        for side, way, said, more in (
+            ("below", "down", "(below|under|beneath)", ()),
+            ("above", "up", "above", ("how deep is {class} <onto>", "[what is] depth of"
+                                      " {class}")))
     ),
-    *list_all(
-        "defined_classes", Noun(_DEFINED, "defined class", "defined classes"),
+    *list_all("defined_classes", Noun(_DEFINED, "defined class", "defined classes"),
         'fetch("terms", kind="defined")', "Which classes are defined by an equivalence?",
-        listed=(
-            "<wh> classes (have|has) (an equivalence|equivalent classes|an equivalent class|(a|an)"
-            " (equivalent class|logical|formal) (definition [by equivalence]|axiom)) <onto>",
-            "<wh> classes (are|is) defined by ([an] equivalence|equivalences|equivalent classes)"
-            " <onto>"),
-    ),
-    *list_all(
-        "deprecated_terms",
-        Noun(f"(deprecated|obsolete|retired) [{_TERMS}]", "deprecated term", "deprecated terms"),
-        'fetch("terms", kind="deprecated")', "Which terms are deprecated?",
-        listed=(f"<wh> {_TERMS} <onto> (are|is) {_OLD} <onto>",
-                "what is (deprecated|obsolete) <onto>", "is anything deprecated <onto>"),
-    ),
-    *list_all(
-        "undeclared_terms", Noun(f"undeclared {_TERMS}", "undeclared term", "undeclared terms"),
-        'fetch("terms", kind="undeclared")', "Which terms are undeclared?",
-        listed=(f"<wh> {_TERMS} (are|is) (undeclared|not declared|used but not declared) <onto>",),
-    ),
+        listed=("<wh> classes have (equivalence|equivalent class|(equivalent"
+        " class|logical|formal) (definition [by equivalence]|axiom)) <onto>",
+        "<wh> classes are defined by (equivalence|equivalent classes) <onto>")),
+    *list_all("deprecated_terms", Noun(f"(deprecated|obsolete|retired) [{_TERMS}]",
+        "deprecated term", "deprecated terms"), 'fetch("terms", kind="deprecated")',
+        "Which terms are deprecated?",
+        listed=(f"<wh> {_TERMS} <onto> are {_OLD} <onto>", "what is (deprecated|obsolete) <onto>",
+        "is anything deprecated <onto>")),
+    *list_all("undeclared_terms", Noun(f"undeclared {_TERMS}", "undeclared term",
+        "undeclared terms"), 'fetch("terms", kind="undeclared")', "Which terms are undeclared?",
+        listed=(f"<wh> {_TERMS} are (undeclared|not declared|used but not declared) <onto>",)),
 ]  # fmt: skip
 
 
 _STATED = {
-    "label": ("(label|labels)", "?x rdfs:label|skos:prefLabel ?y"),
-    "comment": ("(comment|comments|rdfs:comment)", "?x rdfs:comment ?y"),
-    "definition": ("[textual] (definition|definitions)",
+    "label": ("label", "?x rdfs:label|skos:prefLabel ?y"),
+    "comment": ("(comment|rdfs:comment)", "?x rdfs:comment ?y"),
+    "definition": ("[textual] definition",
                    '?x ?p ?y FILTER(REGEX(STR(?p), "(efinition|IAO_0000115)$"))'),
-    "domain": ("(domain|domains|stated domain)", "?x rdfs:domain ?y"),
-    "range": ("(range|ranges|stated range)", "?x rdfs:range ?y"),
+    "domain": ("(domain|stated domain)", "?x rdfs:domain ?y"),
+    "range": ("(range|stated range)", "?x rdfs:range ?y"),
 }  # fmt: skip
 """What a term may lack or have: its noun and how it is stated."""
-_HAVE = "(have|has|carry|carries|(come|comes) with) [a|an|any]"
+_HAVE = "(have|carry|come with) [any]"
 _SAID = (
-    ("without", "FILTER NOT EXISTS", _WITHOUT, _LACK, "no"),
-    ("with", "FILTER EXISTS", "with", _HAVE, "a"),
+    ("without", "FILTER NOT EXISTS", "without", "no"),
+    ("with", "FILTER EXISTS", f"(with|{_HAVE})", "a"),
 )
 
 
@@ -212,15 +195,14 @@ def _stated() -> list[Form]:
         for what, (noun, stated) in _STATED.items():
             if many == "classes" and what in ("domain", "range"):
                 continue
-            for said, test, words, listed, ask in _SAID[: 1 if " " in many else 2]:
+            for said, test, words, ask in _SAID[: 1 if " " in many else 2]:
                 query = f"{start} {test} {{ {stated} }} }} ORDER BY ?x"
                 such = f"{said} a {what}" + " (comments apart)" * (what == "definition")
                 made += list_all(
                     f"{name}_{said}_{what}",
-                    Noun(f"{pattern} {words} [a|any|an] {noun}", f"{one} {such}", f"{many} {such}"),
+                    Noun(f"{pattern} {words} [any] {noun}", f"{one} {such}", f"{many} {such}"),
                     f"from_query(sparql_query({query!r}, limit=10000))",
                     f"Which {many} have {ask} {what}?",
-                    listed=(f"<wh> {pattern} {listed} {noun} <onto>",),
                 )
         found = (
             f'sparql_query({start!r} + " ?x <" + $property + "> ?y }} ORDER BY ?x", limit=10000)'
@@ -232,95 +214,67 @@ def _stated() -> list[Form]:
     return made
 
 
-_PREFIX = (
-    "(prefix|prefixes|namespaces|namespace|namespace prefixes|namespace bindings|prefix bindings)"
-)
+_PREFIX = "(prefix|namespaces|namespace prefixes|namespace bindings|prefix bindings)"
 WHOLE = [
-    *list_all(
-        "namespaces",
-        Noun(f"{_PREFIX}|prefixes and [the|their] namespaces|namespaces and [the|their] prefixes"
-             "|namespaces and prefixes", "namespace", "namespaces"),
+    *list_all("namespaces", Noun(f"{_PREFIX} [and [their] {_PREFIX}]", "namespace", "namespaces"),
         'fetch("prefixes")', "Which namespaces are bound?",
-        listed=(
-            f"<wh> {_PREFIX} (are|is) (used|bound|declared|defined) <onto> [and what do they"
-            " stand for]",
-            f"<wh> {_PREFIX} (does|do) <it> <have> [and what do they stand for]",
-            "<wh> (namespace|prefix) (do|does) [the] [{ontology}] terms (use|have|belong to)",
-            "[the] namespace of the [{ontology}] terms"),
-    ),
+        listed=(f"<wh> {_PREFIX} (<there> <onto>|does <it> <have>) [and what do they stand for]",
+        "<wh> (namespace|prefix) do [{ontology}] terms (use|have|belong to)",
+        "namespace of the [{ontology}] terms")),
     form("prefix: What does the prefix harbour stand for?",
          'tell_prefix(fetch("prefixes"), $prefix)',
-         "what does [the] prefix {prefix} (stand for|mean|expand to)",
-         "<wh> namespace (does|is) [the] prefix {prefix} (stand for|bound to|expand to)",
-         "what is [the] prefix {prefix} (bound to|for)",
-         "(what|which) is the namespace (of|for) [the] prefix {prefix}",
-         "what is the {prefix} namespace"),
-    *list_all(
-        "imports",
-        Noun("(imports|imported (ontologies|ontology|vocabularies|files)|owl:imports|owl imports"
-             "|import statements)", "imported ontology", "imported ontologies"),
+         "what [namespace] (does|is) prefix {prefix} (stand for|bound to|for|mean|expand to)",
+         "what is the (namespace (of|for) prefix {prefix}|{prefix} namespace)"),
+    *list_all("imports", Noun("(imports|imported (ontologies|vocabularies|files)|owl:imports|owl"
+        " imports|import statements)", "imported ontology", "imported ontologies"),
         'fetch("terms", kind="imports")', "Which ontologies are imported?",
-        listed=(
-            "<wh> [other] [ontology|ontologies|vocabularies|files] does <it> import",
-            "<wh> [other] [ontology|ontologies|vocabularies|files] (is|are) imported"
-            " [by <it>|here]",
-            "does <it> import (anything|others|[any] [other] (ontology|ontologies|files))",
-            "is (anything|something) imported <onto>"),
-    ),
+        listed=("<wh> [other] [ontology|vocabulary|file] (does <it> import|is imported [by"
+        " <it>|here])", "does <it> import (anything|others|[any] [other] (ontology|files))",
+        "is (anything|something) imported <onto>")),
     form("count_triples: How many triples are there?",
          'str(graph_stats()["triples"]) + " triples."',
-         "how many (triples|statements) <there> <onto>",
-         "how many (triples|statements) does <it> <have> <total>",
+         "how many (triples|statements) (<there> <onto>|does <it> <have> <total>)",
          "<count> (triples|statements) <onto>", "how (big|large) is <it>"),
     form("metadata: What is this ontology about?", 'tell_metadata(fetch("metadata"))',
-         "what is <the> <o> [about]", "describe <the> <o>", "tell me about <the> <o>",
-         "<list> [all] [the] metadata <onto>", "what metadata does <it> have",
-         "(what|which) (are|is) the (metadata|annotations) of <the> <o>", "summarise <the> <o>",
-         "summarize <the> <o>", "what does <the> <o> (describe|cover)",
-         "give [me] (an overview|a summary) of <the> <o>"),
+         "what is <the> <o> [about]", "(describe|tell me about|summarise|summarize) <the> <o>",
+         "<head> [all] (metadata|annotations) <onto>", "what metadata does <it> have",
+         "what does <the> <o> (describe|cover)", "give [me] (overview|summary) of <the> <o>"),
     *(
-        form(f"metadata_{name}: What is the {name} of this ontology?",
-             f'tell_metadata(fetch("metadata"), {names!r})', f"<head> [the] {said} <onto>",
-             f"(who|when) (was|were) the {said} <onto>",
-             f"<wh> {said} (does|has|is) (<it>|this) [have]", f"<wh> {said}", *more)
+        form(f"metadata_{name}: What is the {name.replace('_', ' ')} of this ontology?",
+             f'tell_metadata(fetch("metadata"), {names!r})', f"<head> {said} <onto>",
+             f"(who|when) was the {said} <onto>",
+             f"<wh> {said} (does|has|is) (<it>|this) [have]", f"<wh> {said} <onto>", *more)
         for name, said, names, more in (
             ("title", "(title|name)", ("title", "label"), ("what is <the> <o> called",)),
-            ("version", "(version|version number|version iri|versioniri|version info|versioninfo)",
+            ("version", "(version [number|iri|info]|versioniri|versioninfo)",
              ("versioninfo", "versioniri", "version", "hasversion"),
-             ("what version is <the> <o>", "<wh> version of (<the> <o>|{ontology}) is this",
-              "version")),
+             ("what version (is <the> <o>|of (<the> <o>|{ontology}) is this)", "version")),
+            ("creation_date", "(date|creation date|date of creation|publication date)",
+             ("created", "issued", "date", "datecreated", "datepublished"),
+             ("when was <it> [first] (created|published|issued|released|made|written)",)),
+            ("modification_date", "(modification date|date of [last] modification|last change)",
+             ("modified", "datemodified"),
+             ("when was <it> [last] (modified|changed|updated)",)),
             ("license", "(license|licence)", ("license", "licence", "rights"),
-             ("under (which|what) (license|licence) is <the> <o> [published|released]",
+             ("which (license|licence) is <the> <o> [published|released] under",
               "how is <the> <o> licensed")),
-            ("creator", "(creator|creators|author|authors)", ("creator", "author"),
-             ("who (created|wrote|authored|made) <the> <o>",)),
-            ("contributors", "(contributor|contributors)", ("contributor",),
-             ("who contributed to <the> <o>",)),
-            ("publisher", "publisher", ("publisher",), ("who published <the> <o>",)),
+            ("creator", "(creator|author)", ("creator", "author"),
+             ("who (created|wrote|authored|made) <it>",)),
+            ("contributors", "contributor", ("contributor",),
+             ("who contributed to <it>",)),
+            ("publisher", "publisher", ("publisher",), ("who published <it>",)),
         )
     ),
-    *list_all(
-        "ontologies",
-        Noun("(ontologies|ontology headers|declared ontologies)", "declared ontology",
-             "declared ontologies"),
-        'fetch("terms", kind="ontologies")', "Which ontologies are declared?",
-        listed=("what is the [ontology] iri of <the> <o>", "what is the ontology iri"),
-    ),
-    *list_all(
-        "languages",
-        Noun("(languages|label languages|language tags|languages of [the] labels)", "language",
-             "languages"),
-        "from_query(sparql_query('SELECT ?x (COUNT(?l) AS ?n) WHERE {"
+    *list_all("ontologies", Noun("(ontologies|ontology headers|declared ontologies)",
+        "declared ontology", "declared ontologies"), 'fetch("terms", kind="ontologies")',
+        "Which ontologies are declared?",
+        listed=("what is the [ontology] iri of <the> <o>", "what is the ontology iri")),
+    *list_all("languages", Noun("(languages|label languages|language tags|languages of labels)",
+        "language", "languages"), "from_query(sparql_query('SELECT ?x (COUNT(?l) AS ?n) WHERE {"
         ' ?s rdfs:label|skos:prefLabel ?l BIND(LANG(?l) AS ?x) FILTER(?x != "") } GROUP BY ?x'
-        " ORDER BY DESC(?n)', limit=1000))",
-        "Which languages do the labels have?",
-        listed=(
-            "(in which|in what|which|what) (language|languages) (are|is|do|does) [the] (labels"
-            "|label|terms) (in|have|use|available in|written in|given in|labelled in|given"
-            "|written|labelled) <onto>",
-            "in <wh> languages are there labels <onto>",
-            "<wh> languages do the labels have"),
-    ),
+        " ORDER BY DESC(?n)', limit=1000))", "Which languages do the labels have?",
+        listed=("what language (is|has|does) [there] (label|terms)"
+        " [have|use|[available|written|given|labelled] in] <onto>",)),
 ]  # fmt: skip
 
 FORMS = [*_declared(), *_traits(), *HIERARCHY, *_stated(), *WHOLE]

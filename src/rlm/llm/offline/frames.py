@@ -19,42 +19,41 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from rlm.llm.offline.pattern import MARK, Macros, PreparedQuestion, QuestionPattern
+from rlm.llm.offline.pattern import MARK, Macros, QuestionPattern
+from rlm.llm.offline.question import PreparedQuestion
 
 _MACROS = {
-    "wh": "(what|which)",
+    "wh": "what",
     "list": "(list|name|show|give|find|enumerate|print|get|display|return|identify|output|state"
-    "|tell|provide|retrieve) [me|us] [[a|the] [full|complete] list of|of]",
-    "head": "[<list>|(what|which|who) (is|are)|[a|the] [full|complete] list of]",
-    "count": "(count|how many are|what is the (number|count|total|total number) of|[give|tell|show]"
-    " [me] [the] [total] number of) [all] [the]",
-    "o": "(ontology|vocabulary|graph|file|model|schema|dataset|thesaurus|taxonomy|knowledge graph"
+    "|tell|provide|retrieve) [me|us] [[full|complete] list of|of]",
+    "head": "[<list>|(what|who) is|[full|complete] list of]",
+    "count": "(count [of]|how many are|what is the (number|count|total) of|[give|tell|show] [me]"
+    " [total] number of) [all]",
+    "o": "(ontology|vocabulary|[knowledge] graph|file|model|schema|dataset|thesaurus|taxonomy"
     "|terminology)",
     "the": "(the|this|that|our|my)",
     "onto": "[(in|of|from|for|by|within|inside) <the> [whole|entire] <o>|here|in here|in it"
     "|in total|in all|altogether|overall|that you know|there"
-    "|(in|of|from|for|by|within) [the] {ontology} [<o>]]",
-    "it": "(<the> [whole|entire] <o>|it|this one|[the] {ontology} [<o>])",
+    "|(in|of|from|for|by|within) {ontology} [<o>]]",
+    "it": "(<the> [whole|entire] <o>|it|this one|{ontology} [<o>])",
     "total": "[in total|in all|altogether|overall]",
-    "have": "(have|has|declare|declares|define|defines|contain|contains|use|uses|include|includes"
-    "|list|hold|holds|bind|state|state|mention|introduce|introduces|know)",
-    "there": "(are there|is there|exist|there are|do you know|are|are [actually] (declared|defined"
-    "|used|present|available|known|contained|included|mentioned|bound|stated))",
-    "deep": "((at|on|of) (any|every|each|all) (depth|level|levels)|all levels|[both] direct (and|or"
-    "|as well as) indirect|directly (or|and) indirectly|recursively|transitively|however (deep|far"
-    " down|far up)|[all the way] up to the (root|roots|top)|all the way (down|up) [to"
-    " the top]|(including|with|counting|also) [the|all]"
-    " (indirect|inherited|nested|transitive|deeper) [ones]|(including|with|counting) (all levels"
-    "|descendants)|not (just|only) [the] direct ones|in total|in all|altogether|overall"
-    "|whole (tree|subtree)|[the] transitive closure|full depth|any (depth|level)) {=deep}",
+    "have": "(have|declare|define|contain|use|include|list|hold|bind|state|mention|introduce|know)",
+    "there": "(are there|exist|there are|do you know|=are|is (declared|defined|used|present"
+    "|available|known|contained|included|mentioned|bound|stated))",
+    "deep": "([(at|on|of)] (any|every|each|all) (depth|level)|[both] direct (and|or|as well as)"
+    " indirect|directly (or|and) indirectly|recursively|transitively|however (deep|far down|far up)"
+    "|[all the way] up to the (root|top)|all the way (down|up) [to the top]|(including|with"
+    "|counting|also) [all] (indirect|inherited|nested|transitive|deeper|levels|descendants) [ones]"
+    "|not (just|only) direct ones|in total|in all|altogether|overall|whole (tree|subtree)"
+    "|transitive closure|full depth) {=deep}",
     "direct": "(direct|immediate|directly stated)",
-    "only": "([only|just] [the] <direct> [ones|level] [only]|directly|immediately|(one level|first"
-    " level) [down|up] [only]|(not|without|excluding) [the] (indirect|inherited) [ones]) {=direct}",
+    "only": "([only|just] <direct> [ones|level] [only]|directly|immediately|(one level|first"
+    " level) [down|up] [only]|(not|without|excluding) (indirect|inherited) [ones]) {=direct}",
     "depth": "[<deep>|<only>]",
-    "has": "[have|has|carry|carries|bear|possess|own|come with|take|get]",
-    "any": "[any|a|an|some]",
-    "class": "(class|classes)",
-    "property": "(property|properties|relation|relations|predicate|predicates)",
+    "has": "[have|carry|carries|bear|possess|own|come with|take|get|obey|satisfy|meet|fulfil|follow"
+    "|respect|go by]",
+    "any": "[any|some]",
+    "property": "(property|relation|predicate)",
 }
 MACROS = Macros(_MACROS)
 
@@ -97,38 +96,25 @@ def form(asked: str, program: str, *sources: str, marks: tuple[str, ...] = ("",)
 
 
 _LIST_OF = (
-    "<head> <all> [the] <noun> (of|for|to|on) {slot} <tail>",
-    "<wh> <noun> (does|do|has|have|is|are) {slot} <has> <tail>",
-    "<wh> <things> (is|are) [the|a|an] <noun> (of|for|to) {slot} <tail>",
-    "<wh> <noun> (of|for) {slot} <there> <tail>",
+    "<head> <all> <noun> (of|for|to|on) {slot} <tail>",
+    "<wh> <noun> (does|has|is) {slot} <has> <tail>",
+    "<wh> <things> is <noun> (of|for|to) {slot} <tail>",
+    "<wh> <noun> (of|for) {slot} [<there>] <tail>",
     "<wh> <noun> <there> (of|for|to) {slot} <tail>",
+    "<wh> {slot} ['s] <noun> <there> <tail>",
     "<head> {slot} ['s] <noun> <tail>",
 )
-_COUNT_OF = (
-    "how many <noun> (does|do|has|have) {slot} <has> <tail>",
-    "how many <noun> (of|for) {slot} [<there>] <tail>",
-    "how many <noun> <there> (of|for) {slot} <tail>",
-    "how many <things> are [the] <noun> of {slot} <tail>",
-    "<count> <noun> (of|for) {slot} <tail>",
-    "(how many|<count>|count of) {slot} ['s] <noun> [<there>] <tail>",
-)
 _ANY_OF = (
-    "(does|do|has) {slot} <has> <any> <noun> <tail>",
-    "([are there|is there] any|are there|is there [a|an]) <noun> (of|for|on) {slot} <tail>",
+    "(does|has) {slot} <has> <any> <noun> <tail>",
+    "([are there] any|are there|is there) <noun> (of|for|on) {slot} <tail>",
 )
 _LIST_ALL = (
-    "<head> [all|every|each] [of] [the|of the] <noun> <onto>",
+    "<head> [all|every|each] [of] [of the] <noun> <onto>",
     "<wh> [of the] <noun> [<there>] <onto>",
-    "<wh> <noun> (does|do) <it> <have>",
-)
-_COUNT_ALL = (
-    "how many [of the] <noun> <there> <onto>",
-    "how many <noun> (does|do) <it> <have> <total>",
-    "<count> <noun> <onto>",
-    "how many <noun> <onto>",
+    "<wh> <noun> does <it> <have> <total>",
 )
 _ANY_ALL = (
-    "(are there|is there|are) <any> <noun> <onto>",
+    "(are there|are) <any> <noun> <onto>",
     "any <noun> [there] <onto>",
     "does <it> <have> <any> <noun>",
 )
@@ -162,28 +148,22 @@ def list_of(
     plain = noun.pattern
     if is_deep:
         deep = "all|every|all of the|all the|all known|transitive|direct and indirect"
-        plain = f"[all] [the] <direct> {{=direct}} ({plain})|({deep}) {{=deep}} ({plain})|{plain}"
+        plain = f"[all] <direct> {{=direct}} ({plain})|({deep}) {{=deep}} ({plain})|{plain}"
     parts = {
         "noun": f"({plain})",
         "tail": "<depth>" if is_deep else "",
         "things": things or "[things|terms|entities]",
         "all": "" if is_deep else "[all|any]",
     }
-    named = [
+    frames, any_ = (
         tuple(frame.replace("{slot}", f"{{{slot}}}") for frame in frames)
-        for frames in (_LIST_OF, _COUNT_OF, _ANY_OF)
-    ]
-    patterns = (named[0] + listed, named[1] + _count(listed), named[2])
-    forms = _three(name, noun, call, example, patterns, Macros(parts, MACROS))
+        for frames in (_LIST_OF, _ANY_OF)
+    )
+    forms = _three(name, noun, call, example, frames + listed, any_, Macros(parts, MACROS))
     forms = [replace(form, marks=marks) for form in forms]
     told = forms[0].program.replace("tell_list", tell)
     whether = forms[2].program if tell == "tell_list" else told
     return [replace(forms[0], program=told), forms[1], replace(forms[2], program=whether)]
-
-
-def _count(listed: tuple[str, ...]) -> tuple[str, ...]:
-    """What is asked with "which" is counted with "how many"."""
-    return tuple(each.replace("<wh>", "how many", 1) for each in listed if each[:4] == "<wh>")
 
 
 def hierarchy_of(
@@ -197,7 +177,7 @@ def hierarchy_of(
 ) -> list[Form]:
     """The forms of what stands above or below a term: one step away, or at any depth. A number for
     which the question does not say which is told both ways."""
-    deep = call[:-1] + ", all=True)"
+    deep = call.replace(") ?x", ")+ ?x") if ") ?x" in call else call[:-1] + ", all=True)"
     direct_noun = Noun(noun.pattern, f"direct {noun.one}", f"direct {noun.many}")
     deep_noun = Noun(noun.pattern, f"{noun.one} at any depth", f"{noun.many} at any depth")
     both = f"tell_depths({call}, {deep}, {direct_noun.one!r}, {direct_noun.many!r})"
@@ -220,9 +200,8 @@ def list_all(
     name: str, noun: Noun, call: str, example: str, *, listed: tuple[str, ...] = ()
 ) -> list[Form]:
     """The forms of what the ontology as a whole has."""
-    patterns = (_LIST_ALL + listed, _COUNT_ALL + _count(listed), _ANY_ALL)
     macros = Macros({"noun": f"({noun.pattern})"}, MACROS)
-    return _three(name, noun, call, example, patterns, macros)
+    return _three(name, noun, call, example, _LIST_ALL + listed, _ANY_ALL, macros)
 
 
 def _three(
@@ -230,11 +209,15 @@ def _three(
     noun: Noun,
     call: str,
     example: str,
-    patterns: tuple[tuple[str, ...], ...],
+    listed: tuple[str, ...],
+    any_: tuple[str, ...],
     macros: Macros,
 ) -> list[Form]:
+    """What is listed, the same counted, and whether there is any."""
     nouns = f"{noun.one!r}, {noun.many!r}"
-    listed, counted, any_ = patterns
+    starts = ("<wh>", "how many"), ("<head>", "<count>")
+    counted = tuple(each.replace(*start, 1) for each in listed for start in starts
+                    if each.startswith(start[0]))  # fmt: skip
     first = re.sub(r"^(fetch\([^()]*)\)$", r"\1, most=1)", call)  # its total is all that is wanted
     return [
         Form(name, example, listed, f"tell_list({call}, {nouns})", macros),

@@ -14,21 +14,12 @@ from dataclasses import dataclass
 _ARTICLE = re.compile(r"^(?:the|a|an) (?=.)", re.IGNORECASE)
 _OLD = re.compile(r"^(?:deprecated|obsolete) (?=(?:class|property|term|concept) .)", re.I)
 _KIND_WORDS = {
-    "class": "class",
-    "classes": "class",
-    "property": "property",
-    "properties": "property",
-    "relation": "property",
-    "object property": "property",
-    "datatype property": "property",
-    "data property": "property",
-    "annotation property": "property",
-    "individual": "individual",
-    "instance": "individual",
-    "term": "",
-    "concept": "",
-    "entity": "",
-}
+    **dict.fromkeys(("class", "classes"), "class"),
+    **dict.fromkeys(("property", "properties", "relation", "object property", "datatype property",
+                     "data property", "annotation property"), "property"),
+    **dict.fromkeys(("individual", "instance"), "individual"),
+    **dict.fromkeys(("term", "concept", "entity", "scheme", "collection"), ""),
+}  # fmt: skip
 _ODD_PLURALS = {
     "people": "person", "children": "child", "men": "man", "women": "woman", "indices": "index",
     "vertices": "vertex", "criteria": "criterion", "phenomena": "phenomenon", "data": "datum",

@@ -1,132 +1,26 @@
 """Patterns of questions: words, choices and slots, matched over the whole of a question.
 
-    list [the] (subclass|subclasses) of {class}
+    list [all] (subclass|child [class]) of {class}
 
-A word stands for itself, whatever its case; `[…]` may be missing; `(…|…)` is a choice; `{name}` is
-a slot that takes one word or more; `<name>` is a macro, a pattern that others share; `{=name}`
-takes no word and marks which way was taken. What a pattern does not place it does not match:
-nothing is skipped, at either end or between, but for courtesies and "in this ontology".
-
-What stands in quotes is one word of its own, so that `"is part of"` is never read as a phrase.
+A word stands for itself, whatever its case, number or tense, and `=are` for nothing else; an
+article may stand before it. `[…]` may be missing; `(…|…)` is a choice; `{name}` is a slot that
+takes one word or more; `<name>` is a macro, a pattern that others share; `{=name}` takes no word
+and marks which way was taken. What a pattern does not place it does not match: nothing else is
+skipped, at either end or between, but for what `question` takes off.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
+from rlm.llm.offline.question import PreparedQuestion, plain_word
+
 _TOKEN = re.compile(r"[\[\]()|]|\{=?\w+\}|<\w+>|[^\s\[\]()|{}<>]+")
-_QUOTED = re.compile(r"\"([^\"]+)\"|(?<![\w\"])'([^']+)'(?!\w)")
-_PLACE = re.compile(r"\x02(\d+)\x02")
-_BESIDE_QUOTES = re.compile(
-    r"(?:(?:the|a|an|deprecated|obsolete|class|property|term|concept|individual|instance|object"
-    r"|datatype|annotation|label|name|text|word|string|called|named) )*\x02(\d+)\x02"
-    r"(?: (?:class|property|term|concept|individual))?",
-    re.IGNORECASE,
-)
-_TYPOGRAPHIC = str.maketrans("“”„«»`’‘", '""""""\'\'')
-_WH = "(?:what|which|how|whether|if|who|where)"
-_POLITE = re.compile(
-    r"^(?:(?:please|kindly|hi|hello|hey|ok|okay|so|now|and|well|just|quick question)\b[ ,:]*|"
-    r"(?:can|could|would|will) (?:you|we|i) (?:please )?|"
-    r"i(?: would|'d|'m| am)? (?:want|like|need|wonder|wondering|interested|looking)"
-    r"(?: to know| to| about| in| for)?[ ,]+|"
-    rf"(?:tell me|let me know|know|find out|say|show me|do you know)(?=,? {_WH}\b)[ ,]*)",
-    re.IGNORECASE,
-)
-_ONTOLOGY = (
-    "(?:the|this|that|our|my) (?:whole |entire |loaded |given |current )?(?:ontology|vocabulary"
-    "|(?:owl |rdf |ontology |turtle )?file|graph|model|schema|dataset|data|taxonomy|terminology)"
-)
-_ENDINGS = re.compile(
-    r"[ ,]+(?:please|thanks|thank you|for me|or not|at all|if any|exactly|by the way|if possible"
-    r"|and (?:if so,? )?(?:which|what)(?: ones?| is it| are they| (?:is|are) (?:that|those))?"
-    rf"|(?:does|do) {_ONTOLOGY} (?:actually )?(?:contain|have|define|declare|include|hold|list|know"
-    r"|give|state|provide|offer|come with))$",
-    re.IGNORECASE,
-)
-_FILLERS = re.compile(
-    rf"(?:^|(?<= ))(?:(?:in|within|inside|according to|throughout) (?:{_ONTOLOGY}|here)"
-    r"(?! (?:property|properties|type|types|class|classes|\x02))"
-    r"|in the (?:class |subclass |property )?(?:hierarchy|tree|taxonomy)"
-    r"|(?:stated|declared|asserted|said|known|defined|supposed|considered|specified) to be"
-    r"|explicitly|actually|currently|formally|really|explicit|asserted)(?=[ ,?.!]|$)[ ,]*",
-    re.IGNORECASE,
-)
-"""Words that change nothing about what is asked, wherever they stand."""
-_ASIDE = re.compile(
-    r"\(((?:(?:the|direct|directly|immediate|indirect|indirectly|inherited|ones|only|just|not|all"
-    r"|any|every|at|in|to|depth|level|levels|including|recursively|transitively|total|if|stated"
-    r"|domain|range|and|or)\b ?)+)\)",
-    re.IGNORECASE,
-)
-_SHORT_FORMS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-    (re.compile(r"\b(what|which|who|where|how|there|it|that)'s\b", re.IGNORECASE), r"\1 is"),
-    (re.compile(r"\b(what|which|who|how|they)'re\b", re.IGNORECASE), r"\1 are"),
-    (re.compile(r"(?<=\w)\((?:e?s|ies)\)"), ""),
-    (re.compile(r"\bprop(s?)\b", re.IGNORECASE), lambda it: "properties" if it[1] else "property"),
-    (re.compile(r" & "), " and "),
-    (
-        re.compile(
-            rf"^(?:does {_ONTOLOGY} (?:say|state|declare|assert)|is it (?:true|stated|said|the"
-            r" case|declared))(?: that)? (.+?) (is|are) ",
-            re.IGNORECASE,
-        ),
-        r"\2 \1 ",
-    ),
-    (re.compile(r"^(?:whether|if) ", re.IGNORECASE), ""),
-    (re.compile(r"(?<=[\w\x02])'s(?= )"), " 's"),
-    (re.compile(r"[,;:](?= |$)"), " "),
-)
-
-
-@dataclass(frozen=True)
-class PreparedQuestion:
-    """A question made ready: one space between words, no punctuation at their ends."""
-
-    text: str
-    quoted: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, question: str) -> PreparedQuestion:
-        text = " ".join(question.translate(_TYPOGRAPHIC).split())
-        quoted: list[str] = []
-
-        def take(match: re.Match[str]) -> str:
-            quoted.append((match[1] or match[2]).strip())
-            return f"\x02{len(quoted) - 1}\x02"
-
-        text = _ASIDE.sub(r"\1", _QUOTED.sub(take, re.sub(r"[\x00-\x1f]", " ", text)))
-        shorter = text
-        while True:
-            shorter = _POLITE.sub("", re.sub(r"[\s?.!]+$", "", _FILLERS.sub("", shorter)))
-            shorter = _ENDINGS.sub("", shorter)
-            if shorter == text:
-                break
-            text = shorter
-        for pattern, plain in _SHORT_FORMS:
-            text = pattern.sub(plain, text)
-        return cls(" ".join(text.split()), tuple(quoted))
-
-    @cached_property
-    def words(self) -> list[str]:
-        return self.text.split()
-
-    @cached_property
-    def lower_words(self) -> frozenset[str]:
-        return frozenset(self.text.lower().split())
-
-    def restore(self, slot: str) -> tuple[str, bool]:
-        """The text of a slot as it was asked, and whether all of it stood in quotes."""
-        if alone := _BESIDE_QUOTES.fullmatch(slot.strip()):
-            return self.quoted[int(alone[1])], True
-        words = _PLACE.sub(lambda match: self.quoted[int(match[1])], slot).strip()
-        return words.replace(" 's", "'s"), False
-
-
+ARTICLES = frozenset(("the", "a", "an"))
 Slots = dict[str, str]
 MOST_WAYS = 25
 MARK = "mark"
@@ -141,11 +35,16 @@ class Word:
 
     @property
     def needs(self) -> Needs:
-        return (frozenset({self.text}),)
+        return (frozenset({plain_word(self.text.lstrip("="))}),)
 
     def match(self, words: Sequence[str], at: int, slots: Slots) -> Iterator[tuple[int, Slots]]:
-        if at < len(words) and words[at].lower() == self.text:
+        if at == len(words):
+            return
+        said = words[at].lower()
+        if self.text in (plain_word(said), f"={said}"):
             yield at + 1, slots
+        elif said in ARTICLES:
+            yield from self.match(words, at + 1, slots)
 
 
 @dataclass(frozen=True)
@@ -221,7 +120,7 @@ class QuestionPattern:
     def match(self, question: PreparedQuestion) -> list[Slots]:
         """What each slot may take, the fewest words first; all ways have the mark of the first.
         Empty where the question is another."""
-        if any(need.isdisjoint(question.lower_words) for need in self.node.needs):
+        if any(need.isdisjoint(question.plain_words) for need in self.node.needs):
             return []
         words = question.words
         ends = self.node.match(words, 0, {})
@@ -266,7 +165,7 @@ def _read(source: str, macros: Macros) -> Node:
         elif token[0] == "<":
             stack[-1][-1].append(macros.node(token[1:-1]))
         else:
-            stack[-1][-1].append(Word(token.lower()))
+            stack[-1][-1].append(Word(token if token[0] == "=" else plain_word(token)))
     return _choose(stack[0])
 
 

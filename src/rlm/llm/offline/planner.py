@@ -11,33 +11,19 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
 from rlm.llm.offline import repl
-from rlm.llm.offline.forms import (
-    Reading,
-    Slot,
-    kind_of_slot,
-    nearest_forms,
-    own_namespace,
-    read_question,
-    unplaced_words,
-)
-from rlm.llm.offline.names import (
-    AMBIGUOUS,
-    MISSING,
-    VOCABULARY,
-    WRONG_KIND,
-    Link,
-    Lookup,
-    NamedTerm,
-    bare_name,
-    language_tag,
-    link,
-    spellings,
-)
+
+from rlm.llm.offline.forms import (  # isort: skip
+    Reading, Slot, kind_of_slot, nearest_forms, own_namespace, read_question, unplaced_words,
+)  # fmt: skip
+from rlm.llm.offline.names import (  # isort: skip
+    AMBIGUOUS, MISSING, VOCABULARY, WRONG_KIND, Link, Lookup, NamedTerm, bare_name, language_tag,
+    link, spellings,
+)  # fmt: skip
 from rlm.llm.offline.prompt import Procedure, Prompt
 from rlm.llm.types import OFFLINE_UNANSWERED
 
@@ -56,6 +42,7 @@ _WORDS = """
 _FUNCTION_WORDS = frozenset(_WORDS.split())
 """Words that a name may have, but that rather belong to a question which was not understood."""
 _SUPERLATIVE = re.compile(r"\b[a-z]+(?:est|most) [a-z]")
+_LIKE_A_NAME = re.compile(r"[A-Z\d_:]")
 _CALL = re.compile(r"\b([a-z_]+)\(")
 _OPTION = re.compile(r"(\w+)=(\"[^\"]*\"|'[^']*'|\w+)")
 _LITERAL = re.compile(r"[\"']([^\"']*)[\"']")
@@ -97,7 +84,7 @@ class Planner:
         if last is not None and last.error:
             return final(f"{OFFLINE_UNANSWERED} {' '.join(last.error.split())[:300]}")
         if not self.readings:
-            return final(refusal(self.prompt.question))
+            return final(refusal(self.prompt))
         if last is not None and last.step == ANSWER:
             return 'FINAL_VAR("reply")'
         if self.prompt.is_last:
@@ -213,24 +200,37 @@ class Planner:
         """Why the best reading does not come to an answer."""
         meant = {slot.words: (name, slot) for name, slot in reading.mentions.items()}
         name, asked = meant.get(found.mention, ("term", None))  # more than a name: "Boat? (2)"
-        kind = kind_of_slot(name)
+        kind, names = kind_of_slot(name), ", ".join(found.candidates)
         noun = {"range": "class or datatype", "individual": "term", "old": "term"}.get(kind, kind)
-        names = ", ".join(found.candidates)
         if found.problem == AMBIGUOUS:
             return f"{OFFLINE_UNANSWERED} “{found.mention}” may mean {names}: ask for one of them."
-        if found.problem != MISSING:
-            return f"{OFFLINE_UNANSWERED} “{found.mention}” is no {noun} here: it is {names}."
-        called = bare_name(found.mention)
         if asked is None or _is_no_name(found.mention):
-            return refusal(self.prompt.question)
-        if reading.form.name.startswith("exists_") and _is_a_name(asked, found.candidates):
+            return refusal(self.prompt)
+        is_there = found.problem != MISSING
+        if reading.form.name.startswith("exists_") and not is_there and _is_a_name(asked, names):
             return tell_existence(reading, None)
+        is_plain = asked.quoted or all(map(_LIKE_A_NAME.search, bare_name(asked.words).split()))
+        if is_there and is_plain:
+            return f"{OFFLINE_UNANSWERED} “{found.mention}” is no {noun} here: it is {names}."
+        is_told = is_plain or reading.form.name == "describe"
+        return self._tell_missing(asked, noun, found, is_plain=is_plain, is_told=is_told)
+
+    def _tell_missing(
+        self, asked: Slot, noun: str, found: Link, *, is_plain: bool, is_told: bool
+    ) -> str:
+        """That nothing is called so; of what is no plain name, only that it was read as one."""
+        called, names = bare_name(found.mention), ", ".join(found.candidates)
         missing = f"here is no {noun} called “{called}” in this ontology."
-        told = ":" not in called and (called.lower() != called or reading.form.name == "describe")
-        if told and not found.candidates and _is_a_name(asked, ()):
+        if is_told and not names and ":" not in called and _is_a_name(asked, names):
             return f"T{missing}"
+        if not names and not is_plain:
+            return refusal(self.prompt)
         near = f"The nearest names are {names}." if names else HINT
-        return f"{OFFLINE_UNANSWERED} t{missing} {near}"
+        if is_plain:
+            return f"{OFFLINE_UNANSWERED} t{missing} {near}"
+        near = f". {near}" if found.problem == MISSING else f": it is {names}."
+        read = f"read as the name of a {noun}, “{found.mention}” fits none"
+        return f"{OFFLINE_UNANSWERED} {read}{near} {HINT}"
 
 
 def _is_no_name(mention: str) -> bool:
@@ -240,7 +240,7 @@ def _is_no_name(mention: str) -> bool:
     return is_long or bool(_SUPERLATIVE.search(mention))
 
 
-def _is_a_name(slot: Slot, near: Sequence[str]) -> bool:
+def _is_a_name(slot: Slot, near: str) -> bool:
     """Whether words can only be meant as the name of a term, so that it may be denied."""
     is_one = len(bare_name(slot.words).split()) == 1
     return slot.quoted or (is_one and (not near or slot.words.lower() != slot.words))
@@ -256,13 +256,9 @@ def _on_vocabulary(program: str, links: dict[str, Link]) -> str:
             call = re.escape(view.replace("$", f"${name}")[:-1]) + r"(?:, (?:most=1|all=True))?\)"
             query = f"SELECT DISTINCT ?x WHERE {{ ?x {where} TERM FILTER(isIRI(?x)) }} ORDER BY ?x"
             query = query.replace("TERM", f"<{found.term.uri}>")
-            program = re.sub(
-                rf"keep_stated\(sparql_query\(.*?limit=1000\), {call}\)|{call}",
-                lambda _, query=query, curie=found.term.curie: (  # type: ignore[misc]
-                    f"from_query(sparql_query({query!r}, limit=10000), {curie!r})"
-                ),
-                program,
-            )
+            told = f"from_query(sparql_query({query!r}, limit=10000), {found.term.curie!r})"
+            stated = rf"keep_stated\(sparql_query\(.*?limit=1000\), {call}\)|{call}"
+            program = re.sub(stated, told.replace("\\", r"\\"), program)
     return program
 
 
@@ -277,16 +273,14 @@ def tell_existence(reading: Reading, term: NamedTerm | None) -> str:
     return f"Yes: {term.curie} is: {term.kind}."
 
 
-def refusal(question: str) -> str:
+def refusal(prompt: Prompt) -> str:
     """That a question was not understood, and what would be."""
-    strange = unplaced_words(question)
+    strange = unplaced_words(prompt.question)
     placed = f" No form has a place for: {' '.join(strange[:8])}." if strange else ""
-    near = " · ".join(nearest_forms(question))
-    return (
-        f"{OFFLINE_UNANSWERED} offline is no language model, and this is none of the forms of"
-        f" question that it knows.{placed} The nearest are: {near} `rlm ask --forms` lists all of"
-        " them."
-    )
+    near = " · ".join(nearest_forms(prompt.question, prompt.card))
+    said = "offline is no language model, and this is none of the forms of question that it knows."
+    listed = f"The nearest are: {near} `rlm ask --forms` lists all of them."
+    return f"{OFFLINE_UNANSWERED} {said}{placed} {listed}"
 
 
 def read_lookups(output: str) -> dict[str, Lookup]:
@@ -342,8 +336,7 @@ def helpers_of(line: str) -> str:
             if re.search(rf"\b{name}\b", text) and name not in wanted:
                 wanted.append(name)
                 todo.append(_source(known[name]).partition(":\n")[2])
-    sources = [_source(known[name]) for name in known if name in wanted]
-    return "\n".join(sources)
+    return "\n".join(_source(known[name]) for name in known if name in wanted)
 
 
 def _source(function: object) -> str:

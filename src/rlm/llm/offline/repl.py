@@ -10,21 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from rlm.llm.offline.repl_rows import (  # noqa: F401 - all are sent by their names
-    View,
-    add_equivalents,
-    add_included,
-    add_inherited,
-    fetch,
-    from_query,
-    keep_both,
-    keep_stated,
-    keep_types,
-    look_up,
-    note_further,
-    note_kinds,
-    search_query,
-    shape_asks,
+from rlm.llm.offline.repl_rows import (  # noqa: F401 - sent by their names # isort: skip
+    View, add_equivalents, add_included, add_inherited, add_sources, fetch, from_query, keep_both,
+    keep_sort, keep_stated, keep_types, look_up, note_further, note_kinds, search_query, shape_asks,
 )  # fmt: skip
 
 if TYPE_CHECKING:  # the REPL has these
@@ -38,9 +26,8 @@ if TYPE_CHECKING:  # the REPL has these
 
 def tidy(text: Any) -> str:
     """A text of the ontology on one line, without what steers a terminal."""
-    return " ".join(
-        "".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in str(text)).split()
-    )
+    shown = (c if c.isprintable() or c.isspace() else "\ufffd" for c in str(text))
+    return " ".join("".join(shown).split())
 
 
 def plain_label(label: Any) -> str:
@@ -54,6 +41,7 @@ def show(row: View) -> str:
     name = str(row.get("name") or row.get("shape") or row.get("prefix", ""))
     notes = [label] if (label := plain_label(row.get("label", ""))) else []
     notes += ["by definition"] if row.get("by") == "definition" else []
+    notes += [f"from {row['source']}"] if row.get("source") else []
     notes += ["deprecated"] if row.get("deprecated") else []
     notes += [f"use {', '.join(row['use'])}"] if row.get("use") else []
     if "namespace" in row:
@@ -73,6 +61,7 @@ def tell_list(found: View, one: str, many: str) -> str:
     rest = total - len(rows)
     more = f"\n… and {rest} more" if rest > 0 else ""
     lines = "\n".join(f"- {show(row)}" for row in rows)
+    lines = add_labels(lines) if "more" in found else lines  # a query's rows have none
     return f"{total} {one if total == 1 else many}{of}:\n{lines}{more}{found.get('note', '')}"
 
 
@@ -106,22 +95,26 @@ def tell_depths(direct: View, every: View, one: str, many: str) -> str:
 
 
 def tell_any(found: View, one: str, many: str) -> str:
-    of = f" of {found['name']}" if found.get("name") else ""
-    if found.get("cut") or found.get("more"):
-        return f"Not answered: there are too many to look through for {many}{of}."
-    if not found["total"]:
-        return f"No: there are no {many}{of}."
-    return f"Yes: {tell_list(found, one, many)}"
+    told = tell_list(found, one, many)
+    return told.replace("None:", "No:", 1) if told[:3] in ("Non", "Not") else f"Yes: {told}"
 
 
 def tell_by_domain(found: View, one: str, many: str, counts: bool = False) -> str:
-    """The properties of a class, and how many are inherited; where it has none, what shapes ask."""
+    """The properties of a class and of those above it; where it has none, what shapes ask."""
     name, cut = found["name"], found.get("cut")
-    if not (asks := [] if found["total"] or cut else shape_asks(name)):
-        every = [fetch("related", name, relation="properties", all=far) for far in (True, False)]
-        more = every[0]["total"] - every[1]["total"]
-        note = f"\n{more} more with the domain of a class above it" * (more > 0 and not cut)
-        return f"{(tell_count if counts else tell_list)(found, one, many)}{note}"
+    if cut or not (asks := [] if found["total"] else shape_asks(name)):
+        every = found if cut else add_sources(found)
+        own, more = found["total"], every["total"] - found["total"]
+        if counts:
+            note = f"\n{more} more with the domain of a class above it" * (more > 0)
+            return f"{tell_count(found, one, many)}{note}"
+        free = from_query(sparql_query("SELECT ?x WHERE { ?x rdfs:domain owl:Thing }", limit=1000))
+        number = keep_both(free, every, both=False)["total"]
+        note = found.get("note", "")
+        note += f"\n{number} more have the domain owl:Thing: anything may have them" * (number > 0)
+        told = tell_list({**every, "note": note}, one, many)
+        head = f"{own} {one if own == 1 else many} of {name}, {more} of classes above it:\n"
+        return head + told.partition("\n")[2] if more else told
     said = f"No {one} of {name} by rdfs:domain; SHACL shapes ask for {len(asks)}"
     return f"{said}." if counts else "\n- ".join([f"{said}:", *asks])
 
@@ -199,10 +192,9 @@ def tell_is_a(compared: View, name: str, of_class: str) -> str:
 
 
 def tell_disjoint(compared: View) -> str:
-    x, y = compared["x"], compared["y"]
-    if compared["relation"] == "disjoint":
-        return f"Yes: {x} and {y} are disjoint."
-    return f"No: {x} and {y} are not stated to be disjoint."
+    is_so = compared["relation"] == "disjoint"
+    said = f"{compared['x']} and {compared['y']} are {'not stated to be ' * (not is_so)}disjoint."
+    return f"{'Yes' if is_so else 'No'}: {said}"
 
 
 def tell_equivalence(compared: View) -> str:
@@ -232,10 +224,9 @@ def tell_traits(about: View) -> str:
 
 def tell_deprecated(about: View) -> str:
     name, use = about.get("curie") or about["uri"], about.get("use", [])
-    if not about.get("deprecated"):
-        return f"No: {name} is not deprecated."
-    instead = f"; use {', '.join(use)} instead" if use else ""
-    return f"Yes: {name} is deprecated{instead}."
+    instead = f"; use {', '.join(use)} instead" * bool(use)
+    is_old = about.get("deprecated")
+    return f"Yes: {name} is deprecated{instead}." if is_old else f"No: {name} is not deprecated."
 
 
 # -- properties and values
@@ -257,10 +248,14 @@ def tell_sides(*found: View) -> str:
 
 def add_labels(text: str) -> str:
     """The text with a label behind every name that is a number (`ex:data_0006`)."""
-    names = sorted(set(re.findall(r"\b[\w.-]+:[A-Za-z_-]*\d{3,}\b", text)))[:50]
+    plain = re.sub(r"<[^<>\s]*>", "", text)
+    names = sorted(set(re.findall(r"\b[A-Za-z][\w.-]*:(?:[A-Za-z_-]*\d{3,}|\d+)\b", plain)))[:50]
     if not names:
         return text
-    query = f"SELECT ?x ?l WHERE {{ VALUES ?x {{ {' '.join(names)} }} ?x rdfs:label ?l }}"
+    query = (
+        f"SELECT ?x ?l WHERE {{ VALUES ?x {{ {' '.join(names)} }}"
+        ' ?x rdfs:label|skos:prefLabel ?l } ORDER BY LANGMATCHES(LANG(?l), "en")'
+    )
     found = [(str(row["x"]), str(row["l"])) for row in sparql_query(query, limit=200)]
     labels = {name: plain_label(re.sub(r'^"(.*)"\S*$', r"\1", label)) for name, label in found}
     for name in names:
@@ -302,19 +297,17 @@ def tell_by_word(values: View, restrictions: View, word: str) -> str:
     return tell_restrictions(named, only=best[0])
 
 
-def tell_restrictions(found: View, only: str = "", sort: str = "") -> str:
-    """All of them, those about one property, or those of one sort ("some", "min|max|exactly")."""
+def tell_restrictions(found: View, one: str = "", many: str = "", only: str = "") -> str:
+    """All of them, or those about one property."""
     rows = [
         {"name": f"{row.get('by', 'subclass of')}: {row['text']}"
          + (f" (from {row['source']})" if row.get("source") else "")}
         for row in found["rows"]
         if only in ("", row.get("property"))
-        and (not sort or re.match(rf"\S+ (?:{sort})\b", row["text"]))
     ]  # fmt: skip
-    only = only or sort
-    cut = bool(only) and found["total"] > len(found["rows"])
+    cut = found.get("cut") or (bool(only) and found["total"] > len(found["rows"]))
     found = {**found, "rows": rows, "total": len(rows) if only else found["total"], "cut": cut}
-    told = tell_list(found, "restriction", "such " * bool(only) + "restrictions")
+    told = tell_list(found, one or "restriction", many or "such " * bool(only) + "restrictions")
     asks = [] if found["total"] or only else shape_asks(found["name"])
     more = [f"SHACL shapes ask for {len(asks)}:", *(f"- {ask}" for ask in asks)] if asks else []
     return add_labels("\n".join([told, *more]))
@@ -454,6 +447,17 @@ def tell_comparison(compared: View) -> str:
     return "\n".join(said)
 
 
+def tell_levels(tree: View, direction: str = "") -> str:
+    """How deep the hierarchy is, or how far the classes above or below one class go."""
+    number, name = tree.get("levels"), tree.get("name")
+    if number is None:
+        return "Not answered: the hierarchy is endless, for it has a cycle."
+    if not name:
+        steps = f"{max(0, number - 1)} step{'s' * (number != 2)} of rdfs:subClassOf"
+        return f"{number} level{'s' * (number != 1)} of classes: {steps} by the longest way."
+    return f"{number} level{'s' * (number != 1)} {direction} {name}, by the longest way."
+
+
 def tell_common(compared: View) -> str:
     x, y, names = compared["x"], compared["y"], compared.get("nearest_common", [])
     if not names:
@@ -475,7 +479,7 @@ def tell_metadata(found: View, names: tuple[str, ...] = ()) -> str:
     if not rows and not found["ontologies"]:
         return "Not answered: the file declares no owl:Ontology, and nothing else was looked at."
     if not rows:
-        said = " or ".join(names) or "statement"
+        said = names[0] if names else "statement"
         return f"None: <{'>, <'.join(found['ontologies'][:3])}> has no {said}."
     return "\n".join(
         f"- {row['property']}: {tidy(row['value'])}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the REPL has these
@@ -33,13 +34,25 @@ def from_query(rows: Any, name: str = "") -> dict[str, Any]:
 
 def keep_stated(in_unions: Any, found: View) -> View:
     """The rows without those that a query found to have the class only as a part of a union or an
-    intersection, which are told apart; where all do, they are the answer."""
-    parts = from_query(in_unions)
-    kept, others = (keep_both(found, parts, both=both) for both in (False, True))
-    number = len(others["rows"])
-    note = f"\n{number} more have it as a part of a union or an intersection" if number else ""
-    chosen = {**kept, "note": note} if kept["rows"] else found
-    return {**chosen, "cut": kept["cut"]}
+    intersection, which are named apart; where all do, they are the answer."""
+    kept, parts = (keep_both(found, from_query(in_unions), both=both) for both in (False, True))
+    names = [row["name"] for row in parts["rows"]]
+    said = f"{len(names)} more have it as a part of a union or an intersection"
+    note = f"\n{said}: {', '.join(names[:50])}" if names else ""
+    return {**(kept | {"note": note} if kept["rows"] else found), "cut": kept["cut"]}
+
+
+def add_sources(found: View) -> View:
+    """The properties of a class, and those of the classes above it with the class that has each."""
+    sources: dict[str, str] = {}
+    for top in fetch("related", found["name"], relation="superclasses", all=True)["rows"]:
+        for row in fetch("related", top["name"], relation="properties")["rows"]:
+            sources.setdefault(row["name"], top["name"])
+    every, own = (fetch("related", found["name"], relation="properties", all=far)
+                  for far in (True, False))  # fmt: skip
+    more = [{**row, "source": sources.get(row["name"], "an equivalent class")}
+            for row in keep_both(every, own, both=False)["rows"]]  # fmt: skip
+    return {**found, "rows": [*found["rows"], *more], "total": found["total"] + len(more)}
 
 
 def add_included(found: View, iri: str, side: str) -> View:
@@ -81,11 +94,22 @@ def keep_both(found: View, other: View, both: bool = True) -> View:
     return {**found, "rows": rows, "total": len(rows), "cut": cut}
 
 
+def keep_sort(found: View, sort: str) -> View:
+    """The restrictions of one sort ("some", "min|max|exactly")."""
+    rows = [row for row in found["rows"] if re.match(rf"\S+ (?:{sort})\b", row["text"])]
+    cut = found["total"] > len(found["rows"])
+    return {**found, "rows": rows, "total": len(rows), "cut": cut} if sort else found
+
+
 def note_further(direct: View, every: View) -> View:
-    """What is one step away, with a line about how many are further away."""
+    """What is one step away, and how many are further; of a class with none, its instances."""
     number = every["total"] - direct["total"]
-    said = f"\n{number} more at greater depth: ask for all of them"
-    return {**direct, "note": said} if number > 0 else direct
+    said = f"\n{number} more at greater depth: ask for all of them" * (number > 0)
+    if not every["total"] and every.get("relation") == "subclasses":
+        things = fetch("instances", every["name"])
+        names = ", ".join(str(row["name"]) for row in things["rows"][:20])
+        said = f" It has {things['total']} instances: {names}" if names else ""
+    return {**direct, "note": said}
 
 
 def note_kinds(typed: Any, stats: View, kind: str, found: View | None = None) -> View:

@@ -11,9 +11,10 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
-from rlm.llm.offline.pattern import Macros, PreparedQuestion, QuestionPattern
+from rlm.llm.offline.pattern import Macros, QuestionPattern
 from rlm.llm.offline.planner import INTRO, final
 from rlm.llm.offline.prompt import Prompt
+from rlm.llm.offline.question import PreparedQuestion
 from rlm.llm.types import OFFLINE_UNANSWERED
 
 if TYPE_CHECKING:  # the REPL has it
@@ -21,44 +22,38 @@ if TYPE_CHECKING:  # the REPL has it
 
 _MACROS = Macros(
     {
-        "text": "[(in|of) (this|the|these|those|all)"
-        " (text|texts|file|files|document|documents|context)|here]",
-        "it": "(the text|the texts|the file|the document|this text|it|they|the context)",
+        "text": "[(in|of) (this|the|these|those|all) (text|file|document|context)|here]",
+        "it": "(the text|the file|the document|this text|it|they|the context)",
         "seen": "(mentioned|named|found|described|discussed|used|defined|written|located)",
-        "occur": "(occur|occurs|appear|appears|come up|stand|stands|be found)",
-        "wh": "(what|who|when|where|which)",
+        "occur": "(occur|appear|come up|stand|be found)",
+        "wh": "(what|who|when|where)",
     }
 )
 _SIZES = ("lines", "words", "characters", "texts")
 FORMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "find": ("Where is the sandbox mentioned?", (
-        "where (is|are|was|were) {text} <seen> <text>",
-        "where (does|do|can i|can you) {text} (<occur>|find) <text>",
+        "where is {text} <seen> <text>",
+        "where (does|can i|can you) {text} (<occur>|find) <text>",
         "where does <it> (mention|name|say|use) {text}",
-        "[on|in] (which|what) (line|lines|text|texts|file|files|document|documents)"
-        " (mention|mentions|contain|contains|have|has|name|names|is|are|does|do) {text}"
-        " [<seen>|<occur>]",
-        "(find|search for|look for|locate) [all] [the] [mentions of|occurrences of|lines with"
-        "|places with] {text} <text>",
-        "(is|are) {text} <seen> <text>", "does <it> (mention|contain|name|say) {text}")),
+        "[on|in] which (line|text|file|document) (mention|contain|have|name|is|does) {text} [<seen>"
+        "|<occur>]", "(find|search for|look for|locate) [all] [(mentions|occurrences) of|(lines"
+        "|places) with] {text} <text>",
+        "is {text} <seen> <text>", "does <it> (mention|contain|name|say) {text}")),
     "count": ("How often is the sandbox mentioned?", (
-        "how (many times|often) (is|are|does|do) {text} (<seen>|<occur>) <text>",
+        "how (many times|often) (is|does) {text} (<seen>|<occur>) <text>",
         "how (many times|often) does <it> (mention|name|say|use|contain) {text}",
         "how many (mentions|occurrences) (of {text} are there|are there of {text}) <text>",
         "count [all] [the] (mentions|occurrences) of {text} <text>")),
     "count_lines": ("How many lines mention the sandbox?", (
         "how many lines (mention|contain|have|name) {text} <text>",)),
     "size": ("How many lines are there?", (
-        "how many {size} (are there|are) <text>", "how many {size} (does|do) <it> have",
-        "how many {size} <text>", "count [all] [the] {size} <text>",
-        "what is the number of {size} <text>")),
+        "how many {size} does <it> have", "how many {size} (are there|are) <text>",
+        "how many {size} <text>",
+        "(count|what is number of) [all] {size} <text>")),
     "quote": ("What does it say about the sandbox?", (
-        "what (does|do) <it> say (about|on|of) {text}",
-        "what is said (about|on|of) {text} <text>",
-        "(quote|show|give) [me] [the|every|all|all the] [sentence|sentences|line|lines|passage"
-        "|passages|what is said] (about|on|with|that mention|that mentions|mentioning|containing)"
-        " {text} <text>",
-        "quote {text}", "<wh> (is|are|was|were) {text}")),
+        "what (does <it> say|is said) (about|on|of) {text} <text>",
+        "(quote|show|give) [me] [every|all] [sentence|line|passage|what is said] (about|on|with"
+        "|that mention|mentioning|containing) {text} <text>", "quote {text}", "<wh> is {text}")),
 }  # fmt: skip
 _ARTICLE = re.compile(r"^(?:the|a|an|any) (?=.)", re.IGNORECASE)
 
