@@ -58,6 +58,7 @@ def garden(tmp_path_factory):
         ("Show me how Oak is connected to Plant.", "Connected in 2 steps:"),
         ("What does the vocabulary say a tree is?", "g:Tree is a class.\nIt is tall."),
         ("Tell me what a tree is", "g:Tree is a class."),
+        ("What does the file say about a tree?", "g:Tree is a class."),
         ("Is any class equivalent to Plot?", "1 equivalent class of g:Plot:\n- g:Bed"),
         ("Is there any transitive property? Name it.", "Yes: 1 transitive property:\n- g:isNear"),
         ("Is there a property that leads from Plant to Bed?", "1 property with this domain"),

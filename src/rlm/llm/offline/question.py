@@ -71,7 +71,7 @@ _SHORT_FORMS = (
     (rf"^(?:does {_ONTOLOGY} (?:say|state|declare|assert)|is it (?:true|stated|said|the case"
      r"|declared))(?: that)? (.+?) (is|are) ", r"\2 \1 "),
     (r"^(?:whether|if) ", ""),
-    (rf"^(what|how|who|where) (?:does|do) {_ONTOLOGY} (?:say|state|tell us)(?: that)? (?=.)",
+    (rf"^(what|how|who|where) (?:does|do) {_ONTOLOGY} (?:say|state|tell us)(?: that)? (?!about|on)",
      r"\1 "),
     (r"\bha(?:s|ve)\b((?: (?!have|has|and|been)\S+)*?) been\b", r"is\1"),
     (r"(?<=[\w\x02])'s(?= )", " 's"),
