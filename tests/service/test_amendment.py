@@ -291,6 +291,11 @@ def test_a_word_that_many_decisions_share_proposes_nothing(store, tell):
     assert tell("Orders get the new label again.", 5).proposed == 0
 
 
+def test_from_now_on_begins_a_rule_and_names_no_change(store, tell):
+    tell("From now on posts are always shorter than 800 words.", 1)
+    assert tell("From now on always tag posts with a category.", 2).proposed == 0
+
+
 def test_who_goes_back_to_what_was_replaced_has_decided_again(store, tell):
     first, second = AMENDED[1]
     for day, words in enumerate((first, second, first), 1):

@@ -48,7 +48,7 @@ MOST_HOPS = 20
 
 _EMPTY = frozenset(
     tokens(" ".join(STOPWORDS))
-    + tokens("no not never always must only use keep all every each asked")
+    + tokens("no not never always must only use keep all every each asked now")
 )
 _DECISIVE = frozenset(
     words("before after first last always never all each on off up down more less")
@@ -150,22 +150,36 @@ def compare(newer: MemoryItem, older: MemoryItem, store: MemoryBackend) -> Amend
         return None
     share = len(shared) / min(len(left), len(right))
     near = _is_near(newer, older, store)
-    if not near and (len(shared) < SOME_STEMS or share < SOME_SHARE):
+    if not near and not (len(shared) >= SOME_STEMS and share >= SOME_SHARE):
         return None
     said, before = decision_text(newer), decision_text(older)
-    conflict, amends = find_conflict(said, before), _AMENDS.search(said)
+    conflict, amends = find_conflict(said, before), bool(_AMENDS.search(said))
     if share < SURE_SHARE and conflict in ("", ONE_NO):
         return None
     own = len(_key_stems(said) & _key_stems(before))
     of_longer = len(shared) / max(len(left), len(right))
-    sure = _is_certain(conflict, share, own, amends=bool(amends), near=near)
-    says_so = amends or conflict.startswith(REPLACES)
-    sure &= of_longer >= (HALF_SHARE if says_so else WHOLE_SHARE) and _is_firm(said, before)
-    if amends and not conflict and left - right:
-        conflict = f'it says "{amends[0]}"'
-    likely = amends or (of_longer >= PART_SHARE and share >= SURE_SHARE and own >= SOME_STEMS)
-    made = Amendment(newer, older, sure, _reason(shared, conflict))
-    return made if conflict and likely else None
+    sure = of_longer >= _least_share(conflict, amends) and _is_firm(said, before)
+    sure &= _is_certain(conflict, share, own, amends=amends, near=near)
+    if not conflict and left - right:
+        conflict = _find_announced(said)
+    if not conflict or not (amends or _share_enough(of_longer, share, own)):
+        return None
+    return Amendment(newer, older, sure, _reason(shared, conflict))
+
+
+def _share_enough(of_longer: float, share: float, own: int) -> bool:
+    """Whether two may be about the same where none says that it changes something."""
+    return of_longer >= PART_SHARE and share >= SURE_SHARE and own >= SOME_STEMS
+
+
+def _find_announced(said: str) -> str:
+    """The word with which it says that something changes; "from now on" also begins a new rule."""
+    found = _AMENDS.search(said.casefold().replace("from now on", ""))
+    return f'it says "{found[0]}"' if found else ""
+
+
+def _least_share(conflict: str, amends: bool) -> float:
+    return HALF_SHARE if amends or conflict.startswith(REPLACES) else WHOLE_SHARE
 
 
 def _is_firm(said: str, before: str) -> bool:
