@@ -9,7 +9,7 @@ import re
 import pytest
 from transcript_making import ClaudeTranscript
 
-from rlm import MemoryItem, open_store
+from rlm import MemoryItem, NotFound, open_store
 from rlm.llm import ScriptedClient
 from rlm.service import Distiller, MemoryManager
 from rlm.service.amendment import (
@@ -307,6 +307,22 @@ def test_who_goes_back_to_what_was_replaced_has_decided_again(store, tell):
         (True, False),
         (False, True),
     ]
+
+
+def test_an_id_that_was_told_leads_to_what_holds_now(store, tell):
+    first, second = AMENDED[1]
+    tell(first, 1)
+    [old] = store.list_items()
+    agent, person = MemoryManager(store), MemoryManager(store, person=True)
+    edited = person.update(old.memory_id, title="Invoices stay 30 days in the archive")
+    assert agent.get(old.memory_id).id == edited.id != old.memory_id
+    assert agent.feedback(old.memory_id, True).id == edited.id
+    tell(second, 2)
+    [now] = store.list_items()
+    assert agent.get(edited.id).id == now.memory_id
+    store.delete(now.memory_id)
+    with pytest.raises(NotFound, match="no memory"):
+        agent.get(edited.id)
 
 
 def test_what_waits_for_a_person_changes_nothing(store, tell):

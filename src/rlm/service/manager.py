@@ -157,8 +157,9 @@ class MemoryManager:
         return replace(turn, score=turn.score * TURN_WEIGHT)
 
     def get(self, memory_id: str) -> Memory:
-        """One memory, or one turn with its neighbours. NotFound."""
-        item = self._find(memory_id)
+        """One memory, or one turn with its neighbours; of a decision that was replaced the newer.
+        NotFound."""
+        item = self._find(memory_id) or self._replacement(memory_id)
         if item is not None:
             newer, how = self._newer(item) if item.kind == "decision" else NONE
             return replace(Memory.of_item(item), changed=_say_changed(newer, how))
@@ -184,11 +185,19 @@ class MemoryManager:
         return "\n\n".join(clip_ends(_say(each), TURN_CHARS, 0.4) for each in beside[:until][-2:])
 
     def _find(self, memory_id: Any) -> MemoryItem | None:
-        """A memory that may be shown; an agent is shown nothing archived or in quarantine."""
+        """A memory that may be shown, also by the id that it had before it was edited; an agent is
+        shown nothing archived or in quarantine."""
         item = self.store.get(memory_id) or self.store.get(self._whole_id("memory", memory_id))
+        if item is None and isinstance(memory_id, str):
+            edited = self.store.list_items(provenance={"edited_from": memory_id}, limit=1)
+            item = next(iter(edited), None)
         if item is None or self.person or (item.trust != "quarantined" and not item.archived_at):
             return item
         return None
+
+    def _replacement(self, memory_id: Any) -> MemoryItem | None:
+        old = self.store.get(memory_id) or self.store.get(self._whole_id("memory", memory_id))
+        return None if old is None or old.trust == "quarantined" else self._newer(old)[0]
 
     def _item(self, memory_id: Any) -> MemoryItem:
         item = self._find(memory_id)
