@@ -376,6 +376,20 @@ def read_marks(value: Any) -> Any:
     return _expand(value) if type(value) is str and _BRACKET in value else value
 
 
+def read_text(value: Any) -> Any:
+    """The same, and a text on the host as a string."""
+    return value._whole() if isinstance(value, HostText) else read_marks(value)
+
+
+def take_texts(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function; it also takes texts on the host, and marks for what they stand for."""
+
+    def call(*args: Any, **words: Any) -> Any:
+        return function(*map(read_text, args), **{name: read_text(words[name]) for name in words})
+
+    return call
+
+
 @lru_cache(maxsize=4)
 def _expand(text: str) -> str:
     if (size := count_characters(text)) > WHOLE_CHARS:
