@@ -163,3 +163,12 @@ def test_too_much_text_joined_says_what_to_do():
     result, _ = run(replies, context="TLM 1\n" * 900_000)
     block = result.iterations[0].code_blocks[0].result
     assert block.stdout == "5400001\n" and "search and count in the slices" in block.stderr
+
+
+@pytest.mark.parametrize("first", ["", "a = f'{context}'; len(a)"])
+def test_a_loop_over_a_long_string_looks_for_marks_once(first):
+    loop = "n = 0\nfor i in range(200_000):\n    n += t[i] == 'T' and i < len(t)\nprint(n)"
+    lines = [first, "t = (context.replace('GO', '€') + '€') * 10", loop]
+    result, _ = run([code(*lines), "FINAL(x)"], context="TLM 1 GO" * 10_000)
+    block = result.iterations[0].code_blocks[0].result
+    assert (block.error, block.stdout) == (None, "28572\n")
