@@ -91,6 +91,29 @@ def test_a_hint_that_was_printed_is_not_told_again(store):
     assert calls[1][-1]["content"].count("no term harbour:X") == 1
 
 
+def test_a_number_that_a_note_has_told_is_seen(store):
+    code = repl(f'n = len(sparql_query("{COUNTED}"))')
+    answers = ["FINAL(None of its own, 14 of its subclasses.)"]
+    client = ScriptedClient([code, *answers, GOOD, '{"items": []}'], is_language_model=True)
+    result = agent.run(ASKED, HARBOUR, store=store, client=client)
+    assert result.iterations == 2 and "14" in result.answer
+
+
+def test_hints_that_had_no_room_are_told_when_they_come_again(store):
+    wrong = [
+        f"SELECT ?v WHERE {{ ?v a harbour:Vessel ; harbour:{name} ?x }}"
+        for name in ("qqqq", "wwww", "zzzz", "xxxx", "jjjj")
+    ]
+    lines = repl(*(f'n = len(sparql_query("{query}"))' for query in wrong))
+    again = repl(f'n = len(sparql_query("{wrong[-1]}"))')
+    client = ScriptedClient(
+        [lines, again, "FINAL(None is.)", GOOD, '{"items": []}'], is_language_model=True
+    )
+    agent.run(ASKED, HARBOUR, store=store, client=client)
+    first, second = (client.calls[at][-1]["content"] for at in (1, 2))
+    assert "harbour:jjjj" not in first and "Note: there is no term harbour:jjjj" in second
+
+
 THINGS = "SELECT ?x WHERE { ?x rdf:type ?c }"
 
 
