@@ -114,6 +114,16 @@ def test_hints_that_had_no_room_are_told_when_they_come_again(store):
     assert "harbour:jjjj" not in first and "Note: there is no term harbour:jjjj" in second
 
 
+def test_how_many_rows_a_query_has_is_not_the_number_that_it_gave(store):
+    count = "SELECT (COUNT(?h) AS ?n) WHERE { ?h a harbour:Harbour ; harbour:remark ?r }"
+    other = "SELECT ?c WHERE { harbour:Berth rdfs:comment ?c }"
+    code = repl(f'print(sparql_query("{count}", explain=True)["ref"])',
+                f'print(sparql_query("{other}", explain=True)["ref"])')  # fmt: skip
+    client = ScriptedClient([code, "FINAL(1)", GOOD, '{"items": []}'], is_language_model=True)
+    result = agent.run("How many harbours have a remark?", HARBOUR, store=store, client=client)
+    assert [call["decisive"] for call in result.calls] == [True, False]
+
+
 THINGS = "SELECT ?x WHERE { ?x rdf:type ?c }"
 
 
