@@ -133,6 +133,7 @@ def test_what_the_sandbox_read_is_metered():
         ("from collections import Counter; print(Counter(f'{part}')['T'], part == f'{part}')", "3750 True"),
         ("a = f'{part.lower()}'; print(len(a), a.count('tlm'))", "30000 3750"),
         ("a = f'x{part}'; h = f'{part}'; print(h in a, h not in a, part in a, a.find(h), len(a.replace(h, '')))", "True False True 1 1"),
+        ("a = '-'.join(f'{part}'); print(len(a), a[:7])", "59999 T-L-M-"),
         ("a = f'x{part}'; h = f'{part}'; print(a.count(h), len(a.split(h)), a.endswith(part), h in [h])", "1 2 True True"),
         ("import json; print(len(json.dumps([part])), len(json.loads(json.dumps(str(part)))))", "33754 30000"),
     ],

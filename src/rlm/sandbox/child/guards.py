@@ -94,7 +94,7 @@ def _harmless(found: Any) -> Any:
     if isinstance(found, BuiltinMethodType) and isinstance(text := found.__self__, str):
         if found.__name__ == "join":
             return lambda parts: text.join(
-                [str(part) if isinstance(part, HostText) else part for part in parts]
+                [str(each) if isinstance(each, HostText) else each for each in read_marks(parts)]
             )
         if found.__name__ == "format_map":
             return lambda mapping: _Formatter().vformat(text, (), mapping)
