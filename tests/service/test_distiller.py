@@ -138,6 +138,59 @@ def test_without_a_network_a_session_is_distilled_without_a_model_and_waits_for_
     assert sorted(job.state for job in store.jobs()) == ["done", "ready"]
 
 
+KEPT = "Keep invoices for 30 days in the archive."
+CHANGES = [
+    "Keep invoices for 90 days in the archive.",
+    "Keep invoices for 60 days in the archive.",
+]
+RULED = {"title": "The archive", "rule": "The archive holds invoices 60 days.", "seen_as": "",
+         "turns": [5]}  # fmt: skip
+REPLACES = {"pairs": [{"pair": 1, "verdict": "replaces", "why": "sixty"}]}
+
+
+@pytest.mark.parametrize("ruled", [False, True])
+def test_what_gives_way_to_a_model_leaves_what_it_had_superseded(store, tmp_path, ruled):
+    Distiller(store).queue_session(path=decided(KEPT).write(tmp_path))
+    Distiller(store).process()
+    [old] = store.list_items()
+    made = decided(CHANGES[0], "s2").user(CHANGES[1])
+    for line in made.lines:
+        line["timestamp"] = line["timestamp"].replace("11-01", "11-02")
+    Distiller(store).queue_session(path=made.write(tmp_path))
+    Distiller(store, ScriptedClient([NO_NETWORK])).process()
+    assert decisions(store) == [CHANGES[1]]
+    found = {"rules": [RULED] if ruled else [], "decisions": [], "items": []}
+    client = ScriptedClient([json.dumps(each) for each in (found, REPLACES)])
+    with clock.frozen(clock.now() + timedelta(minutes=5)):
+        assert Distiller(store, client).process().distilled == 1
+    assert decisions(store) == [RULED["rule"] if ruled else KEPT]
+    [now] = store.list_items()
+    assert now.provenance.get("supersedes", []) == ([old.memory_id] if ruled else [])
+    assert "superseded_by" not in now.provenance and len(client.calls) == 1 + ruled
+
+
+def test_what_gives_way_may_be_gone_by_then(store, tmp_path):
+    Distiller(store).queue_session(path=decided("Drafts keep their digits.", "s0").write(tmp_path))
+    Distiller(store).process()
+    Distiller(store).queue_session(path=decided().write(tmp_path))
+    Distiller(store, ScriptedClient([NO_NETWORK])).process()
+    [former] = (item for item in store.list_items() if item.session_id == "s1")
+
+    class Client(ScriptedClient):
+        def complete(self, messages, **options):
+            if self.calls:
+                store.purge(former.memory_id)
+            return super().complete(messages, **options)
+
+    rule = {**RULED, "rule": "Drafts lose their digits.", "turns": [3]}
+    replies = ({"rules": [rule], "decisions": [], "items": []}, REPLACES)
+    client = Client(map(json.dumps, replies))
+    with clock.frozen(clock.now() + timedelta(minutes=5)):
+        report = Distiller(store, client).process()
+    assert (report.distilled, report.errors) == (1, [])
+    assert decisions(store) == [rule["rule"]]
+
+
 def test_what_a_model_owes_is_not_forgotten_when_the_session_goes_on(store, tmp_path):
     made = decided()
     Distiller(store).queue_session(path=made.write(tmp_path))

@@ -314,6 +314,28 @@ def unmark_changed(store: MemoryBackend, older_id: str) -> None:
     store.update(older_id, provenance=_with(older, {CHANGED: None, PERHAPS_CHANGED: maybe}))
 
 
+def archived_by(store: MemoryBackend, newer: MemoryItem) -> list[MemoryItem]:
+    """The decisions that are in the archive because this one superseded them."""
+    listed = map(store.get, read_ids(newer, SUPERSEDES))
+    return [
+        older
+        for older in listed
+        if older and older.archived_at and newer.memory_id in read_ids(older, SUPERSEDED_BY)
+    ]
+
+
+def retract(store: MemoryBackend, memory_id: str, reason: str) -> None:
+    """Archive a live decision as if it had not been taken: what it superseded holds again."""
+    item = store.get(memory_id)
+    if item is None or item.archived_at:
+        return
+    for older in archived_by(store, item):
+        store.restore(older.memory_id)
+        store.update(older.memory_id, provenance=_with(older, {SUPERSEDED_BY: None, BECAUSE: None}))
+    store.update(memory_id, provenance={**item.provenance, BECAUSE: reason})
+    store.delete(memory_id)
+
+
 def find_newer(store: MemoryBackend, item: MemoryItem) -> tuple[MemoryItem | None, str]:
     """The live decision that replaced another one, or the newest that changed a part of it or may
     have changed it, and which of these."""
