@@ -191,6 +191,17 @@ def test_what_gives_way_may_be_gone_by_then(store, tmp_path):
     assert decisions(store) == [rule["rule"]]
 
 
+def test_the_surest_of_what_was_found_without_a_model_gives_way_too(store, tmp_path):
+    path = decided("No. Always use pip-compile from now on, not poetry.").write(tmp_path)
+    Distiller(store).queue_session(path=path)
+    Distiller(store, ScriptedClient([NO_NETWORK])).process()
+    [item] = store.list_items()
+    assert item.provenance["probability"] == 0.99
+    with clock.frozen(clock.now() + timedelta(minutes=5)):
+        Distiller(store, ScriptedClient([FOUND])).process()
+    assert decisions(store) == []
+
+
 def test_what_a_model_owes_is_not_forgotten_when_the_session_goes_on(store, tmp_path):
     made = decided()
     Distiller(store).queue_session(path=made.write(tmp_path))
