@@ -251,6 +251,11 @@ def test_the_texts_of_several_pairs_stand_once_in_a_prompt(store, tell):
     ("warnings go to the log", "errors go to the log", False),
     ("use tabs", "use tabs", False),
     ("5 retries", "three retries", True),
+    ("at most 5,000 rows", "at most five thousand rows", False),
+    ("at most 200 rows", "at most Two Hundred rows", False),
+    ("at most 300 rows", "at most two hundred rows", True),
+    ("wait 25 minutes", "wait twenty-five minutes", False),
+    ("wait 25 minutes", "wait twenty minutes", True),
     ("no longer use moto", "use moto for S3", True),
 ])  # fmt: skip
 def test_what_says_otherwise(newer, older, differs):

@@ -542,3 +542,17 @@ def test_a_rule_says_no_number_that_its_turns_do_not_say(store, tmp_path, number
     assert Distiller(store, client).process().decisions == 1
     [item] = store.list_items(kind="decision")
     assert item.trust == trust and (trust == "unverified" or "25" in item.quarantine_reason)
+
+
+@pytest.mark.parametrize(("said", "rule"), [
+    ("Keep five thousand rows for good.", "At most 5000 rows are kept."),
+    ("Keep 5000 rows for good.", "At most 5,000 rows are kept."),
+    ("Keep rows that py3.11 reads.", "Rows are kept for Python 3.11."),
+    ("Keep rows, then send them.", "For rows: 1. Keep them. 2. Send them."),
+])  # fmt: skip
+def test_a_number_of_a_rule_may_be_spelled_otherwise(store, tmp_path, said, rule):
+    Distiller(store).queue_session(path=decided(said).write(tmp_path))
+    found = {"title": "Rows", "rule": rule, "seen_as": "", "turns": [3]}
+    client = ScriptedClient([json.dumps({"rules": [found], "decisions": [], "items": []})])
+    Distiller(store, client).process()
+    assert [item.trust for item in store.list_items()] == ["unverified"]

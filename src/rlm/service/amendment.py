@@ -76,11 +76,13 @@ _ONES = words(
     " sixteen seventeen eighteen nineteen"
 )
 _TENS = words("twenty thirty forty fifty sixty seventy eighty ninety")
+_SCALES = {"hundred": 100, "thousand": 1000}
 _WORDED = {name: number for number, name in enumerate(_ONES, 1)}
 _WORDED |= {name: 10 * number for number, name in enumerate(_TENS, 2)}
-_WORDED |= {f"{ten}-{one}": _WORDED[ten] + _WORDED[one] for ten in _TENS for one in _ONES[:9]}
-_WORDED |= {"hundred": 100, "thousand": 1000}
-_WORD = re.compile(rf"(?:{'|'.join(_TENS)})-(?:{'|'.join(_ONES[:9])})\b|[A-Za-z]+", re.IGNORECASE)
+_SMALL = rf"(?:{'|'.join(_TENS)})[ -](?:{'|'.join(_ONES[:9])})\b|{'|'.join(_WORDED)}"
+_SCALE = "|".join(_SCALES)
+_WORD = re.compile(rf"\b(?:({_SMALL})(?: ({_SCALE}))?|({_SCALE}))\b", re.IGNORECASE)
+_GROUP = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +220,8 @@ def _key_stems(text: str) -> frozenset[str]:
 
 def find_conflict(newer: str, older: str) -> str:
     """How one says otherwise than the other; '' when it does not."""
-    for number, unit in read_numbers(newer):
-        for other, same in read_numbers(older):
+    for number, unit in _numbers(newer):
+        for other, same in _numbers(older):
             if unit == same and number != other:
                 return f"it has {number} where {other} was"
     denied = [_key_stems(named) for named in _INSTEAD.findall(older)]
@@ -229,7 +231,7 @@ def find_conflict(newer: str, older: str) -> str:
             return f'{REPLACES} "{" ".join(named.split()[:4])}"'
     if bool(_NEGATION.search(newer)) != bool(_NEGATION.search(older)):
         return ONE_NO
-    return _find_replaced(words(newer), words(older))
+    return _find_replaced(words(write_digits(newer)), words(write_digits(older)))
 
 
 def _find_replaced(newer: Sequence[str], older: Sequence[str]) -> str:
@@ -246,10 +248,26 @@ def _find_replaced(newer: Sequence[str], older: Sequence[str]) -> str:
     return f'{says} "{" ".join(newer[start:end])}" where "{" ".join(older[first:last])}" was'
 
 
-def read_numbers(text: str) -> list[tuple[str, str]]:
+def _numbers(text: str) -> list[tuple[str, str]]:
     """The numbers of a text, also in words, each with what is counted."""
-    plain = _WORD.sub(lambda word: str(_WORDED.get(word[0].casefold(), word[0])), text)
-    return [(number, " ".join(tokens(unit)) or unit) for number, unit in _NUMBER.findall(plain)]
+    found = _NUMBER.findall(write_digits(text))
+    return [(number, " ".join(tokens(unit)) or unit) for number, unit in found]
+
+
+def write_digits(text: str) -> str:
+    """A text with its numbers in digits."""
+    return _WORD.sub(_in_digits, join_thousands(text))
+
+
+def join_thousands(text: str) -> str:
+    """A text without the commas between thousands."""
+    return _GROUP.sub("", text)
+
+
+def _in_digits(match: re.Match[str]) -> str:
+    small, scale = match[1] or "one", match[2] or match[3] or ""
+    value = sum(_WORDED[part] for part in re.split("[ -]", small.casefold()))
+    return str(value * _SCALES.get(scale.casefold(), 1))
 
 
 def _is_near(one: MemoryItem, other: MemoryItem, store: MemoryBackend) -> bool:
