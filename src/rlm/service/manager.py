@@ -281,9 +281,11 @@ class MemoryManager:
     def update(self, memory_id: str, /, **changes: Any) -> Memory:
         """Change the words, tags, outcome or kind of a memory; a person also its task, scope and
         confidence. New words give it a new id. What an agent has changed is unverified again."""
+        from rlm.service.transcripts.builder import drop_private_fields
+
         for name in changes:
             choice(name, CHANGEABLE_BY_PERSON if self.person else CHANGEABLE, "field")
-        old = self._item(memory_id)
+        old, changes = self._item(memory_id), drop_private_fields(changes)
         if "kind" in changes:
             kind = choice(changes.pop("kind"), STORED_KINDS, "kind")
             changes["provenance"] = {**old.provenance, "kind": kind}
