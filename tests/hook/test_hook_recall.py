@@ -274,6 +274,24 @@ def test_a_decision_that_may_be_changed_follows_the_newer_one_and_says_so(
 
 
 @pytest.mark.parametrize("event", ["session-start", "prompt"])
+def test_what_changed_a_decision_says_that_it_was_changed_itself(place: Place, event: str) -> None:
+    newest, newer, older = (
+        decision(words, words, created_at=f"2026-10-0{day}T10:00:00Z")
+        for day, words in (
+            (3, "Not on Mondays."),
+            (2, "Suites: back to jest."),
+            (1, "Suites run in vitest."),
+        )
+    )
+    for item, changes in ((newer, newest), (older, newer)):
+        item.provenance["changed_by"] = [{"id": changes.memory_id, "reason": "so"}]
+    place.add(newest, newer, older)
+    told = place.hook(event, prompt="which suites run in vitest?").text.splitlines()
+    line = next(each for each in told if "back to jest" in each)
+    assert f"changed in part on 2026-10-03: {newest.memory_id}" in line
+
+
+@pytest.mark.parametrize("event", ["session-start", "prompt"])
 def test_what_may_be_no_decision_is_not_told_unasked(place: Place, event: str) -> None:
     for probability, text in ((0.57, "Lunch at the gauge, back in 30."), (0.7, "Gauge in mm.")):
         item = decision(text, text)

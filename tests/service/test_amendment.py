@@ -341,6 +341,18 @@ def changed(store):
     return old, new
 
 
+def test_what_changed_a_decision_may_be_changed_itself(store, changed):
+    old, new = changed
+    store.update(new, confidence=0.8)
+    newest = decide(store, "Not at sea", created_at="2030-10-01T10:00:00Z")
+    mark_changed(store, newest, new, "not at sea")
+    mark_changed(store, old, newest, "a circle, which ends")
+    for query in ("invoices kept 30 days", "drafts wait ninety; invoices kept 30 days"):
+        found = MemoryManager(store).search(query)
+        assert [hit.id for hit in found] == [newest, new, old]
+        assert [hit.changed[-16:] for hit in found] == [old, newest, new]
+
+
 @pytest.mark.parametrize(
     "chosen", [{"outcome": "failure"}, {"floor": True}, {"kinds": ["decision", "turn"]}]
 )

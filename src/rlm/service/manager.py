@@ -117,16 +117,19 @@ class MemoryManager:
         """Each decision that was or may have been changed is marked, and follows the newer one if
         that was not filtered out; so is a turn in which such a decision was taken."""
         ordered: list[Memory] = []
-        for memory in memories:
-            if any(memory.id == each.id for each in ordered):
-                continue
-            newer, how = next(filter(itemgetter(0), map(self._newer, self._behind(memory))), NONE)
-            if newer is not None:
-                if admits(newer) and all(newer.memory_id != each.id for each in ordered):
-                    first = Memory.of_item(newer, memory.score)
-                    ordered.append(replace(first, weak=memory.weak))
-                memory = replace(memory, changed=_say_changed(newer, how))
-            ordered.append(memory)
+        seen: set[str] = set()
+        for hit in memories:
+            chain: list[Memory] = []  # what changed it may have been changed itself
+            memory: Memory | None = hit
+            while memory is not None and memory.id not in seen:
+                seen.add(memory.id)
+                found = filter(itemgetter(0), map(self._newer, self._behind(memory)))
+                newer, how = next(found, NONE)
+                chain.append(replace(memory, changed=_say_changed(newer, how)))
+                memory = None
+                if newer is not None and admits(newer):
+                    memory = replace(Memory.of_item(newer, hit.score), weak=hit.weak)
+            ordered += reversed(chain)
         return ordered
 
     def _newer(self, item: MemoryItem | None) -> tuple[MemoryItem | None, str]:

@@ -144,18 +144,26 @@ def put_changes_first(
 ) -> list[Row]:
     """Each memory that a newer one has or may have changed is marked, and follows that one."""
     ordered: dict[str, Row] = {}
-    sql = "SELECT item_no FROM memory_items WHERE space_id = ? AND memory_id = ?"
     for row in rows:
-        pairs = [(space, newer_id) for space in spaces for newer_id in row.newer]
-        numbers = [number for pair in pairs for (number,) in connection.execute(sql, pair)]
-        known = sorted(_read(connection, spaces, numbers), key=lambda newer: newer.created_at)
-        for newer in known[-1:]:
-            how = row.newer[newer.memory_id]
-            row.changed = f"{how} on {newer.created_at[:10]}: {newer.memory_id}"
-            if newer.memory_id not in skip:
-                ordered.setdefault(newer.memory_id, newer)
+        newer = _mark_changed(connection, spaces, row)
+        if newer is not None and newer.memory_id not in skip:
+            _mark_changed(connection, spaces, newer)
+            ordered.setdefault(newer.memory_id, newer)
         ordered.setdefault(row.memory_id, row)
     return list(ordered.values())
+
+
+def _mark_changed(connection: apsw.Connection, spaces: Sequence[int], row: Row) -> Row | None:
+    """Say in a memory which newer one has or may have changed it last; that one."""
+    sql = "SELECT item_no FROM memory_items WHERE space_id = ? AND memory_id = ?"
+    pairs = [(space, newer_id) for space in spaces for newer_id in row.newer]
+    numbers = [number for pair in pairs for (number,) in connection.execute(sql, pair)]
+    known = _read(connection, spaces, numbers)
+    newer = max(known, key=lambda each: each.created_at, default=None)
+    if newer is not None:
+        how = row.newer[newer.memory_id]
+        row.changed = f"{how} on {newer.created_at[:10]}: {newer.memory_id}"
+    return newer
 
 
 def surest_first(rows: Iterable[Row]) -> list[Row]:
