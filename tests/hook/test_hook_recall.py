@@ -58,7 +58,8 @@ def test_a_session_that_is_continued_is_not_told_the_next_older_ones(place: Plac
 def test_words_that_a_title_and_a_quote_repeat_are_said_once(place: Place) -> None:
     said = "No, from now on run `make check` before every commit, never npm test."
     content = f"“{said}”\nIn answer to: “I will run npm test.”"
-    item = MemoryItem(f"{said[:52]}…", said, content, provenance={"kind": "decision"})
+    distilled = {"kind": "decision", "turn": 3}
+    item = MemoryItem(f"{said[:52]}…", said, content, provenance=distilled)
     (memory_id,) = place.add(item)
     _, line = place.hook("session-start").text.splitlines()
     note = f"(decision, {item.created_at[:10]}, {memory_id})"
@@ -171,13 +172,15 @@ def test_a_quote_is_told_once(place: Place) -> None:
     quote = "From now on all amounts are kept as integer cents in every table."
     content = f"“{quote}”\nIn answer to: “Shall I use floats?”"
     title = "From now on all amounts are kept as integer cents…"
-    kind = {"kind": "decision"}
+    recorded = {"kind": "decision"}
     place.add(
-        MemoryItem(title, quote, content, provenance=kind),
+        MemoryItem(title, quote, content, provenance={**recorded, "turn": 3}),
+        MemoryItem("Names", "Of columns.", "“Gauge” is what we write.", provenance=recorded),
         MemoryItem("Deploy", "On Mondays.", "Use the script."),
     )
-    _, told, other = place.hook("session-start").text.splitlines()
+    _, named, told, other = place.hook("session-start").text.splitlines()
     assert told.startswith(f"- {quote} (decision,")
+    assert named.startswith("- Names: Of columns.: “Gauge” is what we write. (decision,")
     assert other.startswith("- Deploy: On Mondays.: Use the script. (")
 
 

@@ -55,10 +55,11 @@ BUSY_MS = 20
 
 
 class Row:
-    """One memory, as a hook shows it; `words` are its searched columns."""
+    """One memory, as a hook shows it; `words` are its searched columns, `turn` that of a session
+    in which it was decided."""
 
     def __init__(self, columns: Sequence[Any]) -> None:
-        (self.number, self.memory_id, self.title, self.description, self.content, kind,
+        (self.number, self.memory_id, self.title, self.description, self.content, kind, self.turn,
          self.created_at, self.confidence, self.last_used, self.level,
          tags, scope, task, grams, perhaps, surely) = columns  # fmt: skip
         self.newer = dict.fromkeys(_read_ids(perhaps), "perhaps changed")
@@ -228,7 +229,8 @@ def _read(connection: apsw.Connection, spaces: Sequence[int], numbers: Sequence[
     mine = ",".join(str(int(space)) for space in spaces)
     sql = (
         "SELECT item_no, memory_id, title, description, content, iif(json_valid(provenance_json),"
-        " provenance_json ->> 'kind', NULL), created_at, confidence, last_used, level, tags_json,"
+        " provenance_json ->> 'kind', NULL), iif(json_valid(provenance_json),"
+        " provenance_json ->> 'turn', NULL), created_at, confidence, last_used, level, tags_json,"
         " scope_words, coalesce(task_query, ''), grams, iif(json_valid(provenance_json),"
         " provenance_json -> 'perhaps_changed_by', NULL), iif(json_valid(provenance_json),"
         " provenance_json -> 'changed_by', NULL) FROM memory_items"
