@@ -11,7 +11,7 @@ from transcript_making import ClaudeTranscript
 from rlm import clock, open_store
 from rlm.errors import ModelBadReply, ModelUnavailable, StoreError, ValidationError
 from rlm.llm import ScriptedClient
-from rlm.service import Caps, Distiller, take_in
+from rlm.service import Caps, Distiller, MemoryManager, take_in
 from rlm.service.distiller import ATTEMPTS
 from rlm.service.session_graph import label_of, save_turns
 from rlm.service.transcripts import read_transcript
@@ -167,6 +167,21 @@ def test_what_gives_way_to_a_model_leaves_what_it_had_superseded(store, tmp_path
     [now] = store.list_items()
     assert now.provenance.get("supersedes", []) == ([old.memory_id] if ruled else [])
     assert "superseded_by" not in now.provenance and len(client.calls) == 1 + ruled
+
+
+@pytest.mark.parametrize("how", ["approved", "edited"])
+def test_what_a_person_made_their_own_gives_way_to_no_model(store, tmp_path, how):
+    Distiller(store).queue_session(path=decided().write(tmp_path))
+    Distiller(store, ScriptedClient([NO_NETWORK])).process()
+    [item] = store.list_items()
+    if how == "approved":
+        store.update(item.memory_id, trust="quarantined")
+        store.approve(item.memory_id, by="ada")
+    else:
+        MemoryManager(store, person=True).update(item.memory_id, content="Half up, says Ada.")
+    with clock.frozen(clock.now() + timedelta(minutes=5)):
+        assert Distiller(store, ScriptedClient([FOUND])).process().distilled == 1
+    assert decisions(store) == ["Always round half up."]
 
 
 def test_what_gives_way_may_be_gone_by_then(store, tmp_path):

@@ -63,6 +63,7 @@ WITHOUT_MODEL = "without_model"
 """In the result of a job that was distilled without a model which was to be asked: why."""
 GAVE_WAY = "a model has read its session"
 MOST_FORMER = 100_000
+TAKEN_ON = ("approved_by", "edited_from")  # in provenance: somebody has made it their own
 UNREACHABLE = (ModelAuthError, ModelRateLimited, ModelUnavailable)
 """Where asking about the next session is of no use either."""
 MODEL = "model"
@@ -370,7 +371,7 @@ class Distiller:
 
     def _find_former(self, session: CodingSession, read: frozenset[int]) -> dict[str, MemoryItem]:
         """The decisions that were found without a model in these turns of a session, also those
-        that one of them has superseded."""
+        that one of them has superseded. What somebody approved or changed since is none."""
         if not read:
             return {}
 
@@ -379,10 +380,11 @@ class Distiller:
                 item.session_id == session.session_id
                 and item.provenance.get("turn") in read
                 and item.provenance.get("probability", 1.0) < 1.0
+                and item.provenance.keys().isdisjoint(TAKEN_ON)
             )
 
         listed = self.store.list_items(provenance={"kind": "decision"}, limit=MOST_FORMER)
-        found = list(filter(is_former, listed))
+        found = [*filter(is_former, listed)]
         for item in found:
             found += filter(is_former, amendment.archived_by(self.store, item))
         return {item.memory_id: item for item in found}
@@ -411,9 +413,8 @@ class Distiller:
         if newer is None or not amendment.is_later(item, newer):
             return item
         content = f"{item.content}\nSaid again on {item.created_at[:16].replace('T', ' ')}."
-        return gate.admit_item(
-            replace(item, content=content), self.store.tenant, origin="distiller"
-        )
+        again = replace(item, content=content)
+        return gate.admit_item(again, self.store.tenant, origin="distiller")
 
     def _is_known(self, item: MemoryItem, found: _Findings, said: str = "") -> bool:
         """Whether a memory is there already, archived or not, or it, or all that was `said` with
