@@ -102,7 +102,7 @@ def test_what_is_marked_as_private_is_not_recorded(agent, person):
             who.record("<private>PIN</private>", "9911")
 
 
-def test_what_is_marked_as_private_is_not_taken_in_by_a_change(agent, person):
+def test_what_is_marked_as_private_is_not_taken_in_later(agent, person):
     for who in (agent, person):
         made = who.record(f"Open the locker of {who.person}", "Ask the porter.")
         changes = {
@@ -113,6 +113,8 @@ def test_what_is_marked_as_private_is_not_taken_in_by_a_change(agent, person):
         assert (made.content, made.tags) == ("Ask her.", ("b",))
         with pytest.raises(ValidationError, match="content is all private"):
             who.update(made.id, content="<private>PIN 9911")
+        who.feedback(made.id, helpful=True, comment="it held<private>, PIN 9911</private>")
+        assert "PIN" not in str(who.store.signals(made.id))
 
 
 def test_what_an_agent_says_again_is_not_stored_again(agent, shared):

@@ -303,12 +303,13 @@ class MemoryManager:
         return Memory.of_item(new)
 
     def feedback(self, memory_id: str, helpful: bool, comment: str = "") -> Memory:
-        """Say whether a memory helped."""
+        """Say whether a memory helped, and why; what is marked as private is left out."""
         from rlm.service.confidence import ConfidenceEvaluator
+        from rlm.service.transcripts.builder import drop_private
 
         item = self._item(memory_id)
         evaluator = ConfidenceEvaluator(self.store, person=self.person)
-        evaluator.on_feedback(item.memory_id, helpful, comment)
+        evaluator.on_feedback(item.memory_id, helpful, drop_private(str(comment or "")))
         return self.get(item.memory_id)
 
     def outcome(
