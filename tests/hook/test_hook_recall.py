@@ -59,7 +59,8 @@ def test_a_session_that_is_continued_is_not_told_the_next_older_ones(place: Plac
 def test_words_that_a_title_and_a_quote_repeat_are_said_once(place: Place) -> None:
     said = "No, from now on run `make check` before every commit, never npm test."
     content = f"“{said}”\nIn answer to: “I will run npm test.”"
-    item = MemoryItem(f"{said[:52]}…", said, content, provenance={"kind": "decision"})
+    distilled = {"kind": "decision", "turn": 3}
+    item = MemoryItem(f"{said[:52]}…", said, content, provenance=distilled)
     (memory_id,) = place.add(item)
     _, line = place.hook("session-start").text.splitlines()
     note = f"(decision, {item.created_at[:10]}, {memory_id})"
@@ -172,13 +173,15 @@ def test_a_quote_is_told_once(place: Place) -> None:
     quote = "From now on all amounts are kept as integer cents in every table."
     content = f"“{quote}”\nIn answer to: “Shall I use floats?”"
     title = "From now on all amounts are kept as integer cents…"
-    kind = {"kind": "decision"}
+    recorded = {"kind": "decision"}
     place.add(
-        MemoryItem(title, quote, content, provenance=kind),
+        MemoryItem(title, quote, content, provenance={**recorded, "turn": 3}),
+        MemoryItem("Names", "Of columns.", "“Gauge” is what we write.", provenance=recorded),
         MemoryItem("Deploy", "On Mondays.", "Use the script."),
     )
-    _, told, other = place.hook("session-start").text.splitlines()
+    _, named, told, other = place.hook("session-start").text.splitlines()
     assert told.startswith(f"- {quote} (decision,")
+    assert named.startswith("- Names: Of columns.: “Gauge” is what we write. (decision,")
     assert other.startswith("- Deploy: On Mondays.: Use the script. (")
 
 
@@ -272,6 +275,24 @@ def test_a_decision_that_may_be_changed_follows_the_newer_one_and_says_so(
     ).text.splitlines()
     assert newer in first and "changed" not in first
     assert f"{noted} on 2026-10-04: {newer}" in second
+
+
+@pytest.mark.parametrize("event", ["session-start", "prompt"])
+def test_what_changed_a_decision_says_that_it_was_changed_itself(place: Place, event: str) -> None:
+    newest, newer, older = (
+        decision(words, words, created_at=f"2026-10-0{day}T10:00:00Z")
+        for day, words in (
+            (3, "Not on Mondays."),
+            (2, "Suites: back to jest."),
+            (1, "Suites run in vitest."),
+        )
+    )
+    for item, changes in ((newer, newest), (older, newer)):
+        item.provenance["changed_by"] = [{"id": changes.memory_id, "reason": "so"}]
+    place.add(newest, newer, older)
+    told = place.hook(event, prompt="which suites run in vitest?").text.splitlines()
+    line = next(each for each in told if "back to jest" in each)
+    assert f"changed in part on 2026-10-03: {newest.memory_id}" in line
 
 
 def test_what_may_be_no_decision_is_told_where_somebody_asks(place: Place) -> None:

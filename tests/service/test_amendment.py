@@ -251,6 +251,11 @@ def test_the_texts_of_several_pairs_stand_once_in_a_prompt(store, tell):
     ("warnings go to the log", "errors go to the log", False),
     ("use tabs", "use tabs", False),
     ("5 retries", "three retries", True),
+    ("at most 5,000 rows", "at most five thousand rows", False),
+    ("at most 200 rows", "at most Two Hundred rows", False),
+    ("at most 300 rows", "at most two hundred rows", True),
+    ("wait 25 minutes", "wait twenty-five minutes", False),
+    ("wait 25 minutes", "wait twenty minutes", True),
     ("no longer use moto", "use moto for S3", True),
 ])  # fmt: skip
 def test_what_says_otherwise(newer, older, differs):
@@ -355,6 +360,18 @@ def changed(store):
     new = decide(store, "Drafts wait ninety", confidence=0.1)
     mark_changed(store, new, old, "only drafts")
     return old, new
+
+
+def test_what_changed_a_decision_may_be_changed_itself(store, changed):
+    old, new = changed
+    store.update(new, confidence=0.8)
+    newest = decide(store, "Not at sea", created_at="2030-10-01T10:00:00Z")
+    mark_changed(store, newest, new, "not at sea")
+    mark_changed(store, old, newest, "a circle, which ends")
+    for query in ("invoices kept 30 days", "drafts wait ninety; invoices kept 30 days"):
+        found = MemoryManager(store).search(query)
+        assert [hit.id for hit in found] == [newest, new, old]
+        assert [hit.changed[-16:] for hit in found] == [old, newest, new]
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,8 @@ def _decide_proposals(
     known: dict[str, list[Proposal]] = {}
     for each in reversed(proposals(store)):  # the newest amendment first: it supersedes
         known.setdefault(each.item.memory_id, []).append(each)
+    for listed in known.values():  # what supersedes it is linked to it, a failure is not
+        listed.sort(key=lambda each: each.newer is None)
     good, part = _find_proposed(store, known, agree), _find_proposed(store, known, partly)
     bad = _find_proposed(store, known, disagree, changed=True)
     _require_one_word(set(good) & set(bad), "accepted and refused")
@@ -165,7 +167,7 @@ def _decide_proposals(
         done = [accept(store, each, by=by) for each in known[memory_id]]
         decided["accepted"] += [memory_id] if any(done) else []
     for memory_id in part:
-        for each in known[memory_id]:
+        for each in [each for each in known[memory_id] if each.newer] or known[memory_id]:
             accept_in_part(store, each, by=by)
         decided["changed"].append(memory_id)
     for memory_id in bad:

@@ -168,7 +168,7 @@ def _line(row: Row, chars: int) -> str:
     by_agent = "unverified " if row.kind == "decision" and not row.is_persons else ""
     note = f" ({by_agent}{row.kind}, {row.created_at[:10]}, {row.memory_id}{changed})"
     said = [_one_line(row.title)]
-    is_distilled = row.kind == "decision" and row.content.startswith(_SOURCES)
+    is_distilled = row.turn is not None and row.content.startswith(_SOURCES)
     more = (row.description, "" if is_distilled else row.content)
     for clean in map(_one_line, more):
         if _key(clean).startswith(_key(said[-1])):  # a quote begins as its title does

@@ -117,16 +117,19 @@ class MemoryManager:
         """Each decision that was or may have been changed is marked, and follows the newer one if
         that was not filtered out; so is a turn in which such a decision was taken."""
         ordered: list[Memory] = []
-        for memory in memories:
-            if any(memory.id == each.id for each in ordered):
-                continue
-            newer, how = next(filter(itemgetter(0), map(self._newer, self._behind(memory))), NONE)
-            if newer is not None:
-                if admits(newer) and all(newer.memory_id != each.id for each in ordered):
-                    first = Memory.of_item(newer, memory.score)
-                    ordered.append(replace(first, weak=memory.weak))
-                memory = replace(memory, changed=_say_changed(newer, how))
-            ordered.append(memory)
+        seen: set[str] = set()
+        for hit in memories:
+            chain: list[Memory] = []  # what changed it may have been changed itself
+            memory: Memory | None = hit
+            while memory is not None and memory.id not in seen:
+                seen.add(memory.id)
+                found = filter(itemgetter(0), map(self._newer, self._behind(memory)))
+                newer, how = next(found, NONE)
+                chain.append(replace(memory, changed=_say_changed(newer, how)))
+                memory = None
+                if newer is not None and admits(newer):
+                    memory = replace(Memory.of_item(newer, hit.score), weak=hit.weak)
+            ordered += reversed(chain)
         return ordered
 
     def _newer(self, item: MemoryItem | None) -> tuple[MemoryItem | None, str]:
@@ -290,9 +293,11 @@ class MemoryManager:
     def update(self, memory_id: str, /, **changes: Any) -> Memory:
         """Change the words, tags, outcome or kind of a memory; a person also its task, scope and
         confidence. New words give it a new id. What an agent has changed is unverified again."""
+        from rlm.service.transcripts.builder import drop_private_fields
+
         for name in changes:
             choice(name, CHANGEABLE_BY_PERSON if self.person else CHANGEABLE, "field")
-        old = self._item(memory_id)
+        old, changes = self._item(memory_id), drop_private_fields(changes)
         if "kind" in changes:
             kind = choice(changes.pop("kind"), STORED_KINDS, "kind")
             changes["provenance"] = {**old.provenance, "kind": kind}
@@ -307,12 +312,13 @@ class MemoryManager:
         return Memory.of_item(new)
 
     def feedback(self, memory_id: str, helpful: bool, comment: str = "") -> Memory:
-        """Say whether a memory helped."""
+        """Say whether a memory helped, and why; what is marked as private is left out."""
         from rlm.service.confidence import ConfidenceEvaluator
+        from rlm.service.transcripts.builder import drop_private
 
         item = self._item(memory_id)
         evaluator = ConfidenceEvaluator(self.store, person=self.person)
-        evaluator.on_feedback(item.memory_id, helpful, comment)
+        evaluator.on_feedback(item.memory_id, helpful, drop_private(str(comment or "")))
         return self.get(item.memory_id)
 
     def outcome(

@@ -55,10 +55,11 @@ BUSY_MS = 20
 
 
 class Row:
-    """One memory, as a hook shows it; `words` are its searched columns."""
+    """One memory, as a hook shows it; `words` are its searched columns, `turn` that of a session
+    in which it was decided."""
 
     def __init__(self, columns: Sequence[Any]) -> None:
-        (self.number, self.memory_id, self.title, self.description, self.content, kind,
+        (self.number, self.memory_id, self.title, self.description, self.content, kind, self.turn,
          self.created_at, self.confidence, self.last_used, self.level,
          tags, scope, task, grams, perhaps, surely, persons, probability) = columns  # fmt: skip
         self.newer = dict.fromkeys(_read_ids(perhaps), "perhaps changed")
@@ -147,18 +148,26 @@ def put_changes_first(
 ) -> list[Row]:
     """Each memory that a newer one has or may have changed is marked, and follows that one."""
     ordered: dict[str, Row] = {}
-    sql = "SELECT item_no FROM memory_items WHERE space_id = ? AND memory_id = ?"
     for row in rows:
-        pairs = [(space, newer_id) for space in spaces for newer_id in row.newer]
-        numbers = [number for pair in pairs for (number,) in connection.execute(sql, pair)]
-        known = sorted(_read(connection, spaces, numbers), key=lambda newer: newer.created_at)
-        for newer in known[-1:]:
-            how = row.newer[newer.memory_id]
-            row.changed = f"{how} on {newer.created_at[:10]}: {newer.memory_id}"
-            if newer.memory_id not in skip:
-                ordered.setdefault(newer.memory_id, newer)
+        newer = _mark_changed(connection, spaces, row)
+        if newer is not None and newer.memory_id not in skip:
+            _mark_changed(connection, spaces, newer)
+            ordered.setdefault(newer.memory_id, newer)
         ordered.setdefault(row.memory_id, row)
     return list(ordered.values())
+
+
+def _mark_changed(connection: apsw.Connection, spaces: Sequence[int], row: Row) -> Row | None:
+    """Say in a memory which newer one has or may have changed it last; that one."""
+    sql = "SELECT item_no FROM memory_items WHERE space_id = ? AND memory_id = ?"
+    pairs = [(space, newer_id) for space in spaces for newer_id in row.newer]
+    numbers = [number for pair in pairs for (number,) in connection.execute(sql, pair)]
+    known = _read(connection, spaces, numbers)
+    newer = max(known, key=lambda each: each.created_at, default=None)
+    if newer is not None:
+        how = row.newer[newer.memory_id]
+        row.changed = f"{how} on {newer.created_at[:10]}: {newer.memory_id}"
+    return newer
 
 
 def surest_first(rows: Iterable[Row]) -> list[Row]:
@@ -223,7 +232,8 @@ def _read(connection: apsw.Connection, spaces: Sequence[int], numbers: Sequence[
     mine = ",".join(str(int(space)) for space in spaces)
     sql = (
         "SELECT item_no, memory_id, title, description, content, iif(json_valid(provenance_json),"
-        " provenance_json ->> 'kind', NULL), created_at, confidence, last_used, level, tags_json,"
+        " provenance_json ->> 'kind', NULL), iif(json_valid(provenance_json),"
+        " provenance_json ->> 'turn', NULL), created_at, confidence, last_used, level, tags_json,"
         " scope_words, coalesce(task_query, ''), grams, iif(json_valid(provenance_json),"
         " provenance_json -> 'perhaps_changed_by', NULL), iif(json_valid(provenance_json),"
         " provenance_json -> 'changed_by', NULL), trust = 'trusted' OR source_type = 'human',"
