@@ -214,18 +214,14 @@ class Distiller:
             self.store.finish_job(job, result={"ignored": True})
             return {"ignored": 1}
         _drop_ignored(session, rules)
-        first = known_turns(self.store, session) + 1
-        unread = unread_from(job)
+        first, unread = known_turns(self.store, session) + 1, unread_from(job)
         if unread is not None:
             first = min(first, unread)
         elif MODEL not in job.payload.get("result", {MODEL: ""}):
             first = 1  # tried again, and no model read it
         found = self._find(session, [t for t in session.turns if t.number >= first], job, report)
-        counts = {
-            "turns": len(session.turns),
-            "decisions": len(found.decisions),
-            "procedures": len(found.procedures),
-        }
+        counts = {"turns": len(session.turns), "decisions": len(found.decisions)}
+        counts["procedures"] = len(found.procedures)
         result = {
             **counts,
             "unknown": dict(session.unknown.most_common(20)),
@@ -241,18 +237,21 @@ class Distiller:
             turns = save_turns(self.store, session)
             self._add_nodes(found.decisions, turns)
             waiting = self._end(job, found, result, report)
-            for memory_id, commits in found.committed.items():
-                if (now := self.store.get(memory_id)) is not None:  # gone, while a model was asked
-                    self.store.update(memory_id, provenance={**now.provenance, **commits})
-            for memory_id in found.former:
-                amendment.retract(self.store, memory_id, GAVE_WAY)
-            for amended in found.amendments:
-                amended.store_in(self.store)
+            self._change_earlier(found)
         changed = sum(each.partly for each in found.amendments)
         sure = sum(each.certain for each in found.amendments) - changed
         ends = {"superseded": sure, "changed": changed}
         ends["proposed"] = len(found.amendments) - sure - changed
         return {"distilled": 1, **waiting, **counts, **ends}
+
+    def _change_earlier(self, found: _Findings) -> None:
+        for memory_id, commits in found.committed.items():
+            if (now := self.store.get(memory_id)) is not None:  # gone, while a model was asked
+                self.store.update(memory_id, provenance={**now.provenance, **commits})
+        for memory_id in found.former:
+            amendment.retract(self.store, memory_id, GAVE_WAY)
+        for amended in found.amendments:
+            amended.store_in(self.store)
 
     def _end(
         self, job: Job, found: _Findings, result: dict[str, Any], report: Report
