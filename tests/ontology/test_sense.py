@@ -198,6 +198,17 @@ def test_the_card_of_a_graph_with_instances_says_what_they_have() -> None:
     ]
 
 
+def test_a_number_above_a_thousand_does_not_hide_that_kinds_are_left_out() -> None:
+    kinds = {"Ferry": 900, "SeagoingFerry": 1_200, "InlandWaterwayFerry": 9}
+    turtle = "ex:SeagoingFerry rdfs:subClassOf ex:Ferry . ex:InlandWaterwayFerry rdfs:subClassOf ex:Ferry ."
+    turtle += "".join(
+        f"ex:{kind}{n} a ex:{kind} ; ex:length {n} ."
+        for kind, number in kinds.items()
+        for n in range(number)
+    )
+    assert "ex:Ferry 2,109 (ex:SeagoingFerry 1,200, …): ex:length" in sense_card(meta_of(turtle))
+
+
 def test_a_large_class_is_sampled_and_says_a_share() -> None:
     many = "".join(
         f"ex:i{n} a ex:Thing {'; ex:p ex:j' if n % 4 == 0 else '; ex:q 1'} ." for n in range(2_000)

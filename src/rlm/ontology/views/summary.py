@@ -33,7 +33,7 @@ _SHORT_PREFIX = 3
 """A prefix of so few characters is written out, so that names can be copied."""
 _SPELLED_CHARS, _PREFIX_CHARS = 130, 160
 """Of prefixes with their namespaces, and with those that are only named."""
-_USE_CHARS, _KINDS = 180, 30
+_USE_CHARS, _KINDS = 180, 33
 """Of one main class, and of the kinds of it."""
 T = TypeVar("T")
 _STEP_BACK = 1.5
@@ -135,8 +135,9 @@ class _Uses:
         kinds = [sub for sub in meta.below(iri) if meta.classes.get(sub)]
         kinds.sort(key=lambda sub: (-self._needs.get(sub, 0), -meta.classes[sub], sub))
         head = self._count(iri)
-        if some := list_line("", (f"{self._name(k)} {meta.classes[k]:,}" for k in kinds), _KINDS):
-            head += f" ({some}{', …' if some.count(',') + 1 < len(kinds) else ''})"
+        named = (f"{self._name(kind)} {meta.classes[kind]:,}" for kind in kinds)
+        if some := list_line("", named, _KINDS, more=", …"):
+            head += f" ({some})"
         props = [prop for prop in use.properties if not (self._named_alike and prop == v.LABELS[0])]
         props.sort(key=lambda prop: -self._needs.get(prop, 0))
         if not props:
