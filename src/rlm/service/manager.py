@@ -389,19 +389,19 @@ def _place(turn: Any) -> int | None:
 
 
 def _best(ranked: Iterable[Found], limit: int) -> list[Memory]:
-    return put_later_first(hit.memory for hit in islice(ranked, limit))
+    return put_later_first(islice(ranked, limit))
 
 
 def _choose(ranked: Sequence[Found], limit: int, weak: int) -> list[Memory]:
     """Of what is still believed the best, of which up to `weak` do not fit: those are marked."""
-    chosen: list[Memory] = []
+    chosen: list[Found] = []
     for hit in filter(_is_believed, ranked):
         if len(chosen) == limit:
             break
         if _fits(hit):
-            chosen.append(hit.memory)
+            chosen.append(hit)
         elif weak:
-            chosen.append(replace(hit.memory, weak=True))
+            chosen.append(replace(hit, memory=replace(hit.memory, weak=True)))
             weak -= 1
     return put_later_first(chosen)
 
