@@ -15,6 +15,7 @@ import pytest
 from cli_running import Run
 
 from rlm import clock, open_store
+from rlm import hook as rlm_hook
 
 TURNS = (
     ("user", "Look at the invoices"),
@@ -187,7 +188,7 @@ def test_the_spool_goes_to_the_project_in_which_each_session_ran(
         subprocess.run(["git", "init", "-q", str(folder)], check=True)
         url = f"https://example.org/team/{name}.git"
         subprocess.run(["git", "-C", str(folder), "remote", "add", "origin", url], check=True)
-        told = {"agent": "cursor", "session_id": name, "cwd": str(folder)}
+        told = {"agent": "cursor", "session_id": name, "cwd": str(folder), "store": db}
         told["transcript_path"] = str(transcript(tmp_path, name))
         (spool / f"{name}.json").write_text(json.dumps(told))
     assert rlm("worker", "--db", db, "--json").json["distilled"] == 2
@@ -196,6 +197,40 @@ def test_the_spool_goes_to_the_project_in_which_each_session_ran(
         [job] = rlm("queue", "list", "--project", f"team/{name}", "--db", db, "--json").json
         assert (job["session_id"], job["state"]) == (name, "done")
     assert rlm("queue", "list", "--db", db, "--json").json == []
+
+
+def test_a_session_goes_to_the_store_that_its_hook_was_set_up_for(
+    rlm: Run, home: Path, db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker for a try-out store leaves the sessions of others, of all kinds, where they are."""
+    password = "Xk9-not-to-be-kept"
+    stores = {"mine": db, "none": None, "server": f"postgresql://u:{password}@db.example/one"}
+    spool = home / ".claude" / "rlm-spool"
+    for name, store in stores.items():
+        given = {"session_id": name, "transcript_path": str(transcript(tmp_path, name))}
+        environ = (
+            {"HOME": str(home)} if store is None else {"HOME": str(home), "RLM_MEMORY_DB": store}
+        )
+        argv = [sys.executable, "-I", "-S", rlm_hook.__file__, "claude", "stop", "--no-deadline"]
+        subprocess.run(
+            argv, input=json.dumps(given).encode(), env=environ, cwd=tmp_path, check=True
+        )
+    assert len(list(spool.iterdir())) == 3
+    assert all(password not in path.read_text() for path in spool.iterdir())
+    waiting = rlm("doctor", "--db", db).out
+    assert "1 waiting for `rlm worker --once`, 2 for another store" in waiting
+    done = rlm("worker", "--once", "--db", db)
+    assert done.out.startswith("1 session distilled") and "2 sessions wait for another" in done.err
+    assert rlm("worker", "--once", "--db", f"json:{tmp_path}/other.json", "--json").json == {
+        **rlm("worker", "--once", "--db", db, "--json").json,
+        "other_stores": 2,
+    }
+    for path in spool.glob("claude-none-*"):  # as an older version left it
+        told = json.loads(path.read_text())
+        del told["store"]
+        path.write_text(json.dumps(told))
+    assert rlm("worker", "--once").out.startswith("1 session distilled")
+    assert [path.name[:13] for path in spool.iterdir()] == ["claude-server"]
 
 
 def test_a_worker_without_a_store_or_a_key_does_nothing_wrong(

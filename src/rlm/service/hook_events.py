@@ -15,7 +15,7 @@ import re
 import time
 
 from rlm import clock
-from rlm.hook_settings import is_url, mirror_path, project_name
+from rlm.hook_settings import is_url, mirror_path, project_name, store_key
 from rlm.service import spool
 
 TYPE_CHECKING = False  # importing typing costs every hook 3 ms
@@ -258,6 +258,7 @@ def _leave_spool_file(
         "org": settings.org,
         "team": settings.team,
         "project": project_name(settings.project, folder),
+        "store": store_key(settings.memory_db),
     }
     spool.leave(os.path.expanduser(settings.spool), state.name, document)
     if event == "session-end":
