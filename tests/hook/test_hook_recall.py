@@ -181,6 +181,14 @@ def test_a_quote_is_told_once(place: Place) -> None:
     assert other.startswith("- Deploy: On Mondays.: Use the script. (")
 
 
+def test_a_line_is_never_cut_before_words_that_take_it_back(place: Place) -> None:
+    rule = "From now on the uploader waits for the answer of the server, up to 30 seconds a file"
+    said = f"{rule}, also for the small ones that are sent together with others. Nope, wait: 20 seconds."
+    place.add(MemoryItem("From now on", said, f"“{said}”", provenance={"kind": "decision"}))
+    _, line = place.hook("session-start").text.splitlines()
+    assert len(line) <= 200 and "… Nope, wait: 20 seconds. (decision," in line
+
+
 def test_the_words_of_a_rare_name_find_it_in_a_large_prompt(filled: Place) -> None:
     filled.add(MemoryItem("Flaky test_upload_resume", "", "test_upload_resume needs UTC=1."))
     noise = "\n".join(f"File line_{n} in module_{n % 7}: passed" for n in range(2_000))

@@ -17,6 +17,7 @@ import time
 from rlm import clock
 from rlm.hook_settings import is_url, mirror_path, project_name, store_key
 from rlm.service import spool
+from rlm.service.clip import clip, is_cut_of
 
 TYPE_CHECKING = False  # importing typing costs every hook 3 ms
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _line(row: Row, chars: int) -> str:
     is_distilled = row.kind == "decision" and row.content.startswith(_SOURCES)
     more = (row.description, "" if is_distilled else row.content)
     for clean in map(_one_line, more):
-        if _key(clean).startswith(_key(said[-1])):  # a quote begins as its title does
+        if is_cut_of(_key(said[-1]), _key(clean)):  # a quote begins as its title does
             said[-1] = clean
         elif clean and _key(clean) not in _key(" ".join(said)):
             said.append(clean)
@@ -177,7 +178,7 @@ def _line(row: Row, chars: int) -> str:
     if room < min(len(whole), 60):
         return ""
     if len(whole) > room:
-        whole = whole[: room - 1].rpartition(" ")[0].rstrip(" .,;:") + "…"
+        whole = clip(whole, room)
     return f"- {whole}{note}"
 
 
