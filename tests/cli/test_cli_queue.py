@@ -166,6 +166,28 @@ def test_a_session_that_is_tried_later_says_when(rlm: Run, db: str, tmp_path: Pa
     assert "wait" not in rlm("worker", "--once", "--db", db).out
 
 
+def test_a_decision_that_is_edited_says_what_it_was_edited_to(
+    rlm: Run, db: str, tmp_path: Path
+) -> None:
+    rlm("queue", "add", str(transcript(tmp_path)), "--db", db)
+    rlm("worker", "--once", "--db", db)
+    [made] = rlm("memory", "list", "--kind", "decision", "--db", db, "--json").json
+    line = ("memory", "edit", made["memory_id"], "--db", db, "--json")
+    edited = rlm(*line, "--content", "Invoices are rounded per tax rate.\nIt is the law.").json
+    item = rlm("memory", "show", edited["memory_id"], "--db", db, "--json").json
+    said = "Invoices are rounded per tax rate."
+    assert (item["title"], item["description"]) == (said, said)
+    assert item["provenance"]["decided"] == said
+    assert (
+        said
+        in rlm("memory", "search", "rounding of invoices", "--kind", "decision", "--db", db).out
+    )
+    line = ("memory", "edit", edited["memory_id"], "--db", db, "--json")
+    named = rlm(*line, "--title", "Rounding", "--content", "Never round.").json["memory_id"]
+    item = rlm("memory", "show", named, "--db", db, "--json").json
+    assert (item["title"], item["description"]) == ("Rounding", "Never round.")
+
+
 def test_nothing_is_queued_when_one_file_is_no_transcript(
     rlm: Run, db: str, tmp_path: Path
 ) -> None:

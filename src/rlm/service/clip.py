@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+DESCRIPTION_CHARS = 400
+TITLE_WORDS, TITLE_CHARS = 10, 120
 TAIL = 2 / 3
 """What a retraction may take of the room."""
 _RETRACTION = (
@@ -50,6 +52,17 @@ def clip(text: str, most: int) -> str:
     tail = rest if len(rest) <= most * TAIL else _cut(rest, int(most * TAIL))
     room = most - len(tail) - 1
     return f"{before if len(before) <= room else _cut(before, room)} {tail}"
+
+
+def make_title(text: str) -> str:
+    """The first words of a text, as many as a title may have; with those that take them back."""
+    words = text.split()
+    if len(words) <= TITLE_WORDS:
+        return " ".join(words)[:TITLE_CHARS].rstrip(" ,;:")
+    before, rest = (part.split() for part in split_retraction(" ".join(words)))
+    last = rest[: TITLE_WORDS // 2]
+    first = " ".join(before[: TITLE_WORDS - len(last)]).rstrip(" ,;:")
+    return clip(f"{first}… {' '.join(last)}{'' if last == rest else '…'}", TITLE_CHARS)
 
 
 def is_cut_of(short: str, text: str) -> bool:

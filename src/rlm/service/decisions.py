@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlm.learning.suspicion import suspicious
-from rlm.service.clip import clip, only_takes_back, split_retraction, takes_back
+from rlm.service.clip import DESCRIPTION_CHARS, clip, make_title, only_takes_back, takes_back
 from rlm.service.decision_model import AGREES, Place, find_question, score
 from rlm.service.echoes import Echoes
 from rlm.service.own_words import FOREIGN, read_own, sentences
@@ -27,7 +27,7 @@ ALONE = 0.85
 """What follows a decision and is so likely one itself stands alone; else it belongs to it."""
 SETTLED = 2
 """In a session in which fewer are said in words, "yes" agrees to a fix or the next step."""
-QUOTE_CHARS, CONTEXT_CHARS, TASK_CHARS, DESCRIPTION_CHARS = 600, 400, 300, 400
+QUOTE_CHARS, CONTEXT_CHARS, TASK_CHARS = 600, 400, 300
 FEW_WORDS = 6
 """An answer of so few words is described with its question; a shorter context is no context."""
 BARE_WORDS = 2
@@ -35,7 +35,6 @@ BARE_WORDS = 2
 described with what they answer."""
 SAID_WORDS = 4
 """Who agrees to less agrees to nothing that could be remembered."""
-TITLE_WORDS, TITLE_CHARS = 10, 120
 FILES = 5
 
 _WORD = re.compile(r"\w+(?:['’.\-/]\w+)*")
@@ -148,20 +147,6 @@ def find_context(said: Sequence[str]) -> str:
     while start > 0 and len(_WORD.findall(" ".join(said[start:end]))) < FEW_WORDS:
         start -= 1
     return clip(" ".join(said[start:end]), CONTEXT_CHARS)
-
-
-# -- text
-
-
-def make_title(text: str) -> str:
-    """The first words of a text, as many as a title may have; with those that take them back."""
-    words = text.split()
-    if len(words) <= TITLE_WORDS:
-        return " ".join(words)[:TITLE_CHARS].rstrip(" ,;:")
-    before, rest = (part.split() for part in split_retraction(" ".join(words)))
-    last = rest[: TITLE_WORDS // 2]
-    first = " ".join(before[: TITLE_WORDS - len(last)]).rstrip(" ,;:")
-    return clip(f"{first}… {' '.join(last)}{'' if last == rest else '…'}", TITLE_CHARS)
 
 
 def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
