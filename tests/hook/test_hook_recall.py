@@ -212,12 +212,19 @@ def test_the_end_leaves_one_file_with_what_was_shown(filled: Place) -> None:
     }
     assert left["time"] and (left["org"], left["team"], left["project"]) == ("local",) * 3
     filled.hook("stop")
-    filled.hook("session-end", reason="other")
-    filled.hook("session-end", session_id="s2")
-    filled.hook("session-end", session_id="s1-2")  # its name begins as that of another
+    there = {"transcript_path": __file__}
+    filled.hook("session-end", there, reason="other")
+    filled.hook("session-end", there, session_id="s2")
+    filled.hook("session-end", there, session_id="s1-2")  # its name begins as that of another
     filled.hook("stop", session_id="s1")
     assert sorted(each["session_id"] for each in filled.spooled()) == ["s1", "s1-2", "s2"]
     assert [path.name for path in filled.spool.iterdir() if not path.name.endswith(".json")] == []
+
+
+def test_the_end_of_a_session_in_which_nobody_said_anything_leaves_nothing(filled: Place) -> None:
+    """Hosts write the transcript with the first prompt."""
+    filled.hook("session-end", transcript_path=str(filled.work / "none.jsonl"))
+    assert filled.spooled() == [] and filled.log() == ""
 
 
 def test_the_end_of_a_subagent_or_of_nobody_leaves_nothing(filled: Place) -> None:

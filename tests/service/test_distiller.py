@@ -428,6 +428,26 @@ def test_the_spool_is_taken_in_once(store, tmp_path):
     assert take_in(store, tmp_path / "no such folder") == 0
 
 
+def test_why_a_spool_file_is_put_aside_is_no_hint_for_jobs(store, tmp_path, caplog):
+    told = {"agent": "claude", "session_id": "s1", "transcript_path": "/nowhere.jsonl", "cwd": "/"}
+    (tmp_path / "1.json").write_text(json.dumps(told))
+    assert take_in(store, tmp_path) == 0
+    assert "/nowhere.jsonl is gone" in caplog.text and "queue drop" not in caplog.text
+
+
+def test_a_session_without_a_prompt_is_no_fault(store, tmp_path):
+    """Neither a transcript with what a hook added alone, nor an empty one."""
+    for name, text in (("a", '{"type": "attachment", "sessionId": "a"}\n'), ("b", "")):
+        (tmp_path / f"{name}.jsonl").write_text(text)
+        told = {"agent": "claude", "session_id": name, "cwd": "/"}
+        told["transcript_path"] = str(tmp_path / f"{name}.jsonl")
+        (tmp_path / f"{name}.json").write_text(json.dumps(told))
+    assert take_in(store, tmp_path) == 2
+    report = Distiller(store).process()
+    assert (report.distilled, report.failed, report.dead, report.turns) == (2, 0, 0, 0)
+    assert [*tmp_path.glob("*.json"), *tmp_path.glob("*.bad")] == []
+
+
 def test_the_spool_of_another_project_is_left_alone(tmp_path):
     spool = tmp_path / "spool"
     spool.mkdir()

@@ -468,7 +468,10 @@ def read_job(job: Job) -> CodingSession:
     """The session of a job: its transcript, or what a branch returned."""
     payload = job.payload
     if "path" in payload:
-        session = read_transcript(str(payload["path"]), job.agent)
+        try:
+            session = read_transcript(str(payload["path"]), job.agent)
+        except NotFound as exc:
+            raise NotFound(f"{exc}; drop it with `rlm queue drop {job.job_no}`") from exc
         session.session_id = job.session_id
         return session
     texts = [str(payload[name]) for name in ("description", "message") if payload.get(name)]

@@ -244,9 +244,11 @@ def _leave_spool_file(
     state: SessionState,
 ) -> None:  # fmt: skip
     """One file for the worker. A session of which there is no transcript has nothing to learn
-    from."""
+    from: at its end, nobody has said anything in it."""
     transcript = data.get("transcript_path") or _cursor_transcript(host, state.session)
     if not isinstance(transcript, str):
+        return
+    if event == "session-end" and not os.path.exists(os.path.expanduser(transcript)):
         return
     document = {
         "agent": host,
