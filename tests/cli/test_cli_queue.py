@@ -166,6 +166,41 @@ def test_a_session_that_is_tried_later_says_when(rlm: Run, db: str, tmp_path: Pa
     assert "wait" not in rlm("worker", "--once", "--db", db).out
 
 
+def commands(folder: Path, *calls: tuple[str, bool]) -> Path:
+    """A transcript of Claude Code: a task, and the commands with whether each worked."""
+    lines: list[dict[str, object]] = [
+        {"type": "user", "message": {"role": "user", "content": "Set up the migrations"}}
+    ]
+    for number, (text, worked) in enumerate(calls):
+        use = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": text}}
+        lines.append({"type": "assistant", "message": {"role": "assistant", "content": [use]}})
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "is_error": not worked}
+        result["content"] = "ok" if worked else "Exit code 1\nFAILED: no config"
+        lines.append({"type": "user", "message": {"role": "user", "content": [result]}})
+    path = folder / "fix.jsonl"
+    more = {"sessionId": "fix", "cwd": str(folder), "timestamp": "2026-11-14T09:00:00.000Z"}
+    path.write_text("".join(json.dumps({**line, **more}) + "\n" for line in lines))
+    return path
+
+
+def test_why_says_where_a_procedure_comes_from_and_who_recorded_a_memory(
+    rlm: Run, db: str, tmp_path: Path
+) -> None:
+    calls = (("alembic upgrade head", False), ("alembic -c db/alembic.ini upgrade head", True))
+    rlm("queue", "add", str(commands(tmp_path, *calls)), "--db", db)
+    rlm("worker", "--once", "--db", db)
+    [made] = rlm("memory", "list", "--kind", "procedure", "--db", db, "--json").json
+    told = rlm("memory", "why", made["memory_id"], "--db", db).out
+    assert "recorded by     the worker (distilled from a session)" in told
+    assert told.endswith(
+        "\nlearnt in turn 2 of session fix\n"
+        "  `alembic -c db/alembic.ini upgrade head` worked.\n"
+        "  `alembic upgrade head` had failed (exit code 1).\n"
+    )
+    by_hand = rlm("memory", "add", "--title", "A", "--content", "B", "--db", db).out.strip()
+    assert "recorded by  a person" in rlm("memory", "why", by_hand, "--db", db).out
+
+
 def test_a_decision_that_is_edited_says_what_it_was_edited_to(
     rlm: Run, db: str, tmp_path: Path
 ) -> None:
