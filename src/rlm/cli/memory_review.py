@@ -228,7 +228,7 @@ def consolidate(session: Session, dry_run: bool, everything: bool) -> None:
         return
     headers = ("number", "what", "id", "title", "why")
     session.show_table(report.to_dict(), headers, rows, ("title", "why"))
-    changes = number_of(len(report.changes), "change", "changes")
+    changes = number_of(len(rows), "change", "changes")
     if dry_run:
         session.notify(f"{changes} would be made")
     else:
