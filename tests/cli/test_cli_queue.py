@@ -64,7 +64,8 @@ def test_a_person_decides_whether_a_decision_is_superseded(
     for number, text in enumerate(said):
         turns = (("user", "Look at the code."), ("assistant", "I see."), ("user", text))
         rlm("queue", "add", str(transcript(tmp_path, f"s{number}", turns)), "--db", db)
-        rlm("worker", "--once", "--db", db)
+        made = rlm("worker", "--once", "--db", db)
+    assert ", 1 proposed" in made.out and "1 proposed: `rlm memory review` shows it" in made.err
     newer, older = (each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json)
     told = rlm("memory", "why", newer, "--db", db).out
     hint = "(`rlm memory review --accept ID` if so, else --refuse ID)"
@@ -78,11 +79,16 @@ def test_a_person_decides_whether_a_decision_is_superseded(
     [held, shown] = rlm("memory", "review", "--limit", "1", "--db", db, "--json").json
     assert held["title"] == "Prune the roses", "what is in quarantine leaves room for proposals"
     assert shown == waiting
+    waits = "review   1 in quarantine, 1 proposed: `rlm memory review`\n"
+    assert waits in rlm("doctor", "--db", db).out
     rlm("memory", "review", "--reject", held["memory_id"], "--db", db)
     listed = rlm("memory", "review", "--db", db)
     assert f"superseded by {newer} (" in listed.out and "--accept ID" in listed.err
-    done = rlm("memory", "review", f"--{verb}", older[:6], "--db", db, "--json").json
-    assert done["accepted" if verb == "accept" else "refused"] == [older]
+    done = rlm("memory", "review", f"--{verb}", older[:6], "--db", db)
+    assert done.out == f"{'accepted' if verb == 'accept' else 'refused'}\t{older}\n"
+    back = f"{older} went to the archive: `rlm memory restore {older}` brings it back\n"
+    assert done.err == (back if verb == "accept" else "")
+    assert "review   " not in rlm("doctor", "--db", db).out
     assert rlm("memory", "review", "--db", db, "--json").json == []
     live = [each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json]
     told = rlm("memory", "why", newer, "--db", db).out

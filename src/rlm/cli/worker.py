@@ -94,12 +94,19 @@ def worker(session: Session, once: bool, watch: bool, model: str | None, beside:
     document["other_stores"] = elsewhere
     text = "; ".join([_summary(report), *_until(later)])
     session.show({**report.to_dict(), **document}, text)
+    for line in _notices(report, elsewhere):
+        session.notify(line)
+    return interrupted or int(bool(report.failed or report.dead))
+
+
+def _notices(report: Report, elsewhere: int) -> Iterator[str]:
+    """What a person may want to do something about."""
+    if report.proposed:
+        yield f"{report.proposed} proposed: `rlm memory review` shows it and waits for your word"
     if elsewhere:
         wait = number_of(elsewhere, "session waits", "sessions wait")
-        session.notify(f"{wait} for another store: hooks left them where theirs is another one")
-    for error in report.errors:
-        session.notify(error)
-    return interrupted or int(bool(report.failed or report.dead))
+        yield f"{wait} for another store, for which their hooks were set up"
+    yield from report.errors
 
 
 def _open_model(session: Session, model: str | None) -> Client | None:
