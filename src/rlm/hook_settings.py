@@ -59,6 +59,12 @@ def load() -> HookSettings:
     return HookSettings(read_config_file(os.environ.get("RLM_CONFIG")))
 
 
+def default_store() -> str:
+    """The store of who names none, neither in the environment nor with an option."""
+    named = read_config_file(os.environ.get("RLM_CONFIG")).get("memory_db")
+    return named if isinstance(named, str) else HOOK_SETTINGS["memory_db"][0]
+
+
 def read_config_file(named: str | None) -> dict[str, Any]:
     """What the config file holds; nothing where none is named and none is in the default place.
 

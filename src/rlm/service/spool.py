@@ -13,7 +13,7 @@ import json
 import os
 import time
 
-from rlm.hook_settings import HOOK_SETTINGS, project_name, read_config_file, store_key
+from rlm.hook_settings import default_store, project_name, store_key
 
 TYPE_CHECKING = False  # importing typing costs every hook 3 ms
 if TYPE_CHECKING:
@@ -91,13 +91,7 @@ class SpoolFile:
             raise ValueError("it names no session or no transcript")
         project = text("project") or project_name(settings.project, self.cwd or ".")
         self.tenant = Tenant(text("org") or settings.org, text("team") or settings.team, project)
-        self.ours = (text("store") or _default_store()) == store_key(settings.memory_db)
-
-
-def _default_store() -> str:
-    """The store of who says nothing else, neither in the environment nor with an option."""
-    named = read_config_file(os.environ.get("RLM_CONFIG")).get("memory_db")
-    return store_key(named if isinstance(named, str) else HOOK_SETTINGS["memory_db"][0])
+        self.ours = (text("store") or store_key(default_store())) == store_key(settings.memory_db)
 
 
 def list_spool(folder: str | PathLike[str]) -> list[str]:
