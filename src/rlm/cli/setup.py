@@ -21,7 +21,7 @@ from rlm.service.hosts.install import FileChange, apply, plan
 
 BESIDE = {
     "claude": "Claude Code's own memory (CLAUDE.md, MEMORY.md) stays as it is: it holds what you"
-    " and Claude write there; rlm adds at most 600 characters and the tools memory_*.",
+    " and Claude write there; rlm adds at most 600 characters to a message and the tools memory_*.",
     "codex": "Now start Codex, run /hooks and trust the four hooks: until then it skips them"
     " without a word. Its own memories (off by default) and AGENTS.md stay as they are. Codex gives"
     " servers a second before its first request: mcp_optional_startup_grace_ms = 5000 in its"
