@@ -54,8 +54,8 @@ def insights(session: Session, limit: int, runs: int) -> None:
     print_text(f"{runs_read}, {found.judged:,} judged{rate}; {given}.")
     if not found.memories and not found.tasks:
         make = "`rlm memory train` or `rlm run --ontology FILE` make some"
-        session.notify(f"no run of rlm was given a memory yet: {make}{others}")
         session.notify(f"not counted here: {SIGNALS}")
+        session.notify(f"no run of rlm was given a memory yet: {make}{others}")
         return
     for verdict in VERDICTS:
         _print_verdict(verdict, found.of(verdict), limit)
