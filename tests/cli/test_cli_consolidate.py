@@ -213,3 +213,23 @@ def test_a_promotion_changes_no_part(rlm: Run, db: str) -> None:
     rlm("memory", "consolidate", "--db", db)
     failed = rlm("memory", "review", "--changes", strong, "--db", db)
     assert failed.code == 2 and f"nothing says that a newer decision changes {strong}" in failed.err
+
+
+@pytest.mark.parametrize("verb", ["accepted", "changed"])
+def test_a_decision_that_failed_too_is_still_linked_to_what_changes_it(
+    rlm: Run, db: str, verb: str
+) -> None:
+    texts = ("Keep invoices for 30 days in the archive.", "Keep invoices for 90 days.")
+    items = [MemoryItem(each, each, each, provenance={"kind": "decision"}) for each in texts]
+    with open_store(db, tenant=Tenant(project="local"), embedder="none") as store:
+        older, newer = store.add_many(items)
+        propose(store, newer, older, "about the same (invoices, keep)")
+        store.update(older, failure_count=5)
+        store.update(newer, trust="quarantined")
+    option = {"accepted": "--accept", "changed": "--changes"}[verb]
+    assert newer not in str(rlm("memory", "review", "--json", "--db", db).json[1:])
+    assert rlm("memory", "review", "--approve", newer, "--db", db).code == 0
+    assert rlm("memory", "review", option, older, "--db", db).out == f"{verb}\t{older}\n"
+    why = rlm("memory", "why", older, "--json", "--db", db).json
+    linked = why["superseded_by"] if verb == "accepted" else why["changed_by"]
+    assert [each["memory_id"] for each in linked] == [newer]

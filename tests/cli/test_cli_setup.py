@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -166,11 +167,13 @@ def test_check_says_what_is_wrong(
     assert "no such" in said["claude server"]
 
 
-def test_check_says_that_the_server_of_codex_lacks_variables(rlm: Run, home: Path) -> None:
+@pytest.mark.parametrize("instead", ["", "env_vars = 5", 'env_vars = "RLM_CONFIG"'])
+def test_check_says_that_the_server_of_codex_lacks_variables(
+    rlm: Run, home: Path, instead: str
+) -> None:
     rlm("setup", "codex")
     config = home / ".codex" / "config.toml"
-    older = [line for line in config.read_text("utf-8").splitlines() if "env_vars" not in line]
-    config.write_text("\n".join(older), "utf-8")
+    config.write_text(re.sub("env_vars.*", instead, config.read_text("utf-8")), "utf-8")
     server = rlm("setup", "codex", "--check", "--json").json["checks"][-1]
     assert not server["ok"] and "RLM_MEMORY_DB" in server["detail"]
     assert server["fix"] == "rlm setup codex --scope user"

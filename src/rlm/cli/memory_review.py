@@ -161,11 +161,9 @@ def _decide_proposals(
     if not agree and not partly and not disagree:
         return 0
     from rlm.service.amendment import unmark_changed
-    from rlm.service.review import accept, accept_in_part, proposals, refuse
+    from rlm.service.review import accept, accept_in_part, refuse
 
-    known: dict[str, list[Proposal]] = {}
-    for each in reversed(proposals(store)):  # the newest amendment first: it supersedes
-        known.setdefault(each.item.memory_id, []).append(each)
+    known = _proposals_by_memory(store)
     good, part = _find_proposed(store, known, agree), _find_proposed(store, known, partly)
     bad = _find_proposed(store, known, disagree, changed=True)
     _require_one_word(set(good) & set(bad), "accepted and refused")
@@ -175,7 +173,7 @@ def _decide_proposals(
         done = [accept(store, each, by=by) for each in known[memory_id]]
         decided["accepted"] += [memory_id] if any(done) else []
     for memory_id in part:
-        for each in known[memory_id]:
+        for each in [each for each in known[memory_id] if each.newer] or known[memory_id]:
             accept_in_part(store, each, by=by)
         decided["changed"].append(memory_id)
     for memory_id in bad:
@@ -185,6 +183,17 @@ def _decide_proposals(
             unmark_changed(store, memory_id)
         decided["refused"].append(memory_id)
     return len(good) + len(part) + len(bad)
+
+
+def _proposals_by_memory(store: MemoryBackend) -> dict[str, list[Proposal]]:
+    from rlm.service.review import proposals
+
+    known: dict[str, list[Proposal]] = {}
+    for each in reversed(proposals(store)):  # the newest amendment first: it supersedes
+        known.setdefault(each.item.memory_id, []).append(each)
+    for listed in known.values():  # what supersedes it is linked to it, a failure is not
+        listed.sort(key=lambda each: each.newer is None)
+    return known
 
 
 def _find_proposed(

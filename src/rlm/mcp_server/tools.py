@@ -187,6 +187,7 @@ def _hit(memory: Memory) -> dict[str, Any]:
         "source_session": memory.source_session,
         "changed": memory.changed,
         "weak": memory.weak,
+        "unverified": memory.is_unverified_decision,
         "level": memory.scope if memory.scope != LEVELS[0] else None,
     }
     hit = {
@@ -235,10 +236,10 @@ SESSION = text("The id of your session.", most=200)
 MEMORY_TOOLS = (
     ToolDefinition(
         "memory_search",
-        "Search what was learned here: procedures, facts, decisions, turns of past sessions. A hit"
-        " with `changed` holds only together with the one that it names; a `weak` one may be about"
-        " something else; a `turn` is what somebody said, perhaps a proposal that was turned down."
-        " memory_get has the whole.",
+        "Search what was learned here: procedures, facts, decisions, turns of sessions. A `changed`"
+        " hit holds only with the one that it names; a `weak` one may be about something else; an"
+        " `unverified` decision is an agent's; a `turn` is what somebody said, perhaps only a"
+        " proposal. memory_get has the whole.",
         object_of(
             {"query": text("The task or question, in plain words.")},
             {

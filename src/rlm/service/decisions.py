@@ -152,7 +152,7 @@ def find_context(said: Sequence[str]) -> str:
 def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
     """A decision as it is stored: the quote, what it answered, and where it was said; in quarantine
     where it may not be the person's own, or speaks to whoever reads it."""
-    doubt = decision.doubt or suspicious(decision.quote)
+    doubt, sure = decision.doubt or suspicious(decision.quote), decision.probability
     said = "" if suspicious(decision.context) else decision.context
     only_agrees = decision.accepts and len(_WORD.findall(decision.quote)) <= FEW_WORDS
     told = (said if only_agrees else "") or decision.quote
@@ -173,7 +173,7 @@ def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
             "kind": "decision",
             "agent": session.agent,
             "turn": decision.turn,
-            "probability": round(decision.probability, 2),
+            "probability": 1.0 if sure == 1.0 else min(round(sure, 2), 0.99),
             "decided": clip(told, DESCRIPTION_CHARS),
             **({QUARANTINE_REASON: doubt} if doubt else {}),
         },

@@ -133,10 +133,11 @@ def _recall(
 
 
 def _start_text(rows: Sequence[Row]) -> tuple[str, list[str]]:
-    """The newest decisions, then what is believed most."""
+    """The newest decisions of people, then what is believed most."""
     from rlm.store.sqlite.quick import surest_first
 
-    decisions = [row for row in rows if row.kind == "decision"][:DECISIONS]
+    said = (row for row in rows if row.kind == "decision" and row.is_persons)
+    decisions = list(said)[:DECISIONS]
     others = surest_first(row for row in rows if row not in decisions)[:SUREST]
     return _fill(START_HEAD, [*decisions, *others], first_chars=LINE_CHARS)
 
@@ -165,9 +166,10 @@ _SOURCES = ("“", "Noticed as: ", "In the person's words:")
 def _line(row: Row, chars: int) -> str:
     """One memory in so many characters; '' where that says too little. Facts, never orders."""
     changed = f"; {row.changed}" if row.changed else ""
-    note = f" ({row.kind}, {row.created_at[:10]}, {row.memory_id}{changed})"
+    by_agent = "unverified " if row.kind == "decision" and not row.is_persons else ""
+    note = f" ({by_agent}{row.kind}, {row.created_at[:10]}, {row.memory_id}{changed})"
     said = [_one_line(row.title)]
-    is_distilled = row.kind == "decision" and row.content.startswith(_SOURCES)
+    is_distilled = row.turn is not None and row.content.startswith(_SOURCES)
     more = (row.description, "" if is_distilled else row.content)
     for clean in map(_one_line, more):
         if is_cut_of(_key(said[-1]), _key(clean)):  # a quote begins as its title does

@@ -131,10 +131,16 @@ class Memory:
         raw = clip(text, most).encode()
         return raw[: room - 3].decode(errors="ignore") + "…" if len(raw) > room else raw.decode()
 
+    @property
+    def is_unverified_decision(self) -> bool:
+        """Whether it is called a decision, and no person's words are behind it."""
+        return self.kind == "decision" and self.trust != "trusted" and self.source_type != "human"
+
     def line(self) -> str:
         """One line of text: what a model is shown of a hit."""
         weak = ", weak match" if self.weak else ""
+        by_agent = "unverified " if self.is_unverified_decision else ""
         session = f", session {self.source_session}"[:SESSION_CHARS] if self.role else ""
         more = f"{session}{', ' if self.changed else ''}{self.changed}"
-        tail = f" ({self.kind}, {self.created_at[:10]}{weak}{more})"
+        tail = f" ({by_agent}{self.kind}, {self.created_at[:10]}{weak}{more})"
         return f"{self.id}  {self._said_shortly(SAID_BYTES - len(more))}{tail}"

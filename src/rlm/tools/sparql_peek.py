@@ -6,7 +6,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from rlm.errors import OntologyError
+from rlm.errors import EndpointError, OntologyError, QueryTimeout
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import is_language_tag, pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
@@ -240,6 +240,8 @@ def _find_misnamed(engine: Engine, meta: GraphMeta, query: str) -> list[str]:
     for iri in islice(named, CHECKED_NAMES):
         try:
             resolve(engine, meta, meta.curie(iri))
+        except (QueryTimeout, EndpointError):  # nobody knows, and the next one would wait as long
+            break
         except OntologyError as exc:
             wrong.append(clip(str(exc), CELL_CHARS * 2))
         if len(wrong) == WRONG_NAMES:
