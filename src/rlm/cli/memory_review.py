@@ -42,17 +42,27 @@ def review(session: Session, limit: int, **chosen: tuple[str, ...]) -> int:
     every = {name for names in chosen.values() for name in names}
     names = ("approved", "rejected", "kept", "accepted", "changed", "refused")
     decided: dict[str, list[str]] = {name: [] for name in names}
+    archived: list[str] = []
     if every != {"all"} or not session.lacks_store():
         with session.changing() as store, store.together():
             found = _decide_quarantined(store, chosen["approve"], chosen["reject"], decided)
             found += _decide_proposals(store, chosen, decided)
+            archived = [each for each in decided["accepted"] if _is_archived(store, each)]
         if not found:
             session.notify("nothing waits for that")
     session.show(decided, *(f"{verb}\t{each}" for verb, ids in decided.items() for each in ids))
+    for each in archived:
+        back = f"`rlm memory restore {each}` brings it back"
+        session.notify(f"{each} went to the archive: {back}")
     for each in decided["kept"]:
         hint = "`rlm memory edit` it first"
         session.notify(f"{each} repeats recalled text and stays in quarantine: {hint}")
     return 1 if decided["kept"] else 0
+
+
+def _is_archived(store: MemoryBackend, memory_id: str) -> bool:
+    item = store.get(memory_id)
+    return item is not None and bool(item.archived_at)
 
 
 def _list_waiting(session: Session, limit: int) -> None:
@@ -237,7 +247,7 @@ def consolidate(session: Session, dry_run: bool, everything: bool) -> None:
         return
     headers = ("number", "what", "id", "title", "why")
     session.show_table(report.to_dict(), headers, rows, ("title", "why"))
-    changes = number_of(len(report.changes), "change", "changes")
+    changes = number_of(len(rows), "change", "changes")
     if dry_run:
         session.notify(f"{changes} would be made")
     else:

@@ -181,7 +181,8 @@ class Distiller:
             if is_distilled(job):  # its transcript is gone, and only the model has not read it
                 self._end_without_model(job, str(exc), dict(job.payload["result"]), report)
             else:
-                self._fail(job, str(exc), report, final=True)
+                hint = f"drop it with `rlm queue drop {job.job_no}`"
+                self._fail(job, f"{exc}; {hint}", report, final=True)
         except (RLMError, OSError, ValueError, RecursionError, MemoryError) as exc:
             if self._is_lost(job):  # queued again, or taken over: it is another's now
                 log.info("job %s: %s", job.job_no, exc)
@@ -487,8 +488,7 @@ def read_job(job: Job) -> CodingSession:
         return session
     texts = [str(payload[name]) for name in ("description", "message") if payload.get(name)]
     if not texts:
-        why = f"job {job.job_no} names no transcript: drop it with `rlm queue drop {job.job_no}`"
-        raise ValidationError(why, field="payload")
+        raise ValidationError("it names no transcript", field="payload")
     turn = SessionTurn(1, "assistant", "\n\n".join(texts), job.created_at)
     return CodingSession(job.agent, job.session_id, turns=[turn], ended_at=job.created_at)
 

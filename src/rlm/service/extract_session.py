@@ -27,7 +27,8 @@ from rlm.learning.suspicion import REPEATS_DATA, ForeignText
 from rlm.llm import Client, Message
 from rlm.retrieval.tokens import STOPWORDS, tokens
 from rlm.service.amendment import Amendment, is_later
-from rlm.service.decisions import Decision, clip, said_at
+from rlm.service.clip import clip
+from rlm.service.decisions import Decision, said_at
 from rlm.service.numbers import join_thousands, write_digits
 from rlm.service.own_words import FOREIGN, hide_quotations, read_own
 from rlm.service.transcripts.session import CodingSession, SessionTurn

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rlm.errors import NotFound, ValidationError
 from rlm.retrieval.rank import RECALL_FLOOR, likeness_floor
 from rlm.service.amendment import find_newer, rename_links
+from rlm.service.clip import DESCRIPTION_CHARS, clip, is_cut_of, make_title
 from rlm.service.memory import KINDS, STORED_KINDS, Memory
 from rlm.service.ranking import POOL, TURN_WEIGHT, Found, put_later_first, rank_found
 from rlm.store.gate import admit_item, amend_item, check_retrieve
@@ -316,7 +317,9 @@ class MemoryManager:
 
     def update(self, memory_id: str, /, **changes: Any) -> Memory:
         """Change the words, tags, outcome or kind of a memory; a person also its task, scope and
-        confidence. New words give it a new id. What an agent has changed is unverified again."""
+        confidence. New words give it a new id. What an agent has changed is unverified again.
+
+        What a decision says stands in its content, description and title: they change together."""
         from rlm.service.transcripts.builder import drop_private_fields
 
         for name in changes:
@@ -325,6 +328,8 @@ class MemoryManager:
         if "kind" in changes:
             kind = choice(changes.pop("kind"), STORED_KINDS, "kind")
             changes["provenance"] = {**old.provenance, "kind": kind}
+        if old.kind == "decision":
+            changes = _reword(old, changes)
         if not self.person:
             new = amend_item(replace(old, trust="unverified"), changes, self.store.tenant)
             new = _judge_note(new)
@@ -428,6 +433,20 @@ def _say_changed(newer: MemoryItem | None, how: str) -> str:
 def _say(node: Node) -> str:
     said = node.metadata
     return f"[{said.get('n', '?')}] {said.get('role', 'somebody')}: {node.content}"
+
+
+def _reword(old: MemoryItem, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes, and what else of a decision changes with them: its words are one thing."""
+    before, now = (
+        str(content).strip().partition("\n")[0].strip("“”")
+        for content in (old.content, changes.get("content", old.content))
+    )
+    said = changes.get("description") or ("" if now == before else clip(now, DESCRIPTION_CHARS))
+    if not said:
+        return dict(changes)
+    title = make_title(said) if is_cut_of(old.title, old.description) else old.title
+    stated = {**changes.get("provenance", old.provenance), "decided": said}
+    return {"title": title, "description": said, **changes, "provenance": stated}
 
 
 def _judge_note(item: MemoryItem) -> MemoryItem:
