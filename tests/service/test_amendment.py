@@ -234,6 +234,14 @@ def test_a_model_is_asked_whether_a_quotation_changes_what_is_nearest_to_it(stor
     )
 
 
+def test_a_pair_is_asked_about_once_though_the_older_was_read_later(store, tell):
+    older, newer = AMENDED[1]
+    tell(newer, 2)
+    client = judged(older, "replaces")
+    assert tell(older, 1, client).superseded == 1 and live(store) == [newer]
+    assert client.calls[1][1]["content"].count('"pair":') == 1
+
+
 def test_the_texts_of_several_pairs_stand_once_in_a_prompt(store, tell):
     tell("Keep invoices for 30 days in the archive.", 1)
     tell("Keep receipts for 30 days in the archive.", 2)

@@ -440,12 +440,12 @@ class Distiller:
     def _judge(self, found: _Findings, client: CappedClient) -> list[amendment.Amendment]:
         """What a model says of the pairs that may be amendments, and of the decisions nearest to
         each new one; without its word, the pairs as they are."""
-        pairs = {(each.newer.memory_id, each.older.memory_id): (each.newer, each.older)
+        pairs = {frozenset((each.newer.memory_id, each.older.memory_id)): (each.newer, each.older)
                  for each in found.amendments}  # fmt: skip
         for newer in (each for each in found.decisions if each.trust != "quarantined"):
             most = RELATED if "turns" in newer.provenance else 1
             for older in self._find_related(newer, found, most):
-                pairs.setdefault((newer.memory_id, older.memory_id), (newer, older))
+                pairs.setdefault(frozenset((newer.memory_id, older.memory_id)), (newer, older))
         # of one session the model has seen the whole, and has said what holds in the end
         asked = [each for each in pairs.values() if each[0].session_id != each[1].session_id]
         try:
