@@ -221,6 +221,8 @@ AXIOMS = st.one_of(
     st.builds("[] a owl:{} ; owl:members {} .".format,
               st.sampled_from(["AllDisjointClasses", "AllDifferent"]), LISTS),
     st.builds("{} a {} .".format, THINGS | NAMES | st.just("[]"), NAMES),
+    st.builds("{} a {} , {} .".format, THINGS, NAMES, NAMES | st.just("owl:NamedIndividual")),
+    st.builds("{} a owl:NamedIndividual .".format, THINGS),
     st.builds("{} a owl:{} .".format, PROPERTIES | NAMES,
               st.sampled_from(["TransitiveProperty", "FunctionalProperty", "Class"])),
     st.builds("{} {} {} .".format, PROPERTIES,
@@ -238,6 +240,9 @@ AXIOMS = st.one_of(
         "ex:A owl:equivalentClass ex:B .",
         "ex:B owl:equivalentClass ex:C .",
     ]
+)
+@example(
+    ["ex:B rdfs:subClassOf ex:A .", "ex:x a ex:A , ex:B .", "ex:y a owl:NamedIndividual ."]
 )
 def test_a_generated_ontology_is_read_as_rdflib_reads_it(axioms: list[str]) -> None:
     text = HEADER + "\n".join(axioms)

@@ -72,7 +72,7 @@ class DeclaredTypes:
 def read_types(reader: StoreReader) -> DeclaredTypes:
     found = DeclaredTypes()
     kinds: dict[str, list[str]] = {}
-    blank = False
+    blank, only_named = False, list[str]()
     metaclasses = _find_metaclasses(reader)
     for kind, names, nameless in reader.members():
         if kind in v.META_TYPES:
@@ -82,17 +82,20 @@ def read_types(reader: StoreReader) -> DeclaredTypes:
             _note_schema(found, names, meta_type)
         if kind in v.SHAPE_TYPES:
             found.shapes.update(names)
+        elif kind == v.NAMED_INDIVIDUAL:
+            only_named = names
+            continue
         elif not v.is_type_of_individuals(kind):
             found.schema.update(names)
         elif kind not in metaclasses:
             found.individuals.update(names)
-        if kind != v.NAMED_INDIVIDUAL:
-            kinds[kind] = names
-            blank = blank or bool(nameless)
-            found.instances[kind] += len(names) + nameless
-            if names:
-                found.examples[kind] = nsmallest(EXAMPLES, names)
+        kinds[kind] = names
+        blank = blank or bool(nameless)
+        found.instances[kind] += len(names) + nameless
+        if names:
+            found.examples[kind] = nsmallest(EXAMPLES, names)
     _note_shared(found, kinds, reader.blank_types(kinds.keys()) if blank else {})
+    found.individuals.update(only_named)
     return found
 
 
@@ -113,7 +116,8 @@ def _find_metaclasses(reader: StoreReader) -> dict[str, set[str]]:
 def _note_shared(
     found: DeclaredTypes, kinds: Mapping[str, list[str]], blank: Mapping[object, set[str]]
 ) -> None:
-    """Things of several classes, by which: few, or none, so most are never looked at twice."""
+    """Things of several classes, by which: few, or none, so most are never looked at twice. The
+    individuals are those of these kinds here, no others, or numbers would hide what is twice."""
     once, again = set[str](), set[str]()
     if sum(map(len, kinds.values())) > len(found.individuals):
         for names in kinds.values():
