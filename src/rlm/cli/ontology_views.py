@@ -83,7 +83,7 @@ def _option(parameter: inspect.Parameter) -> Decorator | None:
         return None
     if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
         required = default is inspect.Parameter.empty
-        return click.argument(name, required=required, default=None if required else "")
+        return click.argument(name) if required else click.argument(name, default="")
     flag = f"--{name}"
     if name == "limit":
         return count(flag, default=SHOWN_ROWS, most=MOST_ROWS, doc=DOCS[name])
