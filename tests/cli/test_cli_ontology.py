@@ -587,11 +587,12 @@ ex:Sloop a owl:Class ; rdfs:label "sloop"@en ; rdfs:subClassOf ex:Boat ,
   [ a owl:Restriction ; owl:onProperty ex:has ; owl:someValuesFrom ex:Mast ] .
 ex:Mast a owl:Class ; rdfs:label "mast"@en . ex:Spar a owl:Class ; rdfs:label "spar"@en .
 ex:Raft a owl:Class ; rdfs:label "raft"@en . ex:Punt a owl:Class ; rdfs:label "punt"@en .
-ex:has a owl:ObjectProperty . ex:Oar a owl:Class ; rdfs:label "oar"@en .
+ex:has a owl:ObjectProperty . ex:Oar a owl:Class ; rdfs:label "oar"@en . ex:Yard a owl:Class .
 """
 RELEASE_2 = """
 @prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix obo: <http://purl.obolibrary.org/obo/> .
+@prefix dcterms: <http://purl.org/dc/terms/> .
 ex:Boat a owl:Class ; rdfs:label "vessel"@en ; rdfs:comment "Floats." .
 ex:Sloop a owl:Class ; rdfs:label "sloop"@en ; rdfs:subClassOf ex:Boat ,
   [ a owl:Restriction ; owl:onProperty ex:has ; owl:allValuesFrom ex:Mast ] .
@@ -601,6 +602,7 @@ ex:Punt a owl:Class ; rdfs:label "punt"@en ; owl:deprecated true ; obo:IAO_01000
 ex:Pram a owl:Class ; rdfs:label "pram"@en . ex:Dory a owl:Class ; rdfs:label "dory"@en .
 ex:has a owl:ObjectProperty . ex:Scull a owl:Class ; rdfs:label "scull"@en .
 ex:Oar owl:deprecated true ; obo:IAO_0100001 ex:Scull .
+ex:Gaff a owl:Class ; dcterms:replaces ex:Yard .
 """
 
 
@@ -618,6 +620,7 @@ def test_a_diff_tells_renamed_from_deprecated(rlm: Run, releases: tuple[str, str
     assert found["renamed"] == [
         {"from": "ex:Oar", "to": "ex:Scull", "by": "replaced by"},
         {"from": "ex:Spar", "to": "ex:Pole", "by": "label"},
+        {"from": "ex:Yard", "to": "ex:Gaff", "by": "replaced by"},
     ]
     assert found["deprecated"] == [  # and still there: not renamed
         {"name": "ex:Punt", "use": ["ex:Pram"], "deprecated": True},
@@ -633,7 +636,7 @@ def test_a_diff_tells_renamed_from_deprecated(rlm: Run, releases: tuple[str, str
         ("removed", "rdfs:subClassOf ex:has some ex:Mast"),
     ]
     shown = rlm("ontology", "diff", *releases).out
-    assert "## Renamed (2)" in shown and "- `ex:Oar` → `ex:Scull` (by replaced by)" in shown
+    assert "## Renamed (3)" in shown and "- `ex:Oar` → `ex:Scull` (by replaced by)" in shown
     assert '- `ex:Boat`@en: "boat" → "vessel"' in shown
     assert rlm("ontology", "diff", *releases, "--exit-code").code == 1
     assert rlm("ontology", "diff", releases[0], releases[0], "--exit-code").code == 0

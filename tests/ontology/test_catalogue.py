@@ -340,3 +340,21 @@ def test_a_term_that_replaces_another_is_not_unrelated_to_it(tmp_path: Path) -> 
     with rlm.ontology.open(tmp_path / "r.ttl", cache_dir=tmp_path) as onto:
         assert onto.compare("ex:Old", "ex:New")["relation"] == "replaced by"
         assert onto.compare("ex:New", "ex:Old")["relation"] == "replaces"
+
+
+def test_what_replaces_is_followed_and_may_be_said_from_either_side(tmp_path: Path) -> None:
+    (tmp_path / "r.ttl").write_text(HEADER + """
+        ex:Raft a owl:Class ; owl:deprecated true ; dcterms:isReplacedBy ex:Punt .
+        ex:Punt a owl:Class ; owl:deprecated true . ex:Pram a owl:Class ; dcterms:replaces ex:Punt .
+        ex:Dory a owl:Class ; dcterms:replaces ex:Skiff , ex:Pram .
+    """)  # fmt: skip
+    with rlm.ontology.open(tmp_path / "r.ttl", cache_dir=tmp_path) as onto:
+
+        def names(term: str, relation: str, **more: bool) -> list[str]:
+            return [row["name"] for row in onto.related(term, relation=relation, **more)["rows"]]
+
+        assert names("ex:Raft", "replaced_by") == ["ex:Punt"]
+        assert names("ex:Raft", "replaced_by", all=True) == ["ex:Punt", "ex:Pram"]
+        assert names("ex:Pram", "replaces", all=True) == ["ex:Punt", "ex:Raft"]
+        assert names("ex:Dory", "replaces", all=True) == ["ex:Skiff"]  # Pram is still in use
+        assert onto.describe("ex:Punt")["use"] == ["ex:Pram"]

@@ -410,6 +410,11 @@ def read_deprecated(
     called = [iri for iri in reader.pred_freq if local_name(iri) in v.REPLACED_BY_NAMES]
     replacing = dict.fromkeys((*v.REPLACED_BY, *called))
     replaced = _edges(pair for predicate in replacing for pair in reader.named_pairs(predicate))
+    typed = (types.schema, types.individuals)
+    gone = set[str]()  # a newer release names them, but no longer says what they are
+    for new, old in reader.named_pairs(v.REPLACES):
+        replaced[old].add(new)
+        gone.update({old}.difference(*typed))
     for predicate in v.SUPERSEDED_BY:
         found.update(iri for iri, _ in reader.named_pairs(predicate))
     for iri, text, _ in reader.texts(v.OBO + "IAO_0100001"):
@@ -417,7 +422,7 @@ def read_deprecated(
             replaced[iri].add(text)
     return {
         "deprecated": sorted(found),
-        "replaced_by": _sorted_edges({iri: to for iri, to in replaced.items() if iri in found}),
+        "replaced_by": _sorted_edges({i: to for i, to in replaced.items() if i in found | gone}),
         "plain_forms": _read_plain_forms(reader, kinds),
     }
 

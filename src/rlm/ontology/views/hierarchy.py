@@ -231,9 +231,14 @@ def _widen(meta: GraphMeta, iri: str, relation: str, direct: IRISet) -> list[str
         return meta.below(iri)
     if relation in ("superclasses", "superproperties"):
         return meta.above(iri)
-    if relation not in ("properties", "range_of", "disjoint"):
-        return [*direct]
     found = list(direct)
+    if relation in ("replaced_by", "replaces"):
+        edges = relations_of(meta)[relation]
+        for each in found:  # which grows
+            found += edges.get(each, NONE) - {*found, iri}
+        return found
+    if relation not in ("properties", "range_of", "disjoint"):
+        return found
     for top in (*meta.equivalents.get(iri, NONE), *meta.above(iri)):
         found += relations_of(meta)[relation].get(top, NONE)
     found = list(dict.fromkeys(found))
