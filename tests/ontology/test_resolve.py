@@ -44,10 +44,13 @@ def test_an_individual_has_a_local_name_and_labels(yard, name, local):
 
 def test_a_name_in_its_own_letters_comes_before_one_in_others(tmp_path):
     (tmp_path / "case.ttl").write_text(
-        GRAPH + "ex:I a owl:Class . ex:i a ex:I . ex:Tool a owl:Class ; rdfs:label 'winch' . ex:winch a ex:Tool ."
+        GRAPH
+        + "ex:I a owl:Class . ex:i a ex:I . ex:Tool a owl:Class ; rdfs:label 'winch' . ex:winch a ex:Tool ."
     )
     with open_engine(tmp_path / "case.ttl", cache_dir=tmp_path) as engine:
-        names = {name: resolve(engine, engine.meta(), name) for name in ("i", "I", "winch", "WINCH")}
+        names = {
+            name: resolve(engine, engine.meta(), name) for name in ("i", "I", "winch", "WINCH")
+        }
     local = {name: iri.rpartition("#")[2] for name, iri in names.items()}
     assert local == {"i": "i", "I": "I", "winch": "Tool", "WINCH": "Tool"}
 

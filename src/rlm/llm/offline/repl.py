@@ -416,14 +416,20 @@ def tell_description(about: View) -> str:
 
 
 def climb(source: str, target: str) -> list[str]:
-    """The way from a term up to one that is above it; empty where there is none."""
-    way: list[str] = []
-    best: list[str] = []
+    """The way from a term up to one that is above it by statements, or by definitions; empty where
+    there is none."""
+    tops: dict[str, list[str]] = {}
+    place = [source]
     for row in fetch("tree", source, direction="up", depth=100)["rows"]:
-        way = [*way[: row["depth"] - 1], row["name"]]
-        if row["name"] == target and (not best or len(way) < len(best)):
-            best = way
-    return [source, *best] if best else []
+        place = [*place[: row["depth"]], row["name"]]
+        if row.get("by") != "equivalence":
+            tops.setdefault(place[-2], []).append(row["name"])
+    ways = [[source]]
+    for way in ways:  # which grow, the shortest first
+        if way[-1] == target and len(way) > 1:
+            return way
+        ways += [[*way, top] for top in tops.pop(way[-1], ())]
+    return []
 
 
 def tell_paths(source: str, target: str, kinds: list[str]) -> str:
