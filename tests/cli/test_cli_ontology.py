@@ -673,6 +673,72 @@ def test_the_statements_of_a_diff_are_the_differences_of_sets(
     assert triples["removed"] == len(sides[0] - sides[1]) + 1
 
 
+ONE_WAY = """
+@prefix old: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+old:A a owl:Class ; owl:unionOf ( old:B old:C ) . old:B a owl:Class . old:C a owl:Class . old:p a owl:ObjectProperty . old:q a owl:ObjectProperty .
+old:D a owl:Class ; owl:equivalentClass [ owl:intersectionOf ( old:B
+  [ a owl:Restriction ; owl:onProperty old:p ; owl:someValuesFrom [ owl:oneOf ( old:x old:y old:z ) ] ] ) ] .
+[] a owl:AllDisjointClasses ; owl:members ( old:A old:B old:C ) .
+"""
+OTHER_WAY = """
+@prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+ex:A a owl:Class ; owl:unionOf ( ex:C ex:B ex:C ) . ex:B a owl:Class . ex:C a owl:Class . ex:p a owl:ObjectProperty . ex:q a owl:ObjectProperty .
+ex:D a owl:Class ; owl:equivalentClass [ owl:intersectionOf (
+  [ a owl:Restriction ; owl:onProperty ex:p ; owl:someValuesFrom [ owl:oneOf ( ex:z ex:x ex:y ) ] ] ex:B ) ] .
+[] a owl:AllDisjointClasses ; owl:members ( ex:C ex:A ex:B ) .
+"""
+
+
+def test_the_order_of_what_has_none_is_no_change(rlm: Run, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.ttl", tmp_path / "two.ttl"
+    one.write_text(ONE_WAY, "utf-8")
+    two.write_text(OTHER_WAY, "utf-8")
+    done = rlm("ontology", "diff", str(one), str(two), "--exit-code")
+    assert done.code == 0 and "0 statements added, 0 removed" in done.out
+    two.write_text(OTHER_WAY.replace("( ex:z ex:x ex:y )", "( ex:z ex:x )"), "utf-8")
+    texts = {
+        r["text"] for r in rlm("ontology", "diff", str(one), str(two), "--json").json["axioms"]
+    }
+    assert texts == {
+        "owl:equivalentClass ex:B and (ex:p some {ex:x, ex:y, ex:z})",
+        "owl:equivalentClass (ex:p some {ex:z, ex:x}) and ex:B",
+    }
+    for name, order in ((one, "ex:p ex:q"), (two, "ex:q ex:p")):  # a chain has an order
+        name.write_text(f"{OTHER_WAY} ex:q owl:propertyChainAxiom ( {order} ) .", "utf-8")
+    assert rlm("ontology", "diff", str(one), str(two), "--exit-code").code == 1
+
+
+def test_a_diff_is_told_in_short_names_and_each_change_once(rlm: Run, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.ttl", tmp_path / "two.ttl"
+    axiom = "[ owl:intersectionOf ( ex:B [ a owl:Restriction ; owl:onProperty ex:p ; owl:maxCardinality %s ] ) ]"
+    old = f"{axiom % 1} rdfs:subClassOf ex:C . ex:x ex:q 1 , 'so'@de .".replace("ex:", "old:")
+    one.write_text(ONE_WAY + old, "utf-8")
+    two.write_text(
+        f"{OTHER_WAY} @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . {axiom % 2} rdfs:subClassOf ex:C ."
+        " ex:C owl:deprecated true . ex:x a ex:B ; ex:q 2 , 'so'@fr . ex:x ex:q '2020-01-01'^^<http://www.w3.org/2001/XMLSchema#date> .",
+        "utf-8",
+    )
+    found = rlm("ontology", "diff", str(one), str(two), "--json").json
+    assert [row["name"] for row in found["deprecated"]] == ["ex:C"]
+    assert [(row["name"], row["change"], row["text"]) for row in found["axioms"]] == [
+        ("[]", "added", "ex:B and (ex:p max 2) rdfs:subClassOf ex:C"),
+        ("[]", "removed", "ex:B and (ex:p max 1) rdfs:subClassOf ex:C"),
+    ]
+    typed = one.read_text("utf-8") + " old:x a old:B ."
+    one.write_text(typed, "utf-8")
+    found = rlm("ontology", "diff", str(one), str(two), "--json").json
+    assert [
+        f"{row['change']} {row['text']}" for row in found["axioms"] if row["name"] == "ex:x"
+    ] == [
+        'added ex:q "2020-01-01"^^xsd:date',
+        'added ex:q "so"@fr',
+        "added ex:q 2",
+        'removed ex:q "so"@de',
+        "removed ex:q 1",
+    ]
+
+
 FAULTY = """
 @prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
