@@ -739,6 +739,29 @@ def test_a_diff_is_told_in_short_names_and_each_change_once(rlm: Run, tmp_path: 
     ]
 
 
+def test_a_diff_sees_how_a_literal_is_written(rlm: Run, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.ttl", tmp_path / "two.ttl"
+    rest = "old:B rdfs:subClassOf [ a owl:Restriction ; owl:onProperty old:p ; owl:maxCardinality %s ] ."
+    one.write_text(f"{ONE_WAY} {rest % 1} old:B old:q 7 , 17.5 , true .", "utf-8")
+    other = rest % "'1'^^xsd:int"
+    two.write_text(f"{ONE_WAY} {other} old:B old:q '007'^^xsd:int , 17.50 , true .", "utf-8")
+    for _ in ("read", "from the cache"):
+        found = rlm("ontology", "diff", str(one), str(two), "--json").json
+        assert [f"{row['change']} {row['text']}" for row in found["axioms"]] == [
+            'added old:q "007"^^xsd:int',
+            "added old:q 17.50",
+            "changed rdfs:subClassOf old:p max 1 (in what is not shown, as the type of a number)",
+            "removed old:q 17.5",
+            "removed old:q 7",
+        ]
+    for name in ("one.nt", "one.nq.gz"):  # the same statements, in other files
+        store = ox.parse(path=one, format=ox.RdfFormat.TURTLE)
+        path, data = tmp_path / name, ox.serialize(store, format=ox.RdfFormat.N_QUADS)
+        assert data is not None
+        path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+        assert rlm("ontology", "diff", str(one), str(path), "--exit-code").code == 0
+
+
 FAULTY = """
 @prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .

@@ -1,11 +1,11 @@
 """What changed between two releases of an ontology.
 
-Statements are compared as sets. A blank node has no name that lives on, so a statement that leads
-to one is compared by what the node says, drawn as an expression; the members of an intersection, a
-union, an enumeration or a group have no order, nor is any of them there twice. Terms are what has a
-type; a term that is gone is told as renamed where the newer file says what replaces it, or where
-exactly one new term of the same kind has its label or its local name; what is newly deprecated is
-told apart from what is gone.
+Statements are compared as sets, literals as they are written: 7 is not 07 here. A blank node has no
+name that lives on, so a statement that leads to one is compared by what the node says, drawn as an
+expression; the members of an intersection, a union, an enumeration or a group have no order, nor is
+any of them there twice. Terms are what has a type; a term that is gone is told as renamed where the
+newer file says what replaces it, or where exactly one new term of the same kind has its label or
+its local name; what is newly deprecated is told apart from what is gone.
 """
 
 from __future__ import annotations
@@ -198,6 +198,7 @@ class Comparison:
         self._names: dict[str, str] = {}
         self.gone = self._only(old, new)
         self.fresh = self._only(new, old)
+        self._alike = {*self.gone}.intersection(self.fresh)  # drawn alike, but not the same
         before, after = old.terms(), new.terms()
         self.removed, self.added = before - after, after - before
         self.kept = before & after
@@ -347,7 +348,12 @@ class Comparison:
         ):
             labels = meta.text_roles.get("label", ())
             for subject, predicate, value in side:
-                if (subject and subject not in self.kept) or predicate in labels:
+                alike = (subject, predicate, value) in self._alike
+                if (
+                    (alike and side is self.gone)
+                    or (subject and subject not in self.kept)
+                    or predicate in labels
+                ):
                     continue
                 named = value.startswith("<") and " " not in value
                 if (predicate in _HIERARCHY and named) or self._is_of_use(
@@ -358,7 +364,9 @@ class Comparison:
                 shown = self._show(_term(value)) if is_term else cut(value, TEXT_CHARS)
                 name = self._name(subject) if subject else "[]"
                 text = f"{self._name(predicate)} {shown}" if subject else shown
-                yield {"name": name, "change": change, "text": text}
+                if alike:
+                    text = f"{text} (in what is not shown, as the type of a number)"
+                yield {"name": name, "change": "changed" if alike else change, "text": text}
 
     def _is_of_use(self, subject: str, predicate: str, value: str) -> bool:
         """Whether a statement is told as a term that went out of use, or came back."""
