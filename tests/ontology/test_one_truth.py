@@ -223,6 +223,8 @@ AXIOMS = st.one_of(
     st.builds("{} owl:equivalentClass {} .".format, NAMES, EXPRESSIONS),
     st.builds("{} owl:{} {} .".format, NAMES,
               st.sampled_from(["intersectionOf", "unionOf", "disjointUnionOf"]), LISTS),
+    st.builds("{} owl:equivalentClass [ owl:oneOf ( {} ) ] .".format, NAMES, THINGS | NAMES),
+    st.builds("{} owl:oneOf ( {} {} ) .".format, NAMES, THINGS, THINGS),
     st.builds("{} owl:disjointWith {} .".format, NAMES, NAMES),
     st.builds("[] a owl:{} ; owl:members {} .".format,
               st.sampled_from(["AllDisjointClasses", "AllDifferent"]), LISTS),
@@ -306,6 +308,41 @@ def test_a_class_without_parents_stands_below_those_of_its_equivalents(tmp_path:
         assert rows["ex:Person"]["instances"] == rows["foaf:Person"]["instances"] == 1
         (top,) = onto.related("ex:Agent", relation="superclasses")["rows"]
         assert top["name"] == "ex:Artefact"  # by an equivalent of an equivalent
+
+
+def test_what_a_class_is_enumerated_by_is_of_it(tmp_path: Path) -> None:
+    (tmp_path / "g.ttl").write_text(HEADER + """
+        ex:Mark a owl:Class . ex:Grade a owl:Class ; rdfs:subClassOf ex:Mark ;
+          owl:equivalentClass [ a owl:Class ; owl:oneOf ( ex:good ex:fair ex:poor ex:dire ) ] .
+        ex:good a ex:Grade . ex:fair a owl:NamedIndividual . ex:poor rdfs:label "bad" . ex:high a ex:Mark . ex:odd rdfs:label "odd" .
+        ex:Size a rdfs:Datatype ; owl:oneOf ( "S" "M" ) . ex:Flag a owl:Class ; owl:oneOf ( ex:good ) .
+    """)  # fmt: skip
+    with rlm.ontology.open(tmp_path / "g.ttl", cache_dir=tmp_path) as onto:
+        agree_views(onto)
+        rows = onto.instances("Grade")["rows"]
+        assert [(row["name"], row.get("by")) for row in rows] == [
+            ("ex:dire", "definition"),
+            ("ex:fair", "definition"),
+            ("ex:good", None),
+            ("ex:poor", "definition"),
+        ]
+        assert onto.instances("Grade", limit=2, offset=2)["rows"] == rows[2:]
+        assert onto.instances("Mark")["total"] == onto.tree("Mark")["instances"] == 5
+        assert onto.stats()["individuals"] == 5 and list(onto.meta.untyped) == [EX + "odd"]
+        assert onto.compare("fair", "Grade")["relation"] == "instance of"
+        assert onto.compare("Mark", "poor")["relation"] == "has instance"
+        said = onto.describe("good")
+        assert said["types"] == ["ex:Grade", "ex:Flag"]
+        assert said["types_by_definition"] == ["ex:Flag"]
+        assert onto.related("poor", relation="types")["rows"] == [
+            {"name": "ex:Grade", "by": "definition", "kind": "class"}
+        ]
+        uses = {iri.removeprefix(EX): use.instances for iri, use in onto.meta.class_use.items()}
+        assert uses == {"Mark": 5, "Grade": 4}
+    asked = Asked(tmp_path / "g.ttl")
+    assert asked.ask("Is poor a Grade?")[0].startswith("Yes")
+    assert asked.ask("How many instances does Mark have?")[0].startswith("5")
+    asked.engine.close()
 
 
 def test_a_tree_shows_what_stands_below_an_equivalent(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from heapq import nsmallest
 from typing import Any, TypeGuard
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode
 
 from rlm.ontology import vocabulary as v
 from rlm.ontology.meta.class_graph import find_roots, reach_all, share_parents
@@ -63,6 +63,8 @@ class DeclaredTypes:
         self.instances: Counter[str] = Counter()
         self.examples: dict[str, list[str]] = {}
         self.individuals: set[str] = set()
+        self.enumerated: Edges = defaultdict(set)  # class → members that nothing types as such
+        self.only_listed: set[str] = set()  # individuals that no type says to be any
         self.shared: Counter[tuple[str, ...]] = Counter()  # classes → things that are of them all
         self.shapes: set[str] = set()  # individuals, unless they are terms
         self.datatypes: set[str] = set()
@@ -94,9 +96,47 @@ def read_types(reader: StoreReader) -> DeclaredTypes:
         found.instances[kind] += len(names) + nameless
         if names:
             found.examples[kind] = nsmallest(EXAMPLES, names)
+    for kind, members in _read_enumerations(reader, found.datatypes - found.declared).items():
+        _note_members(found, kind, members, kinds, is_class_of_terms=kind in metaclasses)
     _note_shared(found, kinds, reader.blank_types(kinds.keys()) if blank else {})
+    found.only_listed.difference_update(only_named, found.schema, found.shapes)
     found.individuals.update(only_named)
     return found
+
+
+def _read_enumerations(reader: StoreReader, datatypes: set[str]) -> Edges:
+    """Class → the IRIs that owl:oneOf defines it by."""
+    lists: defaultdict[object, list[object]] = defaultdict(list)
+    for node, head in reader.pairs(v.OWL + "oneOf"):
+        lists[node].append(head)
+    pairs = [(node, node) for node in lists]
+    pairs += reader.pairs(v.OWL + "equivalentClass") if lists else ()
+    found: Edges = defaultdict(set)
+    for one, two in (*pairs, *((two, one) for one, two in pairs)):
+        is_own = one == two or isinstance(two, BlankNode)
+        if isinstance(one, NamedNode) and is_own and two in lists and one.value not in datatypes:
+            found[one.value].update(*(named_members(reader, head) for head in lists[two]))
+    return found
+
+
+def _note_members(
+    found: DeclaredTypes,
+    kind: str,
+    members: set[str],
+    kinds: dict[str, list[str]],
+    *,
+    is_class_of_terms: bool,
+) -> None:
+    """By its definition they are instances of the class, as if that were stated."""
+    names = kinds.get(kind, [])
+    if fresh := members.difference(names):
+        kinds[kind] = [*names, *fresh]
+        found.enumerated[kind] = fresh
+        found.instances[kind] += len(fresh)
+        found.examples[kind] = nsmallest(EXAMPLES, kinds[kind])
+        if not is_class_of_terms:
+            found.only_listed |= fresh - found.individuals
+            found.individuals |= fresh
 
 
 def _find_metaclasses(reader: StoreReader) -> dict[str, set[str]]:
@@ -243,6 +283,7 @@ def read_classes(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]:
             | {iri: others - found.stated[iri] for iri, others in shared.items()}
         ),
         "definitions": sorted(found.definitions),
+        "enumerated": _sorted_edges(types.enumerated),
         "equivalents": equivalents,
         "disjoint_groups": sorted(groups),
         "disjoint_property_groups": sorted(property_groups),

@@ -187,6 +187,7 @@ def related(meta: GraphMeta, iri: str, window: Window, asked: Related) -> dict[s
     def show(other: str) -> dict[str, Any]:
         pair = (other, iri) if relation == "subclasses" else (iri, other)
         defined = relation in ("subclasses", "superclasses") and meta.follows_by_definition(*pair)
+        defined |= relation == "types" and other in meta.enumerated_in.get(iri, NONE)
         kind = meta.kind(other) if relation in ("types", "replaced_by", "replaces") else ""
         return name_row(meta, other, lang, by="definition" if defined else "", kind=kind)
 
