@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offline_runs import Asked
 from small_graphs import HEADER
 
 import rlm.ontology
@@ -364,3 +365,22 @@ def test_what_replaces_is_followed_and_may_be_said_from_either_side(tmp_path: Pa
         assert names("ex:Pram", "replaces", all=True) == ["ex:Punt", "ex:Raft"]
         assert names("ex:Dory", "replaces", all=True) == ["ex:Skiff"]  # Pram is still in use
         assert onto.describe("ex:Punt")["use"] == ["ex:Pram"]
+
+
+def test_one_thing_of_two_names_and_a_complement_are_not_unrelated(tmp_path: Path) -> None:
+    (tmp_path / "c.ttl").write_text(HEADER + """
+        ex:Wet a owl:Class . ex:Dry a owl:Class ; owl:complementOf ex:Wet .
+        ex:Arid a owl:Class ; owl:equivalentClass [ a owl:Class ; owl:complementOf ex:Wet ] .
+        ex:tim a ex:Dry ; owl:sameAs ex:timothy . ex:tm owl:sameAs ex:timothy . ex:ann a ex:Dry .
+    """)  # fmt: skip
+    with rlm.ontology.open(tmp_path / "c.ttl", cache_dir=tmp_path) as onto:
+        for one, two in (("ex:Wet", "ex:Dry"), ("ex:Wet", "ex:Arid")):
+            assert onto.compare(one, two)["relation"] == "complement"
+            assert onto.compare(two, one)["relation"] == "complement"
+        assert onto.compare("ex:tim", "ex:timothy")["relation"] == "same as"
+        assert onto.compare("ex:tm", "ex:tim")["relation"] == "same as"
+        assert onto.compare("ex:ann", "ex:tim")["relation"] == "siblings"
+        assert onto.compare("ex:ann", "ex:ann")["relation"] == "same"
+    asked = Asked(tmp_path / "c.ttl")
+    assert asked.ask("Is ex:Wet disjoint with ex:Arid?")[0].startswith("Yes")
+    asked.engine.close()

@@ -200,7 +200,7 @@ def tell_is_a(compared: View, name: str, of_class: str) -> str:
 
 def tell_disjoint(compared: View) -> str:
     x, y = compared["x"], compared["y"]
-    if compared["relation"] == "disjoint":
+    if compared["relation"] in ("disjoint", "complement"):
         return f"Yes: {x} and {y} are disjoint."
     return f"No: {x} and {y} are not stated to be disjoint."
 

@@ -363,10 +363,12 @@ def compare(
     pair: tuple[str, str],
     facts: Mapping[str, set[str]],
     types: Mapping[str, Iterable[str]],
+    stated: str = "",
     lang: str | None = None,
 ) -> dict[str, Any]:
     """How two terms stand to each other, and what they have in common. `facts`: what the graph
-    says of each, as texts. `labels`: of the names that are numbers."""
+    says of each, as texts. `stated`: what it says of the two that is not in GraphMeta. `labels`: of
+    the names that are numbers."""
     one, two = pair
     above_one, above_two = ([iri, *meta.above(iri)] for iri in (one, two))
     shared_above = [iri for iri in above_one if iri in set(above_two)]
@@ -377,6 +379,8 @@ def compare(
     ]
     own = [facts[iri] | schema_facts(meta, iri) for iri in pair]
     relation = _relation(meta, one, two, above_one, above_two)
+    if stated and relation not in ("same", "equivalent"):
+        relation = stated
     if relation == "unrelated":
         relation = _relation_of_things(meta, pair, types)
     found: dict[str, Any] = {

@@ -25,6 +25,7 @@ from rlm.ontology.views.links import (
     labels_of,
     pattern_of,
     show_end,
+    source,
     text_query,
     types_of,
 )
@@ -36,7 +37,11 @@ VERSIONS = (
     *(v.OWL + "versionInfo", v.OWL + "versionIRI", v.DCTERMS + "hasVersion"),
     *(base + "version" for base in v.SCHEMA),
 )
-
+_SAME, _EQUAL, _NOT = (f"<{v.OWL}{name}>" for name in ("sameAs", "equivalentClass", "complementOf"))
+_RELATIONS = {
+    "same as": f"({_SAME}|^{_SAME})+",
+    "complement": f"(({_EQUAL}|^{_EQUAL})?/{_NOT})|(^{_NOT}/({_EQUAL}|^{_EQUAL})?)",
+}
 
 # -- values
 
@@ -89,6 +94,14 @@ def facts_of(engine: Engine, meta: GraphMeta, iri: str) -> set[str]:
         for predicate, end in links_of(engine, meta, iri)
         if predicate not in texts and predicate not in held
     }
+
+
+def relation_of(engine: Engine, one: str, other: str) -> str:
+    """Whether two are stated to be one thing, or a class and its complement; '' for neither."""
+    for relation, path in _RELATIONS.items():
+        if engine.query(f"ASK {{ {source(one)} {path} {source(other)} }}").boolean:
+            return relation
+    return ""
 
 
 def _rank(meta: GraphMeta, link: Link) -> tuple[int, str, str]:

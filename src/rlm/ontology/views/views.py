@@ -218,7 +218,8 @@ class Views:
         pair = [self.resolve(term), self.resolve(other)]
         facts = {iri: statements.facts_of(self.engine, self.meta, iri) for iri in pair}
         types = {iri: types_of(self.engine, self.meta, iri) for iri in pair}
-        return hierarchy.compare(self.meta, (pair[0], pair[1]), facts, types, self.lang)
+        stated = statements.relation_of(self.engine, *pair)
+        return hierarchy.compare(self.meta, (pair[0], pair[1]), facts, types, stated, self.lang)
 
     def labels(
         self, term: str, *, lang: str = "", limit: int = ROWS, offset: int = 0
