@@ -442,9 +442,11 @@ def tell_paths(source: str, target: str, kinds: list[str]) -> str:
             arrow = " -rdfs:subPropertyOf-> " if "property" in kinds[0] else " -rdfs:subClassOf-> "
             told = f"Connected in {steps} step{'s' * (steps != 1)}:\n- {arrow.join(way)}"
             return add_labels(told)
-    paths = find_path(source, target, max_depth=4)["paths"]
-    if not paths:
-        return f"None: no path of up to 4 steps joins {source} and {target}."
+    found = find_path(source, target, max_depth=4)
+    if not (paths := found["paths"]):
+        left_out = re.search(r" \(.*\)", found["note"])
+        told = f"None: no path of up to 4 steps joins {source} and {target}"
+        return f"{told}{left_out.group() if left_out else ''}."
     shortest = min(len(path["edges"]) for path in paths)
     lines = ["- " + path["text"] for path in paths if len(path["edges"]) == shortest]
     return add_labels("\n".join([f"Connected in {shortest} step{'s' * (shortest != 1)}:", *lines]))
