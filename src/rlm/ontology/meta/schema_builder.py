@@ -463,7 +463,7 @@ def read_deprecated(
             replaced[iri].add(text)
     return {
         "deprecated": sorted(found),
-        "replaced_by": _sorted_edges({i: to for i, to in replaced.items() if i in found | gone}),
+        "replaced_by": _sorted_edges({i: replaced[i] for i in replaced.keys() & (found | gone)}),
         "plain_forms": _read_plain_forms(reader, kinds),
     }
 
