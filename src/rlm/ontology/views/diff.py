@@ -347,35 +347,38 @@ class Comparison:
             ("added", self.fresh, self._new.meta),
         ):
             labels = meta.text_roles.get("label", ())
-            for subject, predicate, value in side:
-                alike = (subject, predicate, value) in self._alike
-                if (
-                    (alike and side is self.gone)
-                    or (subject and subject not in self.kept)
-                    or predicate in labels
-                ):
+            for each in side:
+                subject, predicate, value = each
+                if predicate in labels or self._is_told_elsewhere(each):
                     continue
-                named = value.startswith("<") and " " not in value
-                if (predicate in _HIERARCHY and named) or self._is_of_use(
-                    subject, predicate, value
-                ):
-                    continue
-                is_term = named or _LITERAL.fullmatch(value)
-                shown = self._show(_term(value)) if is_term else cut(value, TEXT_CHARS)
-                name = self._name(subject) if subject else "[]"
-                text = f"{self._name(predicate)} {shown}" if subject else shown
-                if alike:
-                    text = f"{text} (in what is not shown, as the type of a number)"
-                yield {"name": name, "change": "changed" if alike else change, "text": text}
+                text = self._show(_term(value)) if _is_node(value) else cut(value, TEXT_CHARS)
+                text = f"{self._name(predicate)} {text}" if subject else text
+                row = {"name": self._name(subject) if subject else "[]", "change": change}
+                if each not in self._alike:
+                    yield row | {"text": text}
+                elif change == "added":
+                    said = f"{text} (in what is not shown, as the type of a number)"
+                    yield row | {"change": "changed", "text": said}
 
-    def _is_of_use(self, subject: str, predicate: str, value: str) -> bool:
-        """Whether a statement is told as a term that went out of use, or came back."""
-        if (subject in self._old.meta.deprecated) == (subject in self._new.meta.deprecated):
+    def _is_told_elsewhere(self, statement: Statement) -> bool:
+        """Among the terms that are gone or new, in the hierarchy, or as a term that went out of use
+        or came back."""
+        subject, predicate, value = statement
+        if subject and subject not in self.kept:
+            return True
+        if predicate in _HIERARCHY and value.startswith("<") and _is_node(value):
+            return True
+        is_old, is_new = (subject in side.meta.deprecated for side in (self._old, self._new))
+        if is_old == is_new:
             return False
         if predicate == v.OWL + "deprecated" or value.startswith(f"<{v.OWL}Deprecated"):
             return True
-        is_fresh = subject in self._new.meta.deprecated
-        return is_fresh and value[1:-1] in self._new.meta.replaced_by.get(subject, NONE)
+        return is_new and value[1:-1] in self._new.meta.replaced_by.get(subject, NONE)
+
+
+def _is_node(value: str) -> bool:
+    """Whether a value is an IRI or a literal; else it is an expression, drawn."""
+    return bool(_LITERAL.fullmatch(value)) or (value.startswith("<") and " " not in value)
 
 
 def _matched(
