@@ -31,11 +31,11 @@ COMMON, LEAST_COMMON = 0.8, 2
 """A class stands for its kinds when so large a share of their instances has so many properties."""
 _QUERY = """
 SELECT ?p (COUNT(DISTINCT ?s) AS ?n) (COUNT(DISTINCT ?k) AS ?kinds) (SAMPLE(?o) AS ?v) WHERE {
-  { SELECT DISTINCT ?s WHERE { VALUES ?t { %s } ?s <%s> ?t } LIMIT %d } ?s ?p ?o
+  { SELECT DISTINCT ?s WHERE { %s } LIMIT %d } ?s ?p ?o
   BIND(IF(isLiteral(?o), STR(DATATYPE(?o)), "") AS ?k)
 } GROUP BY ?p
 """
-_MEMBERS = "SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE { VALUES ?t { %s } ?s <%s> ?t }"
+_COUNT = "SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE { %s }"
 T = TypeVar("T")
 Seen = list[tuple[str, int, int, object]]
 """Property, how many instances have it, kinds of its values, one value."""
@@ -44,16 +44,17 @@ Seen = list[tuple[str, int, int, object]]
 class ClassUseReader:
     """What the instances of the main classes have."""
 
-    def __init__(
-        self,
-        store: Store,
-        reader: StoreReader,
-        classes: Mapping[str, int],
-        subs: Mapping[str, Iterable[str]],
-    ) -> None:
-        self._store, self._reader, self._classes, self._subs = store, reader, classes, subs
+    def __init__(self, store: Store, reader: StoreReader, found: Mapping[str, Any]) -> None:
+        """`found`: what `read_classes` gave."""
+        self._store, self._reader = store, reader
+        self._classes: Mapping[str, int] = found["classes"]
+        self._subs: Mapping[str, list[str]] = found["subs"]
+        self._enumerated: Mapping[str, list[str]] = found["enumerated"]
+        classes = self._classes
         own = {i: n for i, n in classes.items() if n and not is_machinery(i) and _is_plain(i)}
-        self._own = dict(sorted(own.items(), key=lambda each: (-each[1], each[0]))[:LOOKED_AT])
+        self._own: dict[str, int] = dict(
+            sorted(own.items(), key=lambda each: (-each[1], each[0]))[:LOOKED_AT]
+        )
 
     def read(self) -> dict[str, Any]:
         """Class → instances, seen, and property → [how many have it, what its values are]."""
@@ -112,7 +113,7 @@ class ClassUseReader:
         kinds = sorted(kind for kind in below if self._classes.get(kind) and _is_plain(kind))
         total = sum(self._classes[kind] for kind in kinds)
         if len(kinds) > 1 and total <= COUNTED:  # one thing may be of two kinds
-            query = _MEMBERS % (_iri_list(kinds), v.TYPE)
+            query = _COUNT % self._members(kinds)
             total = int(next(iter(solutions(self._store, query)))["n"].value)
         rows = sorted(self._ask(kinds, SEEN), key=lambda row: (-row[1], row[0]))[:PROPERTIES]
         have = {prop: [n, self._value(value, n_kinds)] for prop, n, n_kinds, value in rows}
@@ -121,12 +122,19 @@ class ClassUseReader:
         return {"instances": total, "seen": min(total, SEEN), "properties": have}
 
     def _ask(self, kinds: Iterable[str], most: int) -> Seen:
-        query = _QUERY % (_iri_list(kinds), v.TYPE, most)
+        query = _QUERY % (self._members(kinds), most)
         return [
             (row["p"].value, int(row["n"].value), int(row["kinds"].value), row["v"])
             for row in solutions(self._store, query)
             if row["p"].value != v.TYPE
         ]
+
+    def _members(self, kinds: Iterable[str]) -> str:
+        """The instances of some classes as ?s of a pattern."""
+        kinds = list(kinds)
+        typed = f"VALUES ?t {{ {_iri_list(kinds)} }} ?s <{v.TYPE}> ?t"
+        listed = [iri for kind in kinds for iri in self._enumerated.get(kind, ()) if _is_plain(iri)]
+        return f"{{ {typed} }} UNION {{ VALUES ?s {{ {_iri_list(listed)} }} }}" if listed else typed
 
     def _value(self, value: object, kinds: int) -> str:
         """The class or the datatype of a value as an IRI; '' for what has neither."""

@@ -18,7 +18,8 @@ between the two, or where the definition of A is an intersection with B in it, o
 B a union with A in it, or B the disjoint union of A and others. What has nothing above it, but for
 a circle that it is in, is below what its equivalents are below. `supers` and `subs` have all of
 these; `defined_supers` has those that no statement gives. Equivalent classes share what is above
-and below them (`above`, `below`). An instance of a class is one of every class above it.
+and below them (`above`, `below`). An instance of a class is one of every class above it, and what
+owl:oneOf defines a class by is of this class (`enumerated`, where nothing states it).
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ NO_KIND = "of no known kind"
 INDIVIDUALS = 2_000
 NAMED_INDIVIDUALS = 500
 """So many individuals have a say in which namespaces are named."""
-VERSION = 7
+VERSION = 8
 _SETS = ("declared", "declared_properties", "definitions", "deprecated", "guessed")
 _MAPS = (
     *("supers", "subs", "defined_supers", "equivalents", "super_properties"),
     "equivalent_properties",
-    *("inverses", "doms", "rngs", "replaced_by"),
+    *("inverses", "doms", "rngs", "replaced_by", "enumerated"),
 )
 _LABELS = ("labels", "alternatives")
 NAMED = 24
@@ -143,6 +144,7 @@ class GraphMeta:
     subs: Map = field(default_factory=dict)
     defined_supers: Map = field(default_factory=dict)  # those of `supers` that no statement gives
     definitions: IRISet = NONE  # the classes that an expression defines
+    enumerated: Map = field(default_factory=dict)  # class → instances that only owl:oneOf gives
     restriction_count: int = 0
     equivalents: Map = field(default_factory=dict)
     roots: list[str] = field(default_factory=list)
@@ -265,6 +267,11 @@ class GraphMeta:
     def follows_by_definition(self, sub: str, top: str) -> bool:
         """Whether an edge of the hierarchy comes from reading a definition."""
         return top in self.defined_supers.get(sub, NONE)
+
+    @cached_property
+    def enumerated_in(self) -> Map:
+        """Thing → the classes that it is of by their definition, and by no statement."""
+        return _invert(self.enumerated)
 
     def instances(self, iri: str) -> int:
         """How many things are of this class or of one below it."""

@@ -154,7 +154,7 @@ class Views:
         inverses, domain, range, properties, range_of, types, replaced_by or replaces; all: at any
         depth, or inherited."""
         iri = self.resolve(term)
-        types = types_of(self.engine, iri) if relation == "types" else ()
+        types = types_of(self.engine, self.meta, iri) if relation == "types" else ()
         asked = hierarchy.Related(relation, all, tuple(types), self.lang)
         found = hierarchy.related(self.meta, iri, Window(limit, offset), asked)
         if relation not in ("domain", "range"):
@@ -217,8 +217,9 @@ class Views:
         """How TERM and OTHER stand to each other, what they share, what only one of them has."""
         pair = [self.resolve(term), self.resolve(other)]
         facts = {iri: statements.facts_of(self.engine, self.meta, iri) for iri in pair}
-        types = {iri: types_of(self.engine, iri) for iri in pair}
-        return hierarchy.compare(self.meta, (pair[0], pair[1]), facts, types, self.lang)
+        types = {iri: types_of(self.engine, self.meta, iri) for iri in pair}
+        stated = statements.relation_of(self.engine, *pair)
+        return hierarchy.compare(self.meta, (pair[0], pair[1]), facts, types, stated, self.lang)
 
     def labels(
         self, term: str, *, lang: str = "", limit: int = ROWS, offset: int = 0
