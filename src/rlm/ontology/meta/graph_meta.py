@@ -270,6 +270,19 @@ class GraphMeta:
         """How many things are of this class or of one below it."""
         return self.all_instances.get(iri, self.classes.get(iri, 0))
 
+    def is_reached_by_statements(self, iri: str) -> bool:
+        """Whether `a/rdfs:subClassOf*` finds every instance of a class: those that stand below it
+        by a definition or an equivalence alone are not found."""
+        reached, todo = {iri}, [iri]
+        while todo:
+            top = todo.pop()
+            fresh = {sub for sub in self.subs.get(top, NONE) - reached
+                     if not self.follows_by_definition(sub, top)}  # fmt: skip
+            reached |= fresh
+            todo += fresh
+        kinds = {*self.below(iri), *_reach_same({iri}, self.equivalents)}
+        return all(kind in reached for kind in kinds if self.classes.get(kind))
+
     def below(self, iri: str) -> list[str]:
         """All classes, or properties, below this one, nearest first."""
         return self._closure_of(iri, self.subs, self.sub_properties)

@@ -443,7 +443,11 @@ def _avoid(meta: GraphMeta, names: _Names) -> Iterator[str]:
     used = [iri for iri in meta.subs if any(meta.classes.get(sub) for sub in meta.subs[iri])]
     if used:
         top = min(used, key=lambda iri: (-len(meta.subs[iri]), iri))
-        yield f"Avoid `?x a {names.short(top)}` for all of its kinds: write a/rdfs:subClassOf*"
+        name = names.short(top)
+        instead = "write a/rdfs:subClassOf*"
+        if not meta.is_reached_by_statements(top):
+            instead = f'some follow by definition, see ontology_view("instances", "{name}")'
+        yield f"Avoid `?x a {name}` for all of its kinds: {instead}"
     tagged = sum(count for tag, count in meta.languages.items() if tag)
     if tagged * 2 > sum(meta.languages.values()):
         yield 'Avoid ?label = "text": labels have a language, compare STR(?label)'
