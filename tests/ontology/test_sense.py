@@ -190,8 +190,26 @@ def test_a_large_class_is_sampled_and_says_a_share() -> None:
     many = "".join(
         f"ex:i{n} a ex:Thing {'; ex:p ex:j' if n % 4 == 0 else '; ex:q 1'} ." for n in range(2_000)
     )
-    assert "ex:Thing 2,000: ex:q integer 75 %, ex:p 25 %" in sense_card(
+    assert "ex:Thing 2,000: ex:q integer 75 %, ex:p → any 25 %" in sense_card(
         meta_of("ex:Thing a owl:Class ." + many)
+    )
+
+
+def test_the_kind_of_values_is_true_of_all_of_them() -> None:
+    """The nearest class of all; several datatypes are named, and no link passes for a text."""
+    values = "ex:Skep rdfs:subClassOf ex:Hive . ex:Box rdfs:subClassOf ex:Hive . ex:Hive a owl:Class . ex:Apiary a owl:Class ."
+    values += "ex:b a ex:Box . ex:s a ex:Skep, ex:Old . ex:t a ex:Tree . ex:strength rdfs:range xsd:integer ."
+    values += "".join(
+        f"ex:a{n} a ex:Apiary ; ex:part ex:{'bs'[n % 2]} ; ex:old ex:s ; ex:near ex:{'bt'[n % 2]} ;"
+        f""" ex:strength {[n, '"many"'][n % 2]} ; ex:said "x"{["", "@en"][n % 2]} ."""
+        for n in range(12)
+    )
+    line = next(
+        ln for ln in sense_card(meta_of(values)).split("\n") if ln.startswith("ex:Apiary 12")
+    )
+    assert line == (
+        "ex:Apiary 12: ex:near → any, ex:old → ex:Skep, ex:part → ex:Hive, ex:said,"
+        " ex:strength integer | string"
     )
 
 

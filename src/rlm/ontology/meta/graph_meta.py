@@ -40,7 +40,7 @@ NO_KIND = "of no known kind"
 INDIVIDUALS = 2_000
 NAMED_INDIVIDUALS = 500
 """So many individuals have a say in which namespaces are named."""
-VERSION = 6
+VERSION = 8
 _SETS = ("declared", "declared_properties", "definitions", "deprecated", "guessed")
 _MAPS = (
     *("supers", "subs", "defined_supers", "equivalents", "super_properties"),
@@ -103,8 +103,9 @@ class ClassUse:
     instances: int
     seen: int
     properties: dict[str, tuple[int, str]]
-    """Property → how many have it, and the class or datatype of the values, '' if there is none or
-    several."""
+    """Property → how many have it, and what the values are: the nearest class that holds all of
+    them, or their datatypes with blanks between; rdfs:Resource for nodes that have no class in
+    common, or a stated range."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ClassUse:

@@ -152,12 +152,15 @@ class _Uses:
     def _property(self, prop: str, use: ClassUse) -> str:
         """`homePort → Harbour 73 %`: what the values are, and how many have it."""
         have, value = use.properties[prop]
+        kinds = [kind.removeprefix(v.XSD) for kind in value.split()]
         said = self._name(prop)
-        if value.startswith(v.XSD):
-            kind = value.removeprefix(v.XSD)
-            said += f" {kind}" if kind != "string" else ""
-        elif value:
+        if value == v.RDFS + "Resource":
+            value = self._main_class(prop, value)
+            said += f" → {'any' if value == v.RDFS + 'Resource' else self._name(value)}"
+        elif value and not value.startswith(v.XSD) and len(kinds) == 1:
             said += f" → {self._name(self._main_class(prop, value))}"
+        elif value != v.XSD + "string":
+            said += f" {' | '.join(kinds)}"
         return said if have == use.seen else f"{said} {100 * have // use.seen or '<1'} %"
 
     def _main_class(self, prop: str, value: str) -> str:
