@@ -50,6 +50,8 @@ Seen = list[tuple[str, int, list[str]]]
 """Property, how many instances have it, the datatypes of its values, NODE where some are none."""
 NODE = v.RDFS + "Resource"
 _MOST_KINDS = 3
+_SYNTAX = (*v.MACHINERY, v.SH)
+"""A graph is not about its shapes either."""
 
 
 class ClassUseReader:
@@ -66,7 +68,7 @@ class ClassUseReader:
         self._parents = _invert(subs)
         ranges = Counter(prop for prop, _ in reader.named_pairs(v.RANGE))
         self._ranges = {prop for prop, number in ranges.items() if number == 1}
-        own = {i: n for i, n in classes.items() if n and not is_machinery(i) and _is_plain(i)}
+        own = {i: n for i, n in classes.items() if n and _is_plain(i) and not i.startswith(_SYNTAX)}
         self._own = dict(sorted(own.items(), key=lambda each: (-each[1], each[0]))[:LOOKED_AT])
 
     def read(self) -> dict[str, Any]:

@@ -207,6 +207,9 @@ def join_lines(lines: Iterable[str], budget: int) -> str:
 
 def _title(meta: GraphMeta) -> str:
     space = own_namespace(meta)
+    if space in WELL_KNOWN.values():  # not what the graph is about, but how it says it
+        spaces = Counter(map(namespace, meta.individuals.sample))
+        space = max(spaces, key=lambda each: (spaces[each], each), default=space)
     return meta.about() or (f"Graph in <{space}>" if space != "\0" else "Graph")
 
 
@@ -372,8 +375,9 @@ def schema_constraints(
         uses = _Uses(meta, lang, needs)
         shown = uses.begin(_room_below(_head(meta, BUDGET, lang), BUDGET))
         mistakes = [line for line in list(_avoid(meta, uses.names))[:2] if len(line) <= budget // 3]
-        if any(more := uses.go_on(_room_below(mistakes, budget), shown)):
-            return join_lines([*more, *mistakes], budget)
+        head = "More instances have:"
+        if any(more := uses.go_on(_room_below((head, *mistakes), budget), shown)):
+            return join_lines([head, *more, *mistakes], budget)
     names = _Names(meta)
     disjoint = list_line("Disjoint: ", _disjoint(meta, names), budget * 30 // 100, "; ")
     avoid = join_lines(list(_avoid(meta, names))[:2], budget * 45 // 100)
