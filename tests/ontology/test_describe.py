@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from small_graphs import views_of
@@ -100,3 +101,30 @@ def test_properties_that_name_a_class_as_one_of_several_are_counted(small: Views
     )
     assert other["properties_by"] == {"schema:domainIncludes": 1, "a union": 1}
     assert (third["range_of_by"], "properties_by" in third) == ({"schema:rangeIncludes": 1}, False)
+
+
+def test_a_definition_by_an_expression_says_how_and_no_list_is_shown_raw(tmp_path: Path) -> None:
+    views = views_of(
+        """
+        ex:Bee owl:disjointUnionOf ( ex:Queen ex:Drone ) ; owl:hasKey ( ex:number ) ;
+          owl:equivalentClass [ owl:intersectionOf ( ex:Insect ex:Winged ) ] .
+        ex:livesIn a owl:ObjectProperty ; owl:propertyChainAxiom ( ex:memberOf ex:housedIn ) .
+        ex:Queen rdfs:subClassOf [ owl:complementOf ex:Drone ] .
+        """,
+        tmp_path,
+    )
+    with views.engine:
+        told = {name: views.describe_entity(f"ex:{name}") for name in ("Bee", "livesIn", "Queen")}
+    assert told["Bee"]["restrictions"] == [
+        "equivalent to ex:Insect and ex:Winged",
+        "disjoint union of ex:Queen, ex:Drone",
+        "has key ex:number",
+    ]
+    assert told["livesIn"]["restrictions"] == ["implied by the chain ex:memberOf o ex:housedIn"]
+    assert told["Queen"]["restrictions"] == ["not ex:Drone"]
+    assert "rdf:first" not in json.dumps(told)
+
+
+def test_comments_stand_beside_a_definition(small: Views) -> None:
+    assert small.describe_entity("ex:Work")["further_comments"] == ["A remark."]
+    assert "further_comments" not in small.describe_entity("ex:Third")

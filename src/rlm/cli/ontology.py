@@ -33,6 +33,8 @@ app = new_group(
 LISTED = 25
 """As many as a view shows at most."""
 PREDICATES = 10
+TEXTS = ("restrictions", "further_comments")
+"""What of a description has commas of its own."""
 DEFINITION = 10_000
 """The most characters of a definition that are shown: more than any has."""
 SIDES = (("out", "outgoing", "object"), ("in", "incoming", "subject"))
@@ -171,8 +173,9 @@ def describe(session: Session, name: str, limit: int, **given: Any) -> None:
     unions = {key.removesuffix("_is_union") for key in found if key.endswith("_is_union")}
     for key, value in found.items():
         if isinstance(value, list):
-            value = (" or " if key in unions else ", ").join(map(str, value))
-            value += _and_more(left_out.get(key, 0))
+            rest = left_out.get(key, 0) or getattr(value, "rest", 0)
+            joint = " or " if key in unions else "; " if key in TEXTS else ", "
+            value = joint.join(map(str, value)) + _and_more(rest)
         elif isinstance(value, dict):
             value = _join(f"{way} {number:,}" for way, number in value.items())
         if not key.endswith("_is_union"):
