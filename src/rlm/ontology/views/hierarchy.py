@@ -416,10 +416,10 @@ def schema_facts(meta: GraphMeta, iri: str) -> set[str]:
         "owl:inverseOf": meta.inverses,
         "owl:equivalentClass": meta.equivalents,
         "owl:equivalentProperty": meta.equivalent_properties,
-        "has property": meta.domain_of,
-        "is range of": meta.range_of,
     }
-    found = {
-        f"{name} {meta.curie(end)}" for name, edges in names.items() for end in edges.get(iri, NONE)
-    }
+    ends = [(name, end) for name, edges in names.items() for end in edges.get(iri, NONE)]
+    for same in (iri, *meta.equivalents.get(iri, NONE)):
+        ends += [("has property", end) for end in meta.domain_of.get(same, NONE)]
+        ends += [("is range of", end) for end in meta.range_of.get(same, NONE)]
+    found = {f"{name} {meta.curie(end)}" for name, end in ends}
     return found | {f"is {trait}" for trait in meta.traits.get(iri, ())}

@@ -16,6 +16,7 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut, is_language_tag
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import Term, is_machinery, namespace
+from rlm.ontology.views.expressions import ASKED, restrictions
 from rlm.ontology.views.links import (
     SHORTENED,
     Link,
@@ -27,7 +28,7 @@ from rlm.ontology.views.links import (
     text_query,
     types_of,
 )
-from rlm.ontology.views.listing import Window
+from rlm.ontology.views.listing import MOST_ROWS, Window
 
 ROWS = 10_000
 TEXT_CHARS = 10_000
@@ -79,15 +80,20 @@ def links_of(engine: Engine, meta: GraphMeta, iri: str, predicate: str | None = 
 
 
 def facts_of(engine: Engine, meta: GraphMeta, iri: str) -> set[str]:
-    """What is stated of a thing, but for its texts and what GraphMeta holds, as short texts."""
+    """What is stated of a thing, but for its texts and what GraphMeta holds, as short texts; its
+    expressions in Manchester notation."""
     texts = {each for iris in meta.text_roles.values() for each in iris}
     held = {v.SUB_CLASS, v.SUB_PROPERTY, v.DOMAIN, v.RANGE, *v.INVERSE_OF}
     held |= {v.OWL + "equivalentClass", v.OWL + "equivalentProperty"}
-    return {
+    found = {
         f"{meta.curie(predicate)} {show_end(meta, 'value', end, {}, None)['value']}"
         for predicate, end in links_of(engine, meta, iri)
-        if predicate not in texts and predicate not in held
+        if predicate not in texts
+        and predicate not in held
+        and not (predicate in ASKED and isinstance(end, str))
     }
+    said = restrictions(engine, meta, iri, Window(MOST_ROWS))["rows"]
+    return found.union(f"{row['by']} {row['text']}" for row in said)
 
 
 def _rank(meta: GraphMeta, link: Link) -> tuple[int, str, str]:
