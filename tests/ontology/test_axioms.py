@@ -44,3 +44,33 @@ def test_equivalent_classes_have_the_same_properties(graph: Open) -> None:
         found = views.compare("ex:Apiary", "ex:Yard")
     assert found["shared"] == ["has property ex:near", "is range of ex:near"]
     assert found["only_x"] == ["owl:equivalentClass ex:Yard"]
+
+
+SHAPES = """
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+ex:Swarm rdfs:subClassOf ex:Colony . ex:Wild owl:equivalentClass [ owl:unionOf ( ex:Colony ex:Tree ) ] .
+ex:S a sh:NodeShape ; sh:targetClass ex:Colony ; sh:property ex:P , [ sh:path ex:number ; sh:minCount 1 ;
+  sh:message "a number, please" ; sh:severity sh:Warning ] .
+ex:P a sh:PropertyShape ; sh:path ex:strength ; sh:maxInclusive 9 .
+ex:Off a sh:NodeShape ; sh:targetClass ex:Wild ; sh:nodeKind sh:IRI ; sh:deactivated true .
+"""
+
+
+def test_a_shape_says_its_message_its_severity_and_that_it_is_off(graph: Open) -> None:
+    with graph(SHAPES) as views:
+        asks = {row["shape"]: row["asks"] for row in views.shapes()["rows"]}
+    assert asks["ex:S"] == [
+        'ex:number: min 1, message "a number, please", severity sh:Warning',
+        "ex:strength: maxInclusive 9",
+    ]
+    assert asks["ex:Off"] == ["nodeKind sh:IRI, deactivated true"]
+
+
+def test_a_shape_is_about_the_classes_stated_to_be_below_its_target(graph: Open) -> None:
+    with graph(SHAPES) as views:
+        found = {name: views.shapes(f"ex:{name}")["rows"] for name in ("Swarm", "Colony", "Tree")}
+        swarm, colony = (views.describe_entity(f"ex:{name}") for name in ("Swarm", "Colony"))
+    assert [row["shape"] for row in found["Swarm"]] == ["ex:S"] and not found["Tree"]
+    assert found["Colony"] == found["Swarm"]
+    assert swarm["shapes"] == colony["shapes"] == ["ex:S"]
+    assert swarm["shape_paths"] == colony["shape_paths"] == ["ex:number", "ex:strength"]

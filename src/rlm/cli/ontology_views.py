@@ -159,7 +159,10 @@ def _text(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, dict):
         return ", ".join(f"{key or 'no language'} {_text(each)}" for key, each in value.items())
-    return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
+    if not isinstance(value, list):
+        return str(value)
+    texts = [_text(each) for each in value]
+    return ("; " if any(", " in text for text in texts) else ", ").join(texts)
 
 
 def _show_tree(session: Session, found: dict[str, Any]) -> None:
