@@ -74,3 +74,18 @@ def test_a_shape_is_about_the_classes_stated_to_be_below_its_target(graph: Open)
     assert found["Colony"] == found["Swarm"]
     assert swarm["shapes"] == colony["shapes"] == ["ex:S"]
     assert swarm["shape_paths"] == colony["shape_paths"] == ["ex:number", "ex:strength"]
+
+
+def test_an_axiom_that_leads_from_an_expression_to_a_name_is_told_of_it(graph: Open) -> None:
+    with graph("""
+        [ owl:intersectionOf ( ex:Colony [ owl:onProperty ex:in ; owl:someValuesFrom ex:Tree ] ) ]
+          rdfs:subClassOf ex:Wild . [ owl:complementOf ex:Tame ] owl:equivalentClass ex:Wild .
+        ex:Sub rdfs:subClassOf ex:Wild .
+    """) as views:
+        rows = views.restrictions("ex:Wild")["rows"]
+        below = views.restrictions("ex:Sub", inherited=True)["rows"]
+    assert rows == [
+        {"text": "not ex:Tame", "by": "equivalent to"},
+        {"text": "ex:Colony and (ex:in some ex:Tree)", "by": "superclass of"},
+    ]
+    assert below == []
