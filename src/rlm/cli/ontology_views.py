@@ -226,7 +226,8 @@ def _show_lint(session: Session, found: dict[str, Any], source: str, given: Any)
         left = list(found["not_judged"].items())
         rest = f" and {len(left) - SPACES} namespaces more" if len(left) > SPACES else ""
         others = f"; not judged: {_text(dict(left[:SPACES]))}{rest}" if left else ""
-        session.notify(f"found: {said}{more}{others}")
+        judged = f"{found['judged']:,} terms" if found["judged"] else "no term: none is declared"
+        session.notify(f"found: {said}{more}; judged: {judged}{others}")
     fail_on = given["fail_on"]
     failing = () if fail_on == "never" else LEVELS[: LEVELS.index(fail_on) + 1]
     return int(any(level in found["levels"] for level in failing))

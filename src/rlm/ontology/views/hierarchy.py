@@ -25,7 +25,7 @@ CLASS_RELATIONS = (
 PROPERTY_RELATIONS = (
     *("subproperties", "superproperties", "equivalents", "disjoint", "inverses", "domain", "range"),
 )
-OTHER_RELATIONS = ("types", "replaced_by", "replaces")
+OTHER_RELATIONS = ("types", "replaced_by", "replaces", "broader", "narrower")
 RELATIONS = tuple(dict.fromkeys((*CLASS_RELATIONS, *PROPERTY_RELATIONS, *OTHER_RELATIONS)))
 PROPERTY_KINDS = ("object", "datatype", "annotation")
 TRAITS = (
@@ -78,13 +78,12 @@ def tree(
     """The classes or properties below (or above) a term, one row each, depth first. What stands
     in several places is opened in the first and `repeated` in the others. Deprecated roots with
     nothing below them are counted only, and so is what stands beyond the depth."""
-    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= DEEPEST:
-        raise OntologyError(f"depth is {depth!r}; it must be a whole number from 1 to {DEEPEST}")
+    check_depth(depth)
     down = one_of(direction, ("down", "up"), "direction") == "down"
     edges = _edges_of(meta, iri, down)
     lone = {iri for iri in meta.roots if is_out_of_use(meta, iri)}
     tops = set(meta.roots) - lone if iri is None else edges.get(iri, NONE)
-    rows = list(_walk(meta, iri, edges, depth, by_label(meta, tops, lang), lang))
+    rows = list(walk(meta, iri, edges, depth, by_label(meta, tops, lang), lang))
 
     def show(row: TreeRow) -> dict[str, Any]:
         sub, top = (row.iri, row.parent) if down else (row.parent, row.iri)
@@ -97,6 +96,12 @@ def tree(
     if more := len(_reached(edges, tops).difference(row.iri for row in rows)):
         head["more_below" if down else "more_above"] = more
     return window.page(rows, show, **head)
+
+
+def check_depth(depth: object) -> None:
+    """Raises OntologyError for what is no depth of a tree."""
+    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= DEEPEST:
+        raise OntologyError(f"depth is {depth!r}; it must be a whole number from 1 to {DEEPEST}")
 
 
 def _tree_head(meta: GraphMeta, iri: str | None, lone: int, lang: str | None) -> dict[str, Any]:
@@ -126,7 +131,7 @@ def _edges_of(meta: GraphMeta, iri: str | None, down: bool) -> Map:
     raise OntologyError(f"{meta.curie(iri)} is no class and no property: it has no tree")
 
 
-def _walk(
+def walk(
     meta: GraphMeta,
     iri: str | None,
     edges: Mapping[str, IRISet],
