@@ -20,6 +20,7 @@ from rlm.cli.ontology_views import add_view_commands
 from rlm.cli.output import one_line, print_fields, print_json, print_part
 from rlm.cli.session import Session
 from rlm.errors import OntologyError
+from rlm.ontology.views.links import add_labels
 
 if TYPE_CHECKING:
     from rlm.ontology.views.views import Views
@@ -92,10 +93,11 @@ def stats(session: Session, **given: Any) -> None:
     fields |= {name: f"{found[name]:,}" for name in counted}
     languages = found["languages"].items()
     fields["labels"] = _join(f"{tag or 'no language'} {number:,}" for tag, number in languages)
-    fields["roots"] = _join(found["roots"]) + _and_more(found["more_roots"])
+    labels = found.get("labels", {})
+    fields["roots"] = add_labels(_join(found["roots"]), labels) + _and_more(found["more_roots"])
     if old := found.get("deprecated_roots", 0):
         fields["roots"] += f"; {old:,} deprecated ones with nothing below"
-    fields["key classes"] = _join(found["key_classes"])
+    fields["key classes"] = add_labels(_join(found["key_classes"]), labels)
     more = _and_more(left_out.get("imports_not_fetched", 0))
     fields["imports, not fetched"] = _join(found["imports_not_fetched"]) + more
     print_fields(list(fields.items()))

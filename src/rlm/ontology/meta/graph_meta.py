@@ -34,7 +34,7 @@ from urllib.parse import urlsplit
 from rlm.errors import OntologyError
 from rlm.ontology.labels import Label, cut, name_of, pick, telling_sentence
 from rlm.ontology.terms import WELL_KNOWN, Prefixes, is_machinery, namespace
-from rlm.ontology.vocabulary import TOPS, is_type_of_individuals
+from rlm.ontology.vocabulary import RDFS, TOPS, is_type_of_individuals
 
 NO_KIND = "of no known kind"
 INDIVIDUALS = 2_000
@@ -218,6 +218,8 @@ class GraphMeta:
             found.append(kind if kind == "property" else f"{kind} property")
         if iri in self.ontology_iris:
             found.append("ontology")
+        if RDFS + "Datatype" in (types or ()):
+            found.append("datatype")
         if iri in self._named_individuals or (not found and self._may_be_individual(iri, types)):
             found.append("individual")
         return ", ".join(found) or NO_KIND

@@ -132,7 +132,10 @@ def _text_predicates(meta: GraphMeta) -> list[str]:
 def _label(meta: GraphMeta, texts: Texts, lang: str | None) -> str:
     """The label in the language asked for; '' where none is stated."""
     places = meta.text_roles.get("label", ())
-    return pick([pair for p in places for pair in texts.get(p, ())], lang) or ""
+    tidied = (
+        sorted((cut(text, LABEL_CHARS), tag) for text, tag in texts.get(p, ())) for p in places
+    )
+    return pick([pair for some in tidied for pair in some], lang) or ""
 
 
 def _comment(meta: GraphMeta, texts: Texts, lang: str | None) -> str:

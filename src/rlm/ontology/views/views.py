@@ -26,7 +26,7 @@ from rlm.ontology.views import (
     search,
     statements,
 )
-from rlm.ontology.views.links import types_of
+from rlm.ontology.views.links import opaque_labels, types_of
 from rlm.ontology.views.listing import ROWS, Page, Window, check_limit, one_of
 from rlm.ontology.views.resolve import resolve, resolve_property
 from rlm.ontology.views.summary import key_classes
@@ -317,6 +317,8 @@ def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
         "namespaces": dict(list(meta.namespaces.items())[:15]),
         "imports_not_fetched": [cut(iri, 200) for iri in meta.imports[:LISTED]],
     }
+    if labels := opaque_labels(meta, " ".join((*found["roots"], *found["key_classes"]))):
+        found["labels"] = labels
     if old := len(meta.roots) - len(roots):
         found["deprecated_roots"] = old
     if left_out := {k: n for k, all_ in lists.items() if (n := len(all_) - len(found[k]))}:
