@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from cli_running import Run
@@ -66,6 +67,19 @@ def test_a_store_is_consolidated_reviewed_and_put_back(rlm: Run, db: str) -> Non
     assert back.code == 0 and "2 changes taken back" in back.err
     assert "somebody decided on the proposal since" in back.out
     assert rlm("memory", "list", "--db", db, "--json").json == before
+
+
+def test_a_change_is_counted_the_same_when_it_is_made_and_taken_back(rlm: Run, db: str) -> None:
+    """Each memory is one: two that are merged into a third are two changes, as two rows show."""
+    steps = "- Run `make generate`.\n- Then run the tests again."
+    with open_store(db, embedder="none") as store:
+        for more in ("", " Twice.", " Twice, please."):
+            made = MemoryItem("Regenerate after a schema change", "When it fails.", steps + more)
+            store.add(replace(made, source_type="success"))
+    done = rlm("memory", "consolidate", "--db", db)
+    assert done.out.count("\tmerge\t") == 2 and done.err.startswith("2 changes; `rlm memory undo ")
+    number = done.err.partition("undo ")[2].partition("`")[0]
+    assert rlm("memory", "undo", number, "--db", db).err == "2 changes taken back\n"
 
 
 def test_a_promotion_is_refused_for_good(rlm: Run, db: str) -> None:

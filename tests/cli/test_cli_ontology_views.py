@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from cli_running import Run
 
+from rlm import ontology
+
 PREFIXES = """
 @prefix ex: <http://example.org/garden#> . @prefix sh: <http://www.w3.org/ns/shacl#> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -206,6 +208,22 @@ def test_the_card_counts_what_has_no_label_and_what_is_deprecated(rlm: Run, tmp_
     assert "12 individuals, 1 deprecated" in card
     clean = rlm("ontology", "card", write(tmp_path, plants + 'ex:Plant rdfs:label "plant" .')).out
     assert "Labels: all have rdfs:label, in no language\n" in clean and "deprecated" not in clean
+
+
+def test_the_card_is_in_one_language_and_its_halves_have_each_class_once(
+    rlm: Run, tmp_path: Path
+) -> None:
+    turtle = NUMBERED + "".join(
+        f'ex:C000{n} a owl:Class ; rdfs:label "K{n}"@en , "Eine Klasse mit langem Namen {n}"@de .'
+        f'ex:p000{n} a owl:DatatypeProperty ; rdfs:label "p{n}"@en , "eine Eigenschaft {n}"@de .'
+        + "".join(f'ex:i{n}x{m} a ex:C000{n} ; ex:p000{n} "x" .' for m in range(9))
+        for n in range(8)
+    )
+    path = write(tmp_path, turtle)
+    card = rlm("ontology", "card", path, "--lang", "de").out
+    assert [card.count(f'"Eine Klasse mit langem Namen {n}" 9') for n in range(8)] == [1] * 8
+    with ontology.open(path, lang="de") as onto:
+        assert onto.card() == card.strip()
 
 
 def test_the_card_spells_the_prefixes_of_its_own_terms_and_names_the_others(

@@ -61,6 +61,22 @@ def test_codex_is_told_to_trust_and_a_project_not_to_commit(rlm: Run) -> None:
     assert Path(".cursor/hooks.json").exists()
 
 
+def test_the_home_folder_is_no_project(
+    rlm: Run, claude: tuple[Path, Path], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = claude[0].read_bytes()
+    below = home / "notes"
+    below.mkdir()
+    for folder, code in ((home, 2), (below, 0)):
+        monkeypatch.chdir(folder)
+        assert rlm("setup", "claude", "--scope", "project").code == code
+    (home / ".git").mkdir()  # who keeps their dotfiles in a repository has it around all folders
+    refused = rlm("setup", "claude", "--scope", "project", "--dry-run")
+    assert refused.code == 2 and "this is your home folder" in refused.err
+    assert claude[0].read_bytes() == before and not (home / ".mcp.json").exists()
+    assert rlm("setup", "claude", "--scope", "project", "--remove").code == 0
+
+
 def test_without_the_extra_it_says_what_to_install(
     rlm: Run, claude: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -185,6 +185,15 @@ def test_a_quote_is_told_once(place: Place) -> None:
     assert other.startswith("- Deploy: On Mondays.: Use the script. (")
 
 
+def test_a_line_is_never_cut_before_words_that_take_it_back(place: Place) -> None:
+    rule = "From now on the uploader waits for the answer of the server, up to 30 seconds a file"
+    said = f"{rule}, also for the small ones that are sent together with others. Nope, wait: 20 seconds."
+    stated = {"kind": "decision", "turn": 1}
+    place.add(MemoryItem("From now on", said, f"“{said}”", provenance=stated))
+    _, line = place.hook("session-start").text.splitlines()
+    assert len(line) <= 200 and "… Nope, wait: 20 seconds. (decision," in line
+
+
 def test_the_words_of_a_rare_name_find_it_in_a_large_prompt(filled: Place) -> None:
     filled.add(MemoryItem("Flaky test_upload_resume", "", "test_upload_resume needs UTC=1."))
     noise = "\n".join(f"File line_{n} in module_{n % 7}: passed" for n in range(2_000))
@@ -208,12 +217,19 @@ def test_the_end_leaves_one_file_with_what_was_shown(filled: Place) -> None:
     }
     assert left["time"] and (left["org"], left["team"], left["project"]) == ("local",) * 3
     filled.hook("stop")
-    filled.hook("session-end", reason="other")
-    filled.hook("session-end", session_id="s2")
-    filled.hook("session-end", session_id="s1-2")  # its name begins as that of another
+    there = {"transcript_path": __file__}
+    filled.hook("session-end", there, reason="other")
+    filled.hook("session-end", there, session_id="s2")
+    filled.hook("session-end", there, session_id="s1-2")  # its name begins as that of another
     filled.hook("stop", session_id="s1")
     assert sorted(each["session_id"] for each in filled.spooled()) == ["s1", "s1-2", "s2"]
     assert [path.name for path in filled.spool.iterdir() if not path.name.endswith(".json")] == []
+
+
+def test_the_end_of_a_session_in_which_nobody_said_anything_leaves_nothing(filled: Place) -> None:
+    """Hosts write the transcript with the first prompt."""
+    filled.hook("session-end", transcript_path=str(filled.work / "none.jsonl"))
+    assert filled.spooled() == [] and filled.log() == ""
 
 
 def test_the_end_of_a_subagent_or_of_nobody_leaves_nothing(filled: Place) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,16 @@ def test_who_uses_a_deprecated_term_in_an_expression_is_named(tmp_path: Path) ->
         "ex:Gone": "deprecated, but rdf:first in an expression,"
         " owl:someValuesFrom in an expression of ex:New",
     }
+
+
+def test_the_deprecated_members_of_a_long_list_are_found_in_no_time(tmp_path: Path) -> None:
+    members = " ".join(f"ex:c{n}" for n in range(2_000))
+    codes = "".join(f"ex:c{n} a ex:Code ; owl:deprecated true . " for n in range(0, 2_000, 2))
+    text = f"ex:Code a owl:Class ; owl:equivalentClass [ owl:oneOf ( {members} ) ] . {codes}"
+    (tmp_path / "d.ttl").write_text(HEADER + text)
+    with rlm.ontology.open(tmp_path / "d.ttl", cache_dir=tmp_path) as onto:
+        started = time.monotonic()
+        found = onto.lint(rule="deprecated-used", limit=1)
+        assert time.monotonic() - started < 3
+    assert found["total"] == 1_000
+    assert found["rows"][0]["message"] == "deprecated, but rdf:first in an expression of ex:Code"

@@ -12,7 +12,7 @@ from small_graphs import EX, meta_of, meta_of_file
 from rlm.context import build_context
 from rlm.ontology.meta.graph_meta import GraphMeta, Individuals, IRISet
 from rlm.ontology.source import open_engine
-from rlm.ontology.views.summary import schema_constraints, sense_card
+from rlm.ontology.views.summary import list_line, schema_constraints, sense_card
 from rlm.ontology.views.views import Views
 
 _WORDS = st.text(alphabet="abcdefXYZ_019-é ", min_size=1, max_size=40)
@@ -139,10 +139,22 @@ def test_how_the_labels_look(turtle: str, line: str) -> None:
     assert line in sense_card(meta_of(turtle))
 
 
+def test_a_line_takes_no_more_items_than_fit() -> None:
+    """Each costs a name, and there may be thousands."""
+    numbers = iter(range(1, 100))
+    assert list_line("As ", (f"n{n}" for n in numbers), 12, more=", …") == "As n1, n2, …"
+    assert next(numbers) == 5
+
+
 def test_the_language_of_the_card() -> None:
     meta = meta_of('ex:X_00123 a owl:Class ; rdfs:label "cat"@en, "Katze"@de .')
     assert 'ex:X_00123 "cat"' in sense_card(meta)
     assert 'ex:X_00123 "Katze"' in sense_card(meta, lang="de")
+    meta = meta_of(
+        "ex:p rdfs:domain ex:X_00123 ; rdfs:range ex:X_00124 ."
+        ' ex:X_00123 a owl:Class ; rdfs:label "cat"@en, "Katze"@de .'
+    )
+    assert 'X_00123 "Katze" → ' in schema_constraints(meta, lang="de")
 
 
 def test_use_and_position_decide_what_is_key() -> None:
@@ -184,6 +196,17 @@ def test_the_card_of_a_graph_with_instances_says_what_they_have() -> None:
         "ex:Supplier 12: ex:country, ex:rating integer",
         "ex:Department 2: ex:floor integer",
     ]
+
+
+def test_a_number_above_a_thousand_does_not_hide_that_kinds_are_left_out() -> None:
+    kinds = {"Ferry": 900, "SeagoingFerry": 1_200, "InlandWaterwayFerry": 9}
+    turtle = "ex:SeagoingFerry rdfs:subClassOf ex:Ferry . ex:InlandWaterwayFerry rdfs:subClassOf ex:Ferry ."
+    turtle += "".join(
+        f"ex:{kind}{n} a ex:{kind} ; ex:length {n} ."
+        for kind, number in kinds.items()
+        for n in range(number)
+    )
+    assert "ex:Ferry 2,109 (ex:SeagoingFerry 1,200, …): ex:length" in sense_card(meta_of(turtle))
 
 
 def test_a_large_class_is_sampled_and_says_a_share() -> None:

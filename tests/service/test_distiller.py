@@ -181,7 +181,8 @@ def test_what_a_person_made_their_own_gives_way_to_no_model(store, tmp_path, how
         MemoryManager(store, person=True).update(item.memory_id, content="Half up, says Ada.")
     with clock.frozen(clock.now() + timedelta(minutes=5)):
         assert Distiller(store, ScriptedClient([FOUND])).process().distilled == 1
-    assert decisions(store) == ["Always round half up."]
+    said = "Always round half up." if how == "approved" else "Half up, says Ada."
+    assert decisions(store) == [said]
 
 
 def test_what_gives_way_may_be_gone_by_then(store, tmp_path):
@@ -505,6 +506,26 @@ def test_the_spool_is_taken_in_once(store, tmp_path):
     (spool / "5.json").write_text(json.dumps(told))
     assert take_in(store, spool) == 1 and Distiller(store).process().distilled == 0
     assert take_in(store, tmp_path / "no such folder") == 0
+
+
+def test_why_a_spool_file_is_put_aside_is_no_hint_for_jobs(store, tmp_path, caplog):
+    told = {"agent": "claude", "session_id": "s1", "transcript_path": "/nowhere.jsonl", "cwd": "/"}
+    (tmp_path / "1.json").write_text(json.dumps(told))
+    assert take_in(store, tmp_path) == 0
+    assert "/nowhere.jsonl is gone" in caplog.text and "queue drop" not in caplog.text
+
+
+def test_a_session_without_a_prompt_is_no_fault(store, tmp_path):
+    """Neither a transcript with what a hook added alone, nor an empty one."""
+    for name, text in (("a", '{"type": "attachment", "sessionId": "a"}\n'), ("b", "")):
+        (tmp_path / f"{name}.jsonl").write_text(text)
+        told = {"agent": "claude", "session_id": name, "cwd": "/"}
+        told["transcript_path"] = str(tmp_path / f"{name}.jsonl")
+        (tmp_path / f"{name}.json").write_text(json.dumps(told))
+    assert take_in(store, tmp_path) == 2
+    report = Distiller(store).process()
+    assert (report.distilled, report.failed, report.dead, report.turns) == (2, 0, 0, 0)
+    assert [*tmp_path.glob("*.json"), *tmp_path.glob("*.bad")] == []
 
 
 def test_the_spool_of_another_project_is_left_alone(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from rlm.learning.extract import extract_contrast
 from rlm.learning.lesson import fill_gaps, may_run
 from rlm.learning.suspicion import SENTENCE
 from rlm.loop.queries import NOTED_CALLS, NOTED_CHARS
+from rlm.loop.types import SubCall
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import Engine
 from rlm.store.backend import MemoryBackend
@@ -165,11 +166,15 @@ def _read_by_models(attempt: Attempt) -> list[str]:
     texts += _put_together(attempt)
     texts += [text for each in blocks for text in (each.result.stdout, each.result.stderr)]
     texts += [call.response for call in calls]
-    room = SENT_CHARS
+    return texts + _sent(attempt, calls)
+
+
+def _sent(attempt: Attempt, calls: Iterable[SubCall]) -> list[str]:
+    """What sub-models were sent, up to `SENT_CHARS`; what failed may be too long to be sent."""
+    texts: list[str] = []
     for call in calls:
-        if call.error is None and room > 0:  # what failed may be too long to be sent
+        if call.error is None and sum(map(len, texts)) < SENT_CHARS:
             texts.append(expand(attempt.handles, call.prompt))
-            room -= len(texts[-1])
     return texts
 
 

@@ -275,7 +275,7 @@ def card(session: Session, **given: Any) -> None:
 
     with open_views(session, given) as views:
         sense = sense_card(views.meta, lang=given["lang"])
-        schema = schema_constraints(views.meta)
+        schema = schema_constraints(views.meta, lang=given["lang"])
         where = {"name": views.engine.name, "source": views.engine.source}
     document = {**where, "sense_card": sense, "schema_constraints": schema}
     session.show(document, sense, *([schema] if schema else []))

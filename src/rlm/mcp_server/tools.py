@@ -56,6 +56,8 @@ class ToolRequest:
     """Tells the client how far a long call has come, where it asked for that."""
     session: str | None = None
     """The session of a connection that lasts; over HTTP there is none."""
+    token: str = ""
+    """The name of the token that came with it, over HTTP."""
     on_cancel: list[Callable[[], None]] = field(default_factory=list)
     """What else ends the work when the client has cancelled, or is gone. Worker processes are ended
     anyhow (`rlm.worker.CANCELLED`)."""
@@ -108,7 +110,8 @@ def _get(call: ToolRequest, id: str) -> ToolAnswer:
 
 
 def _record(call: ToolRequest, session: str | None = None, **given: Any) -> ToolAnswer:
-    memory = call.memory.record(**given, source_session=session, origin="mcp")
+    origin = f"mcp: {call.token}" if call.token else "mcp"
+    memory = call.memory.record(**given, source_session=session, origin=origin)
     kept = redactions(memory.title, memory.description, memory.content, *memory.tags)
     kinds = sorted(kept - redactions(str(given)))
     word = f"recorded without its secrets ({', '.join(kinds)})" if kinds else "recorded"

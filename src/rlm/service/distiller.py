@@ -181,7 +181,8 @@ class Distiller:
             if is_distilled(job):  # its transcript is gone, and only the model has not read it
                 self._end_without_model(job, str(exc), dict(job.payload["result"]), report)
             else:
-                self._fail(job, str(exc), report, final=True)
+                hint = f"drop it with `rlm queue drop {job.job_no}`"
+                self._fail(job, f"{exc}; {hint}", report, final=True)
         except (RLMError, OSError, ValueError, RecursionError, MemoryError) as exc:
             if self._is_lost(job):  # queued again, or taken over: it is another's now
                 log.info("job %s: %s", job.job_no, exc)
@@ -214,18 +215,14 @@ class Distiller:
             self.store.finish_job(job, result={"ignored": True})
             return {"ignored": 1}
         _drop_ignored(session, rules)
-        first = known_turns(self.store, session) + 1
-        unread = unread_from(job)
+        first, unread = known_turns(self.store, session) + 1, unread_from(job)
         if unread is not None:
             first = min(first, unread)
         elif MODEL not in job.payload.get("result", {MODEL: ""}):
             first = 1  # tried again, and no model read it
         found = self._find(session, [t for t in session.turns if t.number >= first], job, report)
-        counts = {
-            "turns": len(session.turns),
-            "decisions": len(found.decisions),
-            "procedures": len(found.procedures),
-        }
+        counts = {"turns": len(session.turns), "decisions": len(found.decisions)}
+        counts["procedures"] = len(found.procedures)
         result = {
             **counts,
             "unknown": dict(session.unknown.most_common(20)),
@@ -241,18 +238,21 @@ class Distiller:
             turns = save_turns(self.store, session)
             self._add_nodes(found.decisions, turns)
             waiting = self._end(job, found, result, report)
-            for memory_id, commits in found.committed.items():
-                if (now := self.store.get(memory_id)) is not None:  # gone, while a model was asked
-                    self.store.update(memory_id, provenance={**now.provenance, **commits})
-            for memory_id in found.former:
-                amendment.retract(self.store, memory_id, GAVE_WAY)
-            for amended in found.amendments:
-                amended.store_in(self.store)
+            self._change_earlier(found)
         changed = sum(each.partly for each in found.amendments)
         sure = sum(each.certain for each in found.amendments) - changed
         ends = {"superseded": sure, "changed": changed}
         ends["proposed"] = len(found.amendments) - sure - changed
         return {"distilled": 1, **waiting, **counts, **ends}
+
+    def _change_earlier(self, found: _Findings) -> None:
+        for memory_id, commits in found.committed.items():
+            if (now := self.store.get(memory_id)) is not None:  # gone, while a model was asked
+                self.store.update(memory_id, provenance={**now.provenance, **commits})
+        for memory_id in found.former:
+            amendment.retract(self.store, memory_id, GAVE_WAY)
+        for amended in found.amendments:
+            amended.store_in(self.store)
 
     def _end(
         self, job: Job, found: _Findings, result: dict[str, Any], report: Report
@@ -488,8 +488,7 @@ def read_job(job: Job) -> CodingSession:
         return session
     texts = [str(payload[name]) for name in ("description", "message") if payload.get(name)]
     if not texts:
-        why = f"job {job.job_no} names no transcript: drop it with `rlm queue drop {job.job_no}`"
-        raise ValidationError(why, field="payload")
+        raise ValidationError("it names no transcript", field="payload")
     turn = SessionTurn(1, "assistant", "\n\n".join(texts), job.created_at)
     return CodingSession(job.agent, job.session_id, turns=[turn], ended_at=job.created_at)
 

@@ -15,8 +15,9 @@ import re
 import time
 
 from rlm import clock
-from rlm.hook_settings import is_url, mirror_path, project_name
+from rlm.hook_settings import is_url, mirror_path, project_name, store_key
 from rlm.service import spool
+from rlm.service.clip import clip, is_cut_of
 
 TYPE_CHECKING = False  # importing typing costs every hook 3 ms
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _line(row: Row, chars: int) -> str:
     is_distilled = row.turn is not None and row.content.startswith(_SOURCES)
     more = (row.description, "" if is_distilled else row.content)
     for clean in map(_one_line, more):
-        if _key(clean).startswith(_key(said[-1])):  # a quote begins as its title does
+        if is_cut_of(_key(said[-1]), _key(clean)):  # a quote begins as its title does
             said[-1] = clean
         elif clean and _key(clean) not in _key(" ".join(said)):
             said.append(clean)
@@ -179,7 +180,7 @@ def _line(row: Row, chars: int) -> str:
     if room < min(len(whole), 60):
         return ""
     if len(whole) > room:
-        whole = whole[: room - 1].rpartition(" ")[0].rstrip(" .,;:") + "…"
+        whole = clip(whole, room)
     return f"- {whole}{note}"
 
 
@@ -245,9 +246,11 @@ def _leave_spool_file(
     state: SessionState,
 ) -> None:  # fmt: skip
     """One file for the worker. A session of which there is no transcript has nothing to learn
-    from."""
+    from: at its end, nobody has said anything in it."""
     transcript = data.get("transcript_path") or _cursor_transcript(host, state.session)
     if not isinstance(transcript, str):
+        return
+    if event == "session-end" and not os.path.exists(os.path.expanduser(transcript)):
         return
     document = {
         "agent": host,
@@ -260,6 +263,7 @@ def _leave_spool_file(
         "org": settings.org,
         "team": settings.team,
         "project": project_name(settings.project, folder),
+        "store": store_key(settings.memory_db),
     }
     spool.leave(os.path.expanduser(settings.spool), state.name, document)
     if event == "session-end":

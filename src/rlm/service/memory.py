@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rlm.service.clip import clip, is_cut_of
 from rlm.store.graph import NodeHit
 from rlm.store.types import MemoryItem
 
@@ -119,13 +120,15 @@ class Memory:
         title, more = self.title, self.description
         whole = f"{title}: {more}"
         for text, other in ((title, more), (more, title)):
-            if text.startswith(other.removesuffix("…")):
+            if is_cut_of(other, text):
                 whole = text
         return whole
 
     def _said_shortly(self, room: int) -> str:
         """The same in at most so many bytes."""
-        raw = self.said().encode()
+        text = self.said()
+        most = len(text) * room // max(1, len(text.encode()))
+        raw = clip(text, most).encode()
         return raw[: room - 3].decode(errors="ignore") + "…" if len(raw) > room else raw.decode()
 
     @property

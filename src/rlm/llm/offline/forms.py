@@ -170,9 +170,9 @@ def form_words() -> frozenset[str]:
 
 
 def unplaced_words(question: str) -> list[str]:
-    """The words of a question that no form has a place for."""
+    """The words of a question that no form has a place for, what is in quotes aside."""
     words = PreparedQuestion.of(question).text.split()
-    return [word for word in words if word.lower() not in form_words()]
+    return [each for each in words if each.lower() not in form_words() and each.isprintable()]
 
 
 def nearest_forms(question: str) -> list[str]:

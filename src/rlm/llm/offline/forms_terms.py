@@ -68,7 +68,8 @@ def _declared() -> list[Form]:
         if name == "classes":
             counted = f"tell_declared(sparql_query({_VOCABULARY!r}, limit=1000), graph_stats())"
         elif kind in ("object", "datatype", "annotation"):
-            typed = f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ ?x a owl:{kind.title()}Property }}"
+            typed = f"?x a owl:{kind.title()}Property FILTER(isIRI(?x))"
+            typed = f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {typed} }}"
             noted = f'note_kinds(sparql_query({typed!r}), graph_stats(), "{kind}"'
             call, counted = f"{noted}, {stated})", f'tell_count({noted}), "{one}", "{many}")'
         noun = Noun(pattern, said + one, said + many)

@@ -187,7 +187,8 @@ class Planner:
     def _run(self, reading: Reading, meant: list[dict[str, Link]]) -> str:
         """The program that answers, once for each of the terms that a name may mean."""
         if not reading.form.program:
-            return final(tell_existence(reading, meant[0]["term"].term))
+            named = [one for links in meant for one in links["term"].named]
+            return final(tell_existence(reading, named))
         lines = [self._line(reading, links) for links in meant]
         if len(meant) == 1:
             known = {each.term.curie for each in meant[0].values() if each.term}
@@ -221,10 +222,10 @@ class Planner:
         if found.problem != MISSING:
             return f"{OFFLINE_UNANSWERED} “{found.mention}” is no {noun} here: it is {names}."
         called = bare_name(found.mention)
-        if asked is None or _is_no_name(found.mention):
+        if asked is None or (_is_no_name(found.mention) and not asked.quoted):
             return refusal(self.prompt.question)
         if reading.form.name.startswith("exists_") and _is_a_name(asked, found.candidates):
-            return tell_existence(reading, None)
+            return tell_existence(reading, ())
         missing = f"here is no {noun} called “{called}” in this ontology."
         told = ":" not in called and (called.lower() != called or reading.form.name == "describe")
         if told and not found.candidates and _is_a_name(asked, ()):
@@ -266,15 +267,19 @@ def _on_vocabulary(program: str, links: dict[str, Link]) -> str:
     return program
 
 
-def tell_existence(reading: Reading, term: NamedTerm | None) -> str:
-    """Whether there is a term of a name, and of the kind that was asked for."""
-    wanted = reading.form.name.partition("_")[2].replace("_", " ")
-    if term is None:
+def tell_existence(reading: Reading, terms: Sequence[NamedTerm]) -> str:
+    """Whether there is a term of a name, and of the kind that was asked for. The first is meant
+    where a name is asked what it is; where it is asked whether there is one, any will do."""
+    asked, _, kind = reading.form.name.partition("_")
+    wanted = kind.replace("_", " ")
+    if not terms:
         words = bare_name(reading.slots["term"].words)
         return f"No: there is no {wanted} called “{words}” in this ontology."
-    if wanted != "term" and wanted not in term.kind:
-        return f"No: {term.curie} is no {wanted}; it is: {term.kind}."
-    return f"Yes: {term.curie} is: {term.kind}."
+    term, fitting = terms[0], [each for each in terms if wanted == "term" or wanted in each.kind]
+    if fitting and (asked == "exists" or fitting[0] == term):
+        return f"Yes: {fitting[0].curie} is: {fitting[0].kind}."
+    others = "".join(f" {each.curie} is: {each.kind}." for each in fitting)
+    return f"No: {term.curie} is no {wanted}; it is: {term.kind}.{others}"
 
 
 def refusal(question: str) -> str:

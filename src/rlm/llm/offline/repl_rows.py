@@ -58,7 +58,8 @@ def add_inherited(stated: View, every: View) -> View:
     if stated["total"]:
         more = every["total"] - stated["total"]
         return {**stated, "note": f"\n{more} more by inheritance" * (more > 0)}
-    return {**every, "note": f"\nAll by inheritance: none is stated of {every['name']} itself"}
+    note = f"\nAll by inheritance: none is stated of {every['name']} itself"
+    return {**every, "note": note * (every["total"] > 0)}
 
 
 def add_equivalents(found: View) -> View:

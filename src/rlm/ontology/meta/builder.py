@@ -100,10 +100,11 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
 
 def _find_undeclared_ontology(reader: StoreReader, types: DeclaredTypes) -> set[str]:
     """Where no owl:Ontology is declared, the namespace of most terms, if the file says of it what
-    is said of ontologies."""
+    is said of ontologies, and not that it is something else: a concept scheme has a title too."""
     terms = types.declared | types.properties.keys()
     spaces = Counter(space for space in map(namespace, terms) if space).most_common(1)
-    names = {name for space, _ in spaces for name in (space, space[:-1])} - terms
+    names = {name for space, _ in spaces for name in (space, space[:-1])}
+    names -= terms | types.individuals
     found = {name for name in names if any(map(partial(reader.objects_of, name), v.OF_ONTOLOGIES))}
     return found if len(found) == 1 else set()
 

@@ -40,7 +40,7 @@ NO_KIND = "of no known kind"
 INDIVIDUALS = 2_000
 NAMED_INDIVIDUALS = 500
 """So many individuals have a say in which namespaces are named."""
-VERSION = 8
+VERSION = 9
 _SETS = ("declared", "declared_properties", "definitions", "deprecated", "guessed")
 _MAPS = (
     *("supers", "subs", "defined_supers", "equivalents", "super_properties"),

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rlm._version import __version__
+from rlm.errors import QueryTimeout
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut
@@ -42,6 +44,7 @@ _OWL_USES = (
     *("disjointWith", "inverseOf", "onProperty", "someValuesFrom", "allValuesFrom", "onClass"),
     "complementOf",
 )  # an equivalent of a deprecated term is its other name, no use of it
+_KINDS = ("Class", "Property")
 USES = (*_USES, *(v.OWL + name for name in _OWL_USES))
 
 
@@ -229,25 +232,30 @@ class Linter:
         for batch in batch_iris(sorted(self._meta.deprecated)):
             where = f"VALUES ?d {{ {batch} }} ?s ?p ?d FILTER(?p IN ({predicates}))"
             users = self._rows(f"SELECT DISTINCT ?d ?p ?s WHERE {{ {where} }} ORDER BY ?d ?p ?s")
-            inner = [row for row in users if row["s"]["t"] == "bnode"]
-            owners = self._owners_of_expressions(where) if inner else {}
             for row in users:
                 name, by, user = row["d"]["v"], curie(row["p"]["v"]), row["s"]["v"]
                 if row["s"]["t"] == "iri":
                     yield name, f"{by} of {curie(user)}", user
                     continue
-                for owner in owners.get(user, [""]):
+                for owner in self._owners_of_expressions.get(user, [""]):
                     whose = f" of {curie(owner)}" if owner else ""
                     yield name, f"{by} in an expression{whose}", owner
 
-    def _owners_of_expressions(self, where: str) -> dict[str, list[str]]:
-        """Blank node ?s of a pattern → the terms whose expressions it stands in."""
-        inside = "|".join(f"<{iri}>" for iri in INSIDE)
-        up = f"?top ({inside})* ?s . ?o ?q ?top FILTER(isBlank(?s) && isBlank(?top) && isIRI(?o))"
+    @cached_property
+    def _owners_of_expressions(self) -> dict[str, list[str]]:
+        """Blank node with a deprecated term → the terms whose expressions it stands in; none where
+        there are too many to look through. Read from the terms down, which passes each part once:
+        upwards from 2,000 members of one list took 50 s."""
+        inside, uses = "|".join(f"<{iri}>" for iri in INSIDE), ", ".join(f"<{iri}>" for iri in USES)
+        tops = "SELECT DISTINCT ?o ?top WHERE { ?o ?q ?top FILTER(isIRI(?o) && isBlank(?top)) }"
+        marks = (f"<{v.OWL}deprecated> ?mark", *(f"a <{v.OWL}Deprecated{kind}>" for kind in _KINDS))
+        marked = " || ".join(f"EXISTS {{ ?d {mark} }}" for mark in marks)
+        where = f"{{ {tops} }} ?top ({inside})* ?s . ?s ?p ?d"
+        where += f" FILTER(isBlank(?s) && ?p IN ({uses}) && ({marked}))"
         found: dict[str, list[str]] = {}
-        query = f"SELECT DISTINCT ?s ?o WHERE {{ {where} {up} }} ORDER BY ?o"
-        for row in self._rows(query):
-            found.setdefault(row["s"]["v"], []).append(row["o"]["v"])
+        with suppress(QueryTimeout):
+            for row in self._rows(f"SELECT DISTINCT ?s ?o WHERE {{ {where} }} ORDER BY ?o"):
+                found.setdefault(row["s"]["v"], []).append(row["o"]["v"])
         return found
 
     def _rows(self, query: str) -> list[dict[str, Term]]:

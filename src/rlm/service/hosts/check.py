@@ -81,8 +81,9 @@ def _run_hook(host: str, event: str, handler: dict[str, Any], folder: Path) -> s
             "cwd": str(folder),
             "hook_event_name": event,
             "prompt": "Which tests are there?",
-            "transcript_path": f"{apart}/none.jsonl",
+            "transcript_path": f"{apart}/empty.jsonl",
         }
+        Path(apart, "empty.jsonl").touch()
         try:
             argv = _argv(handler, " --no-deadline")
             code, out, err = exchange(
