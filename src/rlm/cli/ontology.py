@@ -173,11 +173,11 @@ def describe(session: Session, name: str, limit: int, **given: Any) -> None:
         if text := found.pop(f"{side}_expression", ""):  # the names alone are a part of it
             found[side] = text
     unions = {key.removesuffix("_is_union") for key in found if key.endswith("_is_union")}
+    joints = dict.fromkeys(TEXTS, "; ") | dict.fromkeys(unions, " or ")
     for key, value in found.items():
         if isinstance(value, list):
             rest = left_out.get(key, 0) or getattr(value, "rest", 0)
-            joint = " or " if key in unions else "; " if key in TEXTS else ", "
-            value = joint.join(map(str, value)) + _and_more(rest)
+            value = joints.get(key, ", ").join(map(str, value)) + _and_more(rest)
         elif isinstance(value, dict):
             value = _join(f"{way} {number:,}" for way, number in value.items())
         if not key.endswith("_is_union"):

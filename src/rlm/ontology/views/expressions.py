@@ -190,7 +190,8 @@ def read_general_axioms(engine: Engine, meta: GraphMeta, iri: str) -> list[dict[
     """Rows for the axioms that lead from an expression to a term."""
     asked = f"VALUES ?p {{ {' '.join(f'<{p}>' for p in _OF_EXPRESSIONS)} }} ?c ?p {source(iri)}"
     inside = "|".join(f"<{each}>" for each in INSIDE)
-    where = f"{asked} FILTER(isBlank(?c)) ?c ({inside})* ?s . FILTER(isBlank(?s)) ?s ?q ?o"
+    some = f"{{ SELECT ?p ?c {{ {asked} FILTER(isBlank(?c)) }} }}"
+    where = f"{some} ?c ({inside})* ?s . FILTER(isBlank(?s)) ?s ?q ?o"
     statements: dict[str, dict[str, list[Term]]] = {}
     tops: dict[tuple[str, str], Term] = {}
     for row in engine.query(f"SELECT DISTINCT ?p ?c ?s ?q ?o {{ {where} }}", limit=ROWS).rows:
