@@ -279,3 +279,19 @@ def test_stats_show_every_prefix(rlm: Run, tmp_path: Path) -> None:
     assert len([each for each in found["namespaces"] if each[0] == "p"]) == 30
     assert "namespaces" not in found.get("left_out", {})
     assert "p29:" in rlm("ontology", "stats", path).out
+
+
+def test_a_path_that_was_not_found_says_what_was_not_followed(rlm: Run, tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "ex:A a owl:Class . ex:D a owl:Class . ex:B rdfs:seeAlso ex:A ; rdfs:subClassOf ex:C . ex:D rdfs:subClassOf ex:C .",
+    )
+    shown = rlm("ontology", "path", path, "ex:A", "ex:D", "--depth", "4")
+    assert shown.code == 1 and shown.err == (
+        "no path of up to 4 statements (not looked for: those of over 2 by annotations as rdfs:seeAlso):"
+        " try --depth 5, or compare `rlm ontology relations` of both\n"
+    )
+    told = rlm(
+        "run", "How is ex:A connected to ex:D?", "--ontology", path, "--model", "offline"
+    ).out
+    assert "4 steps" in told and "(not looked for: those of over 2 by annotations" in told

@@ -483,6 +483,20 @@ def test_a_schema_is_kept_until_the_data_changes(tmp_path, handles):
 
 
 # -- sparql_peek
+
+
+def test_a_peek_shows_what_a_class_is_enumerated_by(handles, tmp_path, cache_dir):
+    (tmp_path / "grades.ttl").write_text(
+        "@prefix g: <http://a.example/g/> . @prefix owl: <http://www.w3.org/2002/07/owl#> ."
+        "g:Grade a owl:Class ; owl:oneOf ( g:good g:poor ) . g:good a g:Grade ; g:rank 1 ."
+    )
+    with LocalEngine(tmp_path / "grades.ttl", cache_dir=cache_dir) as engine:
+        call = tools(engine, handles)
+        rows = call("peek", "g:Grade", related_memories=False)["rows"]
+        assert [row["instance"] for row in rows] == ["g:good", "g:poor"]
+        assert call("peek", "g:Grade", output_mode="count")["count"] == 2
+
+
 # -----------------------------------------------------------------------------------------
 
 

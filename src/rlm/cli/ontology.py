@@ -246,7 +246,7 @@ def path(session: Session, start: str, end: str, depth: int, limit: int, **given
     elif not lines:
         deeper = f"try --depth {depth + 1}, or " if depth < 8 else ""
         hint = f"{deeper}compare `rlm ontology relations` of both"
-        session.notify(f"no path of up to {depth} statements: {hint}")
+        session.notify(f"{found['note'].partition(';')[0]}: {hint}")
     return 0 if lines else 1
 
 

@@ -83,7 +83,7 @@ def _option(parameter: inspect.Parameter) -> Decorator | None:
         return None
     if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
         required = default is inspect.Parameter.empty
-        return click.argument(name, required=required, default=None if required else "")
+        return click.argument(name) if required else click.argument(name, default="")
     flag = f"--{name}"
     if name == "limit":
         return count(flag, default=SHOWN_ROWS, most=MOST_ROWS, doc=DOCS[name])
@@ -196,7 +196,7 @@ def _tree_text(row: Mapping[str, Any]) -> str:
     things = "instance" if row.get("instances") == 1 else "instances"
     counted = (("below", "below"), ("instances", things))
     said = [f"{row[key]:,} {word}" for key, word in counted if row.get(key)]
-    said += ["by definition"] if "by" in row else []
+    said += [f"by {row['by']}"] if "by" in row else []
     said += ["deprecated"] if "deprecated" in row else []
     said += ["see above"] if "repeated" in row else []
     label = f' "{row["label"]}"' if "label" in row else ""

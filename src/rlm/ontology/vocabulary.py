@@ -115,6 +115,7 @@ ROLE_NAMES = {
 SUPERSEDED_BY = tuple(base + "supersededBy" for base in SCHEMA)
 """What has this is out of use."""
 REPLACED_BY = (DCTERMS + "isReplacedBy", OBO + "IAO_0100001", *SUPERSEDED_BY)
+REPLACES = DCTERMS + "replaces"
 REPLACED_BY_NAMES = frozenset(("isReplacedBy", "replacedBy", "replaced_by", "supersededBy"))
 """A predicate that is called so replaces, whoever made it."""
 INVERSE_NAME = "inverseOf"

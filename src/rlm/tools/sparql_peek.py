@@ -30,6 +30,8 @@ LISTED = 12
 """Names in one list of a class's or property's schema."""
 SUBCLASSES = 200
 """Subclasses whose instances are looked at with those of a class."""
+LISTED_MEMBERS = 50
+"""So many that owl:oneOf alone gives."""
 INSTANCES = 200
 """Instances whose predicates are counted for the schema of a class."""
 KINDS = 1000
@@ -76,9 +78,13 @@ class _Resource:
         )
         below = [*meta.equivalents.get(iri, ()), *meta.below(iri)] if self.is_class else []
         below = [each for each in below if meta.classes.get(each) or meta.sampled]
-        self.partly = len(below) > SUBCLASSES
-        kinds = " ".join(map(source, (iri, *below[:SUBCLASSES])))
-        self.instances = f"VALUES ?c {{ {kinds} }} ?s <{TYPE}> ?c ."
+        kinds = (iri, *below[:SUBCLASSES])
+        listed = [(one, kind) for kind in kinds for one in meta.enumerated.get(kind, NONE)]
+        self.partly = len(below) > SUBCLASSES or len(listed) > LISTED_MEMBERS
+        self.instances = f"VALUES ?c {{ {' '.join(map(source, kinds))} }} ?s <{TYPE}> ?c ."
+        if pairs := [f"({source(s)} {source(c)})" for s, c in listed[:LISTED_MEMBERS]]:
+            more = f"VALUES (?s ?c) {{ {' '.join(pairs)} }}"
+            self.instances = f"{{ {self.instances} }} UNION {{ {more} }}"
 
     def rows(self, query: str, limit: int) -> Page:
         answer = self.engine.query(query, limit=limit)

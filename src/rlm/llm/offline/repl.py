@@ -200,7 +200,7 @@ def tell_is_a(compared: View, name: str, of_class: str) -> str:
 
 def tell_disjoint(compared: View) -> str:
     x, y = compared["x"], compared["y"]
-    if compared["relation"] == "disjoint":
+    if compared["relation"] in ("disjoint", "complement"):
         return f"Yes: {x} and {y} are disjoint."
     return f"No: {x} and {y} are not stated to be disjoint."
 
@@ -416,14 +416,20 @@ def tell_description(about: View) -> str:
 
 
 def climb(source: str, target: str) -> list[str]:
-    """The way from a term up to one that is above it; empty where there is none."""
-    way: list[str] = []
-    best: list[str] = []
+    """The way from a term up to one that is above it by statements, or by definitions; empty where
+    there is none."""
+    tops: dict[str, list[str]] = {}
+    place = [source]
     for row in fetch("tree", source, direction="up", depth=100)["rows"]:
-        way = [*way[: row["depth"] - 1], row["name"]]
-        if row["name"] == target and (not best or len(way) < len(best)):
-            best = way
-    return [source, *best] if best else []
+        place = [*place[: row["depth"]], row["name"]]
+        if row.get("by") != "equivalence":
+            tops.setdefault(place[-2], []).append(row["name"])
+    ways = [[source]]
+    for way in ways:  # which grow, the shortest first
+        if way[-1] == target and len(way) > 1:
+            return way
+        ways += [[*way, top] for top in tops.pop(way[-1], ())]
+    return []
 
 
 def tell_paths(source: str, target: str, kinds: list[str]) -> str:
@@ -436,9 +442,11 @@ def tell_paths(source: str, target: str, kinds: list[str]) -> str:
             arrow = " -rdfs:subPropertyOf-> " if "property" in kinds[0] else " -rdfs:subClassOf-> "
             told = f"Connected in {steps} step{'s' * (steps != 1)}:\n- {arrow.join(way)}"
             return add_labels(told)
-    paths = find_path(source, target, max_depth=4)["paths"]
-    if not paths:
-        return f"None: no path of up to 4 steps joins {source} and {target}."
+    found = find_path(source, target, max_depth=4)
+    if not (paths := found["paths"]):
+        left_out = re.search(r" \(.*\)", found["note"])
+        told = f"None: no path of up to 4 steps joins {source} and {target}"
+        return f"{told}{left_out.group() if left_out else ''}."
     shortest = min(len(path["edges"]) for path in paths)
     lines = ["- " + path["text"] for path in paths if len(path["edges"]) == shortest]
     return add_labels("\n".join([f"Connected in {shortest} step{'s' * (shortest != 1)}:", *lines]))

@@ -57,7 +57,7 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     said = {*types.ontologies}
     types.ontologies = said or _find_undeclared_ontology(reader, types)
     found = read_classes(reader, types)
-    use = Background(ClassUseReader(store, reader, found["classes"], found["subs"]).read)
+    use = Background(ClassUseReader(store, reader, found).read)
     found |= read_properties(reader, types)
     found |= read_deprecated(reader, types, found["kinds"])
     main = _find_main(reader, types, found)
@@ -145,7 +145,9 @@ def _find_largest(here: set[str], wanted: set[str], terms: Iterable[str]) -> str
 def _find_untyped(reader: StoreReader, types: DeclaredTypes, subjects: int) -> set[str]:
     """The IRIs among the subjects without a type. The counts tell that there are none, mostly."""
     typed = types.individuals | types.schema | types.shapes
-    return set() if subjects == len(typed) else reader.named_subjects() - typed
+    if subjects == len(typed) and not types.only_listed:
+        return set()
+    return reader.named_subjects() - typed
 
 
 def _smallest(count: int, names: set[str]) -> list[str]:

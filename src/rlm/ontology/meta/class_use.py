@@ -31,26 +31,26 @@ COMMON, LEAST_COMMON = 0.8, 2
 """A class stands for its kinds when so large a share of their instances has so many properties."""
 _QUERY = """
 SELECT ?p (COUNT(DISTINCT ?s) AS ?n) (GROUP_CONCAT(DISTINCT ?k; separator=" ") AS ?kinds) WHERE {
-  { SELECT DISTINCT ?s WHERE { VALUES ?t { %s } ?s <%s> ?t } LIMIT %d } ?s ?p ?o
+  { SELECT DISTINCT ?s WHERE { %s } LIMIT %d } ?s ?p ?o
   BIND(IF(isLiteral(?o), STR(DATATYPE(?o)), "") AS ?k)
 } GROUP BY ?p
 """
 _GLANCED = """
 SELECT ?p (COUNT(DISTINCT ?s) AS ?n) WHERE {
-  { SELECT DISTINCT ?s WHERE { ?s <%s> <%s> } LIMIT %d } ?s ?p ?o
+  { SELECT DISTINCT ?s WHERE { %s } LIMIT %d } ?s ?p ?o
 } GROUP BY ?p
 """
 """Without the kinds of values, in a third of the time."""
 _TYPES = """
 SELECT DISTINCT ?p ?types WHERE {
   { SELECT ?p ?o (GROUP_CONCAT(DISTINCT ?t; separator=" ") AS ?types) WHERE {
-    { SELECT DISTINCT ?s WHERE { VALUES ?k { %s } ?s <%s> ?k } LIMIT %d }
+    { SELECT DISTINCT ?s WHERE { %s } LIMIT %d }
     ?s ?p ?o FILTER(?p IN (%s)) OPTIONAL { ?o <%s> ?c }
     BIND(IF(BOUND(?c), STR(?c), "") AS ?t)
   } GROUP BY ?p ?o }
 }
 """
-_MEMBERS = "SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE { VALUES ?t { %s } ?s <%s> ?t }"
+_COUNT = "SELECT (COUNT(DISTINCT ?s) AS ?n) WHERE { %s }"
 T = TypeVar("T")
 Seen = list[tuple[str, int, list[str]]]
 """Property, how many instances have it, the datatypes of its values, NODE where some are none."""
@@ -63,20 +63,21 @@ _SYNTAX = (*v.MACHINERY, v.SH)
 class ClassUseReader:
     """What the instances of the main classes have."""
 
-    def __init__(
-        self,
-        store: Store,
-        reader: StoreReader,
-        classes: Mapping[str, int],
-        subs: Mapping[str, Iterable[str]],
-    ) -> None:
-        self._store, self._classes, self._subs = store, classes, subs
-        self._parents = _invert(subs)
+    def __init__(self, store: Store, reader: StoreReader, found: Mapping[str, Any]) -> None:
+        """`found`: what `read_classes` gave."""
+        self._store = store
+        self._classes: Mapping[str, int] = found["classes"]
+        self._subs: Mapping[str, list[str]] = found["subs"]
+        self._enumerated: Mapping[str, list[str]] = found["enumerated"]
+        self._parents = _invert(self._subs)
         self._above: dict[str, frozenset[str]] = {}
         ranges = Counter(prop for prop, _ in reader.named_pairs(v.RANGE))
         self._ranges = {prop for prop, number in ranges.items() if number == 1}
+        classes = self._classes
         own = {i: n for i, n in classes.items() if n and _is_plain(i) and not i.startswith(_SYNTAX)}
-        self._own = dict(sorted(own.items(), key=lambda each: (-each[1], each[0]))[:LOOKED_AT])
+        self._own: dict[str, int] = dict(
+            sorted(own.items(), key=lambda each: (-each[1], each[0]))[:LOOKED_AT]
+        )
 
     def read(self) -> dict[str, Any]:
         """Class → instances, seen, and property → [how many have it, what its values are]."""
@@ -107,7 +108,7 @@ class ClassUseReader:
 
     def _glance(self, iri: str) -> dict[str, int]:
         """Property → how many of a few instances have it."""
-        found = solutions(self._store, _GLANCED % (v.TYPE, iri, GLANCE))
+        found = solutions(self._store, _GLANCED % (self._members([iri]), GLANCE))
         return {p: int(row["n"].value) for row in found if (p := row["p"].value) != v.TYPE}
 
     def _held_kinds(self, parents: Mapping[str, set[str]]) -> dict[str, set[str]]:
@@ -141,7 +142,7 @@ class ClassUseReader:
         kinds = sorted(kind for kind in below if self._classes.get(kind) and _is_plain(kind))
         total = sum(self._classes[kind] for kind in kinds)
         if len(kinds) > 1 and total <= COUNTED:  # one thing may be of two kinds
-            query = _MEMBERS % (_iri_list(kinds), v.TYPE)
+            query = _COUNT % self._members(kinds)
             total = int(next(iter(solutions(self._store, query)))["n"].value)
         rows = sorted(self._ask(kinds), key=lambda row: (-row[1], row[0]))[:PROPERTIES]
         if not rows:
@@ -152,18 +153,25 @@ class ClassUseReader:
         return {"instances": total, "seen": min(total, SEEN), "properties": have}
 
     def _ask(self, kinds: Iterable[str]) -> Seen:
-        query = _QUERY % (_iri_list(kinds), v.TYPE, SEEN)
+        query = _QUERY % (self._members(kinds), SEEN)
         return [
             (row["p"].value, int(row["n"].value), _value_kinds(row["kinds"].value))
             for row in solutions(self._store, query)
             if row["p"].value != v.TYPE
         ]
 
+    def _members(self, kinds: Iterable[str]) -> str:
+        """The instances of some classes as ?s of a pattern."""
+        kinds = list(kinds)
+        typed = f"VALUES ?t {{ {_iri_list(kinds)} }} ?s <{v.TYPE}> ?t"
+        listed = [iri for kind in kinds for iri in self._enumerated.get(kind, ()) if _is_plain(iri)]
+        return f"{{ {typed} }} UNION {{ VALUES ?s {{ {_iri_list(listed)} }} }}" if listed else typed
+
     def _ends(self, kinds: Iterable[str], links: Sequence[str]) -> dict[str, str]:
         """Property without a stated range → the nearest class that holds all of its values."""
         common: dict[str, frozenset[str]] = {}
         some = _iri_list(links).replace(" ", ", ")
-        query = _TYPES % (_iri_list(kinds), v.TYPE, SEEN, some, v.TYPE)
+        query = _TYPES % (self._members(kinds), SEEN, some, v.TYPE)
         for row in solutions(self._store, query) if links else ():
             above = self._classes_of(row["types"].value)
             common[row["p"].value] = common.get(row["p"].value, above) & above

@@ -18,7 +18,8 @@ between the two, or where the definition of A is an intersection with B in it, o
 B a union with A in it, or B the disjoint union of A and others. What has nothing above it, but for
 a circle that it is in, is below what its equivalents are below. `supers` and `subs` have all of
 these; `defined_supers` has those that no statement gives. Equivalent classes share what is above
-and below them (`above`, `below`). An instance of a class is one of every class above it.
+and below them (`above`, `below`). An instance of a class is one of every class above it, and what
+owl:oneOf defines a class by is of this class (`enumerated`, where nothing states it).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _SETS = ("declared", "declared_properties", "definitions", "deprecated", "guesse
 _MAPS = (
     *("supers", "subs", "defined_supers", "equivalents", "super_properties"),
     "equivalent_properties",
-    *("inverses", "doms", "rngs", "replaced_by"),
+    *("inverses", "doms", "rngs", "replaced_by", "enumerated"),
 )
 _LABELS = ("labels", "alternatives")
 NAMED = 24
@@ -144,6 +145,7 @@ class GraphMeta:
     subs: Map = field(default_factory=dict)
     defined_supers: Map = field(default_factory=dict)  # those of `supers` that no statement gives
     definitions: IRISet = NONE  # the classes that an expression defines
+    enumerated: Map = field(default_factory=dict)  # class → instances that only owl:oneOf gives
     restriction_count: int = 0
     equivalents: Map = field(default_factory=dict)
     roots: list[str] = field(default_factory=list)
@@ -269,13 +271,18 @@ class GraphMeta:
         """Whether an edge of the hierarchy comes from reading a definition."""
         return top in self.defined_supers.get(sub, NONE)
 
+    @cached_property
+    def enumerated_in(self) -> Map:
+        """Thing → the classes that it is of by their definition, and by no statement."""
+        return _invert(self.enumerated)
+
     def instances(self, iri: str) -> int:
         """How many things are of this class or of one below it."""
         return self.all_instances.get(iri, self.classes.get(iri, 0))
 
     def is_reached_by_statements(self, iri: str) -> bool:
         """Whether `a/rdfs:subClassOf*` finds every instance of a class: those that stand below it
-        by a definition or an equivalence alone are not found."""
+        by a definition or an equivalence alone, or are enumerated, are not."""
         reached, todo = {iri}, [iri]
         while todo:
             top = todo.pop()
@@ -284,7 +291,8 @@ class GraphMeta:
             reached |= fresh
             todo += fresh
         kinds = {*self.below(iri), *_reach_same({iri}, self.equivalents)}
-        return all(kind in reached for kind in kinds if self.classes.get(kind))
+        held = {kind for kind in kinds if self.classes.get(kind)}
+        return held <= reached and not any(map(self.enumerated.get, kinds))
 
     def below(self, iri: str) -> list[str]:
         """All classes, or properties, below this one, nearest first."""

@@ -65,7 +65,7 @@ def tree(
     where = f"{source(iri)} {way}* ?a . ?a {way} ?b FILTER(isIRI(?a) && isIRI(?b))"
     answer = engine.query(f"SELECT DISTINCT ?a ?b WHERE {{ {where} }} ORDER BY ?a ?b", limit=ROWS)
     kinds = {v.SCHEME, v.SKOS + "Concept"}
-    if not answer.rows and kinds.isdisjoint(types_of(engine, iri)):
+    if not answer.rows and kinds.isdisjoint(types_of(engine, meta, iri)):
         return None
     ends: dict[str, set[str]] = {}
     for row in answer.rows:

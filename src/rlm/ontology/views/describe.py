@@ -50,13 +50,14 @@ def describe_entity(
     label, comment = _label(meta, texts, lang), _comment(meta, texts, lang)
     shown_elsewhere = {v.TYPE, *_text_predicates(meta), *_LISTS}
     listed = _Lists(meta, lang)
-    incoming, types = counts(engine, iri, "in"), types_of(engine, iri)
+    incoming, types = counts(engine, iri, "in"), types_of(engine, meta, iri)
     found: dict[str, Any] = {
         "uri": iri,
         "curie": meta.curie(iri),
         "label": cut(label or name_of(iri), LABEL_CHARS),
         "kind": meta.kind(iri, types),
         **listed.cut_list("types", types, meta.curie),
+        **listed.names("types_by_definition", meta.enumerated_in, iri),
         "comment": cut(comment, comment_chars),
         **listed.cut_list(
             "further_comments",

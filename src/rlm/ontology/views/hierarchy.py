@@ -76,19 +76,24 @@ def tree(
     lang: str | None = None,
 ) -> dict[str, Any]:
     """The classes or properties below (or above) a term, one row each, depth first. What stands
-    in several places is opened in the first and `repeated` in the others. Deprecated roots with
-    nothing below them are counted only, and so is what stands beyond the depth."""
+    below an equivalent (`by: equivalence`) stands below the term too. What stands in several
+    places is opened in the first and `repeated` in the others. Deprecated roots with nothing below
+    them are counted only, and so is what stands beyond the depth."""
     check_depth(depth)
     down = one_of(direction, ("down", "up"), "direction") == "down"
-    edges = _edges_of(meta, iri, down)
+    own, same = _edges_of(meta, iri, down)
+    edges = _share_ends(own, same)
     lone = {iri for iri in meta.roots if is_out_of_use(meta, iri)}
     tops = set(meta.roots) - lone if iri is None else edges.get(iri, NONE)
     rows = list(walk(meta, iri, edges, depth, by_label(meta, tops, lang), lang))
 
     def show(row: TreeRow) -> dict[str, Any]:
-        sub, top = (row.iri, row.parent) if down else (row.parent, row.iri)
-        defined = sub is not None and top is not None and meta.follows_by_definition(sub, top)
-        said = {"depth": row.depth, "by": "definition" if defined else ""}
+        said: dict[str, Any] = {"depth": row.depth, "by": ""}
+        if row.parent is not None and row.iri not in own.get(row.parent, NONE):
+            said["by"] = "equivalence"
+        elif row.parent is not None:
+            ends = (row.iri, row.parent) if down else (row.parent, row.iri)
+            said["by"] = "definition" if meta.follows_by_definition(*ends) else ""
         said |= {"below": len(meta.below(row.iri)), "instances": meta.instances(row.iri)}
         return name_row(meta, row.iri, lang, **said, repeated=row.repeated)
 
@@ -123,12 +128,25 @@ def _reached(edges: Map, tops: Iterable[str]) -> set[str]:
     return found
 
 
-def _edges_of(meta: GraphMeta, iri: str | None, down: bool) -> Map:
+def _edges_of(meta: GraphMeta, iri: str | None, down: bool) -> tuple[Map, Map]:
+    """The edges of a tree, and what is equivalent in it."""
     if iri is None or iri in meta.classes:
-        return meta.subs if down else meta.supers
+        return (meta.subs if down else meta.supers), meta.equivalents
     if iri in meta.properties:
-        return meta.sub_properties if down else meta.super_properties
+        edges = meta.sub_properties if down else meta.super_properties
+        return edges, meta.equivalent_properties
     raise OntologyError(f"{meta.curie(iri)} is no class and no property: it has no tree")
+
+
+def _share_ends(edges: Map, same: Map) -> Map:
+    """The edges with those of a term's equivalents as its own, but for these themselves."""
+    found, done = dict(edges), set[str]()
+    for iri in same:
+        if iri not in done:
+            done |= (group := _reached(same, [iri]))
+            ends = set[str]().union(*(edges.get(each, NONE) for each in group)) - group
+            found |= {each: IRISet(ends | edges.get(each, NONE)) for each in group if ends}
+    return found
 
 
 def walk(
@@ -174,6 +192,7 @@ def related(meta: GraphMeta, iri: str, window: Window, asked: Related) -> dict[s
     def show(other: str) -> dict[str, Any]:
         pair = (other, iri) if relation == "subclasses" else (iri, other)
         defined = relation in ("subclasses", "superclasses") and meta.follows_by_definition(*pair)
+        defined |= relation == "types" and other in meta.enumerated_in.get(iri, NONE)
         kind = meta.kind(other) if relation in ("types", "replaced_by", "replaces") else ""
         return name_row(meta, other, lang, by="definition" if defined else "", kind=kind)
 
@@ -236,9 +255,14 @@ def _widen(meta: GraphMeta, iri: str, relation: str, direct: IRISet) -> list[str
         return meta.below(iri)
     if relation in ("superclasses", "superproperties"):
         return meta.above(iri)
-    if relation not in ("properties", "range_of", "disjoint"):
-        return [*direct]
     found = list(direct)
+    if relation in ("replaced_by", "replaces"):
+        edges = relations_of(meta)[relation]
+        for each in found:  # which grows
+            found += edges.get(each, NONE) - {*found, iri}
+        return found
+    if relation not in ("properties", "range_of", "disjoint"):
+        return found
     for top in (*meta.equivalents.get(iri, NONE), *meta.above(iri)):
         found += relations_of(meta)[relation].get(top, NONE)
     found = list(dict.fromkeys(found))
@@ -344,10 +368,12 @@ def compare(
     pair: tuple[str, str],
     facts: Mapping[str, set[str]],
     types: Mapping[str, Iterable[str]],
+    stated: str = "",
     lang: str | None = None,
 ) -> dict[str, Any]:
     """How two terms stand to each other, and what they have in common. `facts`: what the graph
-    says of each, as texts. `labels`: of the names that are numbers."""
+    says of each, as texts. `stated`: what it says of the two that is not in GraphMeta. `labels`: of
+    the names that are numbers."""
     one, two = pair
     above_one, above_two = ([iri, *meta.above(iri)] for iri in (one, two))
     shared_above = [iri for iri in above_one if iri in set(above_two)]
@@ -358,6 +384,8 @@ def compare(
     ]
     own = [facts[iri] | schema_facts(meta, iri) for iri in pair]
     relation = _relation(meta, one, two, above_one, above_two)
+    if stated and relation not in ("same", "equivalent"):
+        relation = stated
     if relation == "unrelated":
         relation = _relation_of_things(meta, pair, types)
     found: dict[str, Any] = {

@@ -21,6 +21,7 @@ from rlm.errors import QueryTimeout
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut
+from rlm.ontology.meta.class_graph import reach_all
 from rlm.ontology.meta.cycles import find_cycles
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.terms import WELL_KNOWN, Term, is_machinery, namespace
@@ -37,6 +38,7 @@ COMMON_SHARE = 0.5
 LABELS_HELD = 40
 """GraphMeta holds so many labels of a term: where there are more, none can be called missing."""
 _OF_OBO = (v.OIO, f"{v.OBO}IAO_")
+_EQUAL = v.OWL + "equivalentClass"
 SHOWN = 5
 ROWS = 10_000
 _USES = (v.SUB_CLASS, v.SUB_PROPERTY, v.DOMAIN, v.RANGE, v.TYPE, v.RDF + "first")
@@ -56,6 +58,9 @@ class Rule(NamedTuple):
 
 RULES = (
     Rule("cycle", "error", "A class or property stands below itself."),
+    Rule(
+        "unsatisfiable", "error", "Nothing can be of a class, or a thing is of two disjoint ones."
+    ),
     Rule("empty-domain", "error", "Nothing can be in the domain or range of a property."),
     Rule("deprecated-used", "warning", "A deprecated term is still in use."),
     Rule("undeclared", "warning", "A term is used as a class or property, but not declared."),
@@ -102,11 +107,13 @@ class Linter:
 
     def __init__(self, engine: Engine, meta: GraphMeta) -> None:
         self._engine, self._meta = engine, meta
+        self._below: dict[str, set[str]] = {}
 
     def findings(self) -> list[Finding]:
         """In the order of RULES, then by term."""
         rules: dict[str, Callable[[], Iterator[Finding]]] = {
             "cycle": self._cycles,
+            "unsatisfiable": self._unsatisfiable,
             "empty-domain": self._empty_domains,
             "deprecated-used": self._deprecated_used,
             "undeclared": self._undeclared,
@@ -185,6 +192,61 @@ class Linter:
                 )
                 message = f"a cycle of {len(ring)} by {what}: {names}"
                 yield Finding("cycle", ring[0], message)
+
+    def _unsatisfiable(self) -> Iterator[Finding]:
+        """By what is stated of the names; of what stands below such a class, the number."""
+        meta, groups = self._meta, [*self._meta.disjoint_groups, *self._complements()]
+        why, sides = dict[str, str](), dict[str, dict[int, str]]()
+        for number, group in enumerate(groups):
+            for one in group:
+                for iri in self._with_all_below(one):
+                    if (other := sides.setdefault(iri, {}).setdefault(number, one)) != one:
+                        both = f"{meta.curie(other)} and {meta.curie(one)}"
+                        why.setdefault(iri, f"it would be of {both}, which are disjoint")
+        nothing = f"?x <{v.SUB_CLASS}>|<{_EQUAL}>|^<{_EQUAL}> <{v.OWL}Nothing> FILTER(isIRI(?x))"
+        for row in self._rows(f"SELECT DISTINCT ?x WHERE {{ {nothing} }}"):
+            for iri in self._with_all_below(row["x"]["v"]):
+                why.setdefault(iri, "it is below owl:Nothing")
+        yield from self._empty_classes(why)
+        yield from self._things_of_both({i: on for i, on in sides.items() if i not in why})
+
+    def _empty_classes(self, why: Mapping[str, str]) -> Iterator[Finding]:
+        for iri in filter(lambda iri: not is_machinery(iri), why):
+            below = set(self._meta.below(iri))
+            if not any(top in why and top not in below for top in self._meta.above(iri)):
+                more = f" (nor of {len(below)} below it)" if below else ""
+                yield Finding("unsatisfiable", iri, f"nothing can be of it{more}: {why[iri]}")
+
+    def _things_of_both(self, sides: Mapping[str, Mapping[int, str]]) -> Iterator[Finding]:
+        """Named things of two classes on two sides of a group; `sides`: by the number of it."""
+        held = (iri for iri in sorted(sides) if self._meta.classes.get(iri))
+        for batch in batch_iris(held):
+            where = f"VALUES ?a {{ {batch} }} ?s a ?a , ?b FILTER(isIRI(?s) && STR(?a) < STR(?b))"
+            counted = "?a ?b (MIN(?s) AS ?x) (COUNT(DISTINCT ?s) AS ?n)"
+            for row in self._rows(f"SELECT {counted} WHERE {{ {where} }} GROUP BY ?a ?b"):
+                one, two = (sides.get(row[name]["v"], {}) for name in "ab")
+                if any(two.get(number, side) != side for number, side in one.items()):
+                    both = " and ".join(self._meta.curie(row[name]["v"]) for name in "ab")
+                    rest = int(row["n"]["v"]) - 1
+                    more = f"; so are {rest:,} more" if rest else ""
+                    message = f"it is of {both}, which are disjoint{more}"
+                    yield Finding("unsatisfiable", row["x"]["v"], message)
+
+    def _complements(self) -> list[list[str]]:
+        """Pairs of classes of which one is, or is below, what the other is not."""
+        if v.OWL + "complementOf" not in self._meta.pred_freq:
+            return []
+        no = f"<{v.OWL}complementOf> ?y FILTER(isIRI(?x) && isIRI(?y)"
+        leads = f"<{_EQUAL}>|^<{_EQUAL}>|<{v.SUB_CLASS}>"
+        where = f"{{ ?x {no}) }} UNION {{ ?x {leads} ?e . ?e {no} && isBlank(?e)) }}"
+        rows = self._rows(f"SELECT DISTINCT ?x ?y WHERE {{ {where} }}")
+        return [[row["x"]["v"], row["y"]["v"]] for row in rows]
+
+    def _with_all_below(self, iri: str) -> set[str]:
+        if iri not in self._below:
+            reach_all(iri, self._meta.equivalents, found := set[str]())
+            self._below[iri] = found.union(self._meta.below(iri))
+        return self._below[iri]
 
     def _empty_domains(self) -> Iterator[Finding]:
         meta = self._meta

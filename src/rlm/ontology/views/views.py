@@ -164,7 +164,7 @@ class Views:
             return concepts.related(
                 self.engine, self.meta, iri, window, relation, all=all, lang=self.lang
             )
-        types = types_of(self.engine, iri) if relation == "types" else ()
+        types = types_of(self.engine, self.meta, iri) if relation == "types" else ()
         asked = hierarchy.Related(relation, all, tuple(types), self.lang)
         found = hierarchy.related(self.meta, iri, Window(limit, offset), asked)
         if relation not in ("domain", "range"):
@@ -227,8 +227,9 @@ class Views:
         """How TERM and OTHER stand to each other, what they share, what only one of them has."""
         pair = [self.resolve(term), self.resolve(other)]
         facts = {iri: statements.facts_of(self.engine, self.meta, iri) for iri in pair}
-        types = {iri: types_of(self.engine, iri) for iri in pair}
-        return hierarchy.compare(self.meta, (pair[0], pair[1]), facts, types, self.lang)
+        types = {iri: types_of(self.engine, self.meta, iri) for iri in pair}
+        stated = statements.relation_of(self.engine, *pair)
+        return hierarchy.compare(self.meta, (pair[0], pair[1]), facts, types, stated, self.lang)
 
     def labels(
         self, term: str, *, lang: str = "", limit: int = ROWS, offset: int = 0
