@@ -86,8 +86,11 @@ def test_lint_judges_every_module_of_the_file_and_says_what_it_does_not(
     assert done.err.strip().endswith("; not judged: http://elsewhere.example/ 1, dcterms: 1")
     others = {"dcterms:": 1, "http://elsewhere.example/": 1}
     assert rlm("ontology", "lint", path, "--json").json["not_judged"] == others
+    assert "; judged: 32 terms; not judged: " in done.err
     log = rlm("ontology", "lint", path, "--sarif").json
     assert log["runs"][0]["properties"] == {"notJudged": others}
+    nothing = rlm("ontology", "lint", write(tmp_path, "ex:bee ex:likes ex:tea ."))
+    assert nothing.err.strip() == "found: nothing; judged: no term: none is declared"
 
 
 # -- trees

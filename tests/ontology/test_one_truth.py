@@ -280,7 +280,7 @@ def test_a_defined_class_stands_below_its_parts_and_says_why(tmp_path: Path) -> 
         assert onto.instances("Wine")["all"] == 4 and onto.instances("Wine")["direct"] == 1
         said = onto.describe_entity("White")
         assert said["superclasses"] == said["superclasses_by_definition"] == ["ex:Wine"]
-        assert said["restrictions"] == ["ex:Wine and (ex:colour value ex:white)"]
+        assert said["restrictions"] == ["equivalent to ex:Wine and (ex:colour value ex:white)"]
         assert onto.terms(kind="roots")["rows"][0]["name"] == "ex:Any"
         assert onto.meta.roots == [EX + "Any"]
         assert onto.compare("White", "Wine")["relation"] == "below"

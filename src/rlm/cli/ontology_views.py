@@ -159,7 +159,10 @@ def _text(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, dict):
         return ", ".join(f"{key or 'no language'} {_text(each)}" for key, each in value.items())
-    return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
+    if not isinstance(value, list):
+        return str(value)
+    texts = [_text(each) for each in value]
+    return ("; " if any(", " in text for text in texts) else ", ").join(texts)
 
 
 def _show_tree(session: Session, found: dict[str, Any]) -> None:
@@ -223,7 +226,8 @@ def _show_lint(session: Session, found: dict[str, Any], source: str, given: Any)
         left = list(found["not_judged"].items())
         rest = f" and {len(left) - SPACES} namespaces more" if len(left) > SPACES else ""
         others = f"; not judged: {_text(dict(left[:SPACES]))}{rest}" if left else ""
-        session.notify(f"found: {said}{more}{others}")
+        judged = f"{found['judged']:,} terms" if found["judged"] else "no term: none is declared"
+        session.notify(f"found: {said}{more}; judged: {judged}{others}")
     fail_on = given["fail_on"]
     failing = () if fail_on == "never" else LEVELS[: LEVELS.index(fail_on) + 1]
     return int(any(level in found["levels"] for level in failing))

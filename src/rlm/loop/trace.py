@@ -172,7 +172,7 @@ def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
         rows = next(
             (
                 value[part]
-                for part in ("total", "rows", "count")
+                for part in ("total", "rows", "count_with_subclasses", "count")
                 if isinstance(value.get(part), int)
             ),
             None,

@@ -24,6 +24,7 @@ SWRLB = "http://www.w3.org/2003/11/swrlb#"
 SH = "http://www.w3.org/ns/shacl#"
 
 TYPE = RDF + "type"
+SCHEME = SKOS + "ConceptScheme"
 SUB_CLASS = RDFS + "subClassOf"
 SUB_PROPERTY = RDFS + "subPropertyOf"
 EQUIVALENCES = (OWL + "equivalentClass", OWL + "equivalentProperty")

@@ -289,7 +289,15 @@ def _find_empty_classes(meta: GraphMeta, query: str) -> list[str]:
     empty = (iri for iri in classes_of(query, meta.prefixes) if meta.classes.get(iri) == 0)
     return [
         f"{meta.curie(iri)} has no instances of its own, its subclasses have {count:,}:"
-        f" write ?x a/rdfs:subClassOf* {meta.curie(iri)}"
+        f" {_other_way(meta, iri)}"
         for iri in empty
         if (count := meta.instances(iri))
     ][:WRONG_NAMES]
+
+
+def _other_way(meta: GraphMeta, iri: str) -> str:
+    """How all instances of a class are found."""
+    name = meta.curie(iri)
+    if meta.is_reached_by_statements(iri):
+        return f"write ?x a/rdfs:subClassOf* {name}"
+    return f'some follow by definition, see ontology_view("instances", "{name}")'

@@ -61,6 +61,7 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     found |= read_properties(reader, types)
     found |= read_deprecated(reader, types, found["kinds"])
     main = _find_main(reader, types, found)
+    titled = {main} if main else _find_scheme(reader, types)
     ontologies = sorted(types.ontologies, key=lambda iri: (iri != main, iri))
     terms = found["classes"].keys() | found["properties"].keys() | types.ontologies
     named = types.individuals | (types.shapes - terms)
@@ -68,12 +69,12 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     sample, untyped, unknown = _smallest(individuals, named), set[str](), list[str]()
     roles = _read_roles(reader, found["super_properties"])
     languages = Background(lambda: reader.languages(roles.get("label", ())))
-    labels = _read_labels(reader, roles, terms.union(sample))
-    comments = _read_comments(reader, roles, terms)
+    labels = _read_labels(reader, roles, terms.union(sample, titled))
+    comments = _read_comments(reader, roles, terms | titled)
     # Seldom in data, and to know it takes longer than all of the above.
     if untyped := _find_untyped(reader, types, subjects.result()) - terms:
         unknown = _smallest(individuals, untyped)
-        labels = _read_labels(reader, roles, terms.union(sample, unknown))
+        labels = _read_labels(reader, roles, terms.union(sample, titled, unknown))
     found |= labels
     found |= {
         "class_use": use.result(),
@@ -91,8 +92,8 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
         "ontology_declared": said == types.ontologies,
         "imports": sorted({iri for _, iri in reader.named_pairs(v.OWL + "imports")}),
         "main_ontology": main,
-        "title": pick(labels["labels"].get(main, ())) or "",
-        "description": comments.get(main, ""),
+        "title": "".join(pick(labels["labels"].get(iri, ())) or "" for iri in titled),
+        "description": "".join(comments.get(iri, "") for iri in titled),
     }
     return found, _preferred_prefixes(reader)
 
@@ -121,6 +122,12 @@ def _find_main(reader: StoreReader, types: DeclaredTypes, found: Mapping[str, An
     if len(roots) == 1:
         return roots.pop()
     return _find_largest(here, roots or here, (*found["declared"], *found["declared_properties"]))
+
+
+def _find_scheme(reader: StoreReader, types: DeclaredTypes) -> set[str]:
+    """Where no ontology is declared, the concept scheme of a thesaurus, if there is one only."""
+    found = set() if types.ontologies else reader.named_subjects_of(v.TYPE, v.SCHEME)
+    return set(found) if len(found) == 1 else set()
 
 
 def _find_largest(here: set[str], wanted: set[str], terms: Iterable[str]) -> str:

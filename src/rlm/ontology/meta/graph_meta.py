@@ -35,13 +35,13 @@ from urllib.parse import urlsplit
 from rlm.errors import OntologyError
 from rlm.ontology.labels import Label, cut, name_of, pick, telling_sentence
 from rlm.ontology.terms import WELL_KNOWN, Prefixes, is_machinery, namespace
-from rlm.ontology.vocabulary import TOPS, is_type_of_individuals
+from rlm.ontology.vocabulary import RDFS, TOPS, is_type_of_individuals
 
 NO_KIND = "of no known kind"
 INDIVIDUALS = 2_000
 NAMED_INDIVIDUALS = 500
 """So many individuals have a say in which namespaces are named."""
-VERSION = 8
+VERSION = 9
 _SETS = ("declared", "declared_properties", "definitions", "deprecated", "guessed")
 _MAPS = (
     *("supers", "subs", "defined_supers", "equivalents", "super_properties"),
@@ -104,8 +104,9 @@ class ClassUse:
     instances: int
     seen: int
     properties: dict[str, tuple[int, str]]
-    """Property → how many have it, and the class or datatype of the values, '' if there is none or
-    several."""
+    """Property → how many have it, and what the values are: the nearest class that holds all of
+    them, or their datatypes with blanks between; rdfs:Resource for nodes that have no class in
+    common, or a stated range."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ClassUse:
@@ -219,6 +220,8 @@ class GraphMeta:
             found.append(kind if kind == "property" else f"{kind} property")
         if iri in self.ontology_iris:
             found.append("ontology")
+        if RDFS + "Datatype" in (types or ()):
+            found.append("datatype")
         if iri in self._named_individuals or (not found and self._may_be_individual(iri, types)):
             found.append("individual")
         return ", ".join(found) or NO_KIND
@@ -276,6 +279,20 @@ class GraphMeta:
     def instances(self, iri: str) -> int:
         """How many things are of this class or of one below it."""
         return self.all_instances.get(iri, self.classes.get(iri, 0))
+
+    def is_reached_by_statements(self, iri: str) -> bool:
+        """Whether `a/rdfs:subClassOf*` finds every instance of a class: those that stand below it
+        by a definition or an equivalence alone, or are enumerated, are not."""
+        reached, todo = {iri}, [iri]
+        while todo:
+            top = todo.pop()
+            fresh = {sub for sub in self.subs.get(top, NONE) - reached
+                     if not self.follows_by_definition(sub, top)}  # fmt: skip
+            reached |= fresh
+            todo += fresh
+        kinds = {*self.below(iri), *_reach_same({iri}, self.equivalents)}
+        held = {kind for kind in kinds if self.classes.get(kind)}
+        return held <= reached and not any(map(self.enumerated.get, kinds))
 
     def below(self, iri: str) -> list[str]:
         """All classes, or properties, below this one, nearest first."""

@@ -25,7 +25,7 @@ CLASS_RELATIONS = (
 PROPERTY_RELATIONS = (
     *("subproperties", "superproperties", "equivalents", "disjoint", "inverses", "domain", "range"),
 )
-OTHER_RELATIONS = ("types", "replaced_by", "replaces")
+OTHER_RELATIONS = ("types", "replaced_by", "replaces", "broader", "narrower")
 RELATIONS = tuple(dict.fromkeys((*CLASS_RELATIONS, *PROPERTY_RELATIONS, *OTHER_RELATIONS)))
 PROPERTY_KINDS = ("object", "datatype", "annotation")
 TRAITS = (
@@ -79,14 +79,13 @@ def tree(
     below an equivalent (`by: equivalence`) stands below the term too. What stands in several
     places is opened in the first and `repeated` in the others. Deprecated roots with nothing below
     them are counted only, and so is what stands beyond the depth."""
-    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= DEEPEST:
-        raise OntologyError(f"depth is {depth!r}; it must be a whole number from 1 to {DEEPEST}")
+    check_depth(depth)
     down = one_of(direction, ("down", "up"), "direction") == "down"
     own, same = _edges_of(meta, iri, down)
     edges = _share_ends(own, same)
     lone = {iri for iri in meta.roots if is_out_of_use(meta, iri)}
     tops = set(meta.roots) - lone if iri is None else edges.get(iri, NONE)
-    rows = list(_walk(meta, iri, edges, depth, by_label(meta, tops, lang), lang))
+    rows = list(walk(meta, iri, edges, depth, by_label(meta, tops, lang), lang))
 
     def show(row: TreeRow) -> dict[str, Any]:
         said: dict[str, Any] = {"depth": row.depth, "by": ""}
@@ -102,6 +101,12 @@ def tree(
     if more := len(_reached(edges, tops).difference(row.iri for row in rows)):
         head["more_below" if down else "more_above"] = more
     return window.page(rows, show, **head)
+
+
+def check_depth(depth: object) -> None:
+    """Raises OntologyError for what is no depth of a tree."""
+    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= DEEPEST:
+        raise OntologyError(f"depth is {depth!r}; it must be a whole number from 1 to {DEEPEST}")
 
 
 def _tree_head(meta: GraphMeta, iri: str | None, lone: int, lang: str | None) -> dict[str, Any]:
@@ -144,7 +149,7 @@ def _share_ends(edges: Map, same: Map) -> Map:
     return found
 
 
-def _walk(
+def walk(
     meta: GraphMeta,
     iri: str | None,
     edges: Mapping[str, IRISet],
@@ -444,10 +449,10 @@ def schema_facts(meta: GraphMeta, iri: str) -> set[str]:
         "owl:inverseOf": meta.inverses,
         "owl:equivalentClass": meta.equivalents,
         "owl:equivalentProperty": meta.equivalent_properties,
-        "has property": meta.domain_of,
-        "is range of": meta.range_of,
     }
-    found = {
-        f"{name} {meta.curie(end)}" for name, edges in names.items() for end in edges.get(iri, NONE)
-    }
+    ends = [(name, end) for name, edges in names.items() for end in edges.get(iri, NONE)]
+    for same in (iri, *meta.equivalents.get(iri, NONE)):
+        ends += [("has property", end) for end in meta.domain_of.get(same, NONE)]
+        ends += [("is range of", end) for end in meta.range_of.get(same, NONE)]
+    found = {f"{name} {meta.curie(end)}" for name, end in ends}
     return found | {f"is {trait}" for trait in meta.traits.get(iri, ())}

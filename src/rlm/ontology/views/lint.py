@@ -96,6 +96,7 @@ def lint(
     head = {
         "by_rule": {each.name: by_rule[each.name] for each in RULES if by_rule[each.name]},
         "levels": {level: by_level[level] for level in LEVELS if by_level[level]},
+        "judged": linter.judged,
         "not_judged": linter.not_judged(),
     }
     return window.page(found, show, **head)
@@ -164,6 +165,11 @@ class Linter:
         )
         found = sorted(spaces.items(), key=lambda each: (-each[1], each[0]))
         return {_short(self._meta, space): n for space, n in found}
+
+    @property
+    def judged(self) -> int:
+        """How many terms are the file's own; concepts and other things are not looked at."""
+        return len(self._own)
 
     @cached_property
     def _own(self) -> list[str]:

@@ -16,6 +16,7 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut, is_language_tag
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import Term, is_machinery, namespace
+from rlm.ontology.views.expressions import ASKED, restrictions
 from rlm.ontology.views.links import (
     BATCH_CHARS,
     SHORTENED,
@@ -29,10 +30,11 @@ from rlm.ontology.views.links import (
     text_query,
     types_of,
 )
-from rlm.ontology.views.listing import Window
+from rlm.ontology.views.listing import MOST_ROWS, Window
 
 ROWS = 10_000
 TEXT_CHARS = 10_000
+SCHEMES = 100
 VERSIONS = (
     *(v.OWL + "versionInfo", v.OWL + "versionIRI", v.DCTERMS + "hasVersion"),
     *(base + "version" for base in v.SCHEMA),
@@ -85,15 +87,20 @@ def links_of(engine: Engine, meta: GraphMeta, iri: str, predicate: str | None = 
 
 
 def facts_of(engine: Engine, meta: GraphMeta, iri: str) -> set[str]:
-    """What is stated of a thing, but for its texts and what GraphMeta holds, as short texts."""
+    """What is stated of a thing, but for its texts and what GraphMeta holds, as short texts; its
+    expressions in Manchester notation."""
     texts = {each for iris in meta.text_roles.values() for each in iris}
     held = {v.SUB_CLASS, v.SUB_PROPERTY, v.DOMAIN, v.RANGE, *v.INVERSE_OF}
     held |= {v.OWL + "equivalentClass", v.OWL + "equivalentProperty"}
-    return {
+    found = {
         f"{meta.curie(predicate)} {show_end(meta, 'value', end, {}, None)['value']}"
         for predicate, end in links_of(engine, meta, iri)
-        if predicate not in texts and predicate not in held
+        if predicate not in texts
+        and predicate not in held
+        and not (predicate in ASKED and isinstance(end, str))
     }
+    said = restrictions(engine, meta, iri, Window(MOST_ROWS))["rows"]
+    return found.union(f"{row['by']} {row['text']}" for row in said)
 
 
 def relation_of(engine: Engine, one: str, other: str) -> str:
@@ -220,10 +227,12 @@ def types_of_each(engine: Engine, iris: Iterable[str]) -> dict[str, list[str]]:
 
 
 def metadata(engine: Engine, meta: GraphMeta, window: Window) -> dict[str, Any]:
-    """What the file says of itself: the statements of its owl:Ontology, or of its namespace."""
+    """What the file says of itself: the statements of its owl:Ontology, or of its namespace; of a
+    thesaurus without either those of its concept schemes."""
+    schemes = [] if meta.ontology_iris else _concept_schemes(engine)
     said = [
         (iri, *link)
-        for iri in meta.ontology_iris
+        for iri in (*meta.ontology_iris, *schemes)
         for link in sorted(links_of(engine, meta, iri), key=lambda link: _rank(meta, link))
     ]
     own = [(p, end) for iri, p, end in said if iri == meta.main_ontology and isinstance(end, dict)]
@@ -235,12 +244,15 @@ def metadata(engine: Engine, meta: GraphMeta, window: Window) -> dict[str, Any]:
         "imports": list(meta.imports),
         "triples": meta.triple_count,
     }
-    if not meta.ontology_declared:
+    if schemes:
+        head |= {"schemes": schemes, "note": "this is what is said of its concept schemes"}
+    elif not meta.ontology_declared:
         head["note"] = "no owl:Ontology is declared: this is what is said of the namespace"
 
     def show(row: tuple[str, str, Term | str]) -> dict[str, Any]:
         iri, predicate, end = row
-        several = {"ontology": meta.curie(iri)} if len(meta.ontology_iris) > 1 else {}
+        several = {"of": meta.curie(iri)} if len(schemes) > 1 else {}
+        several |= {"ontology": meta.curie(iri)} if len(meta.ontology_iris) > 1 else {}
         return {
             **several,
             "property": meta.curie(predicate),
@@ -248,6 +260,12 @@ def metadata(engine: Engine, meta: GraphMeta, window: Window) -> dict[str, Any]:
         }
 
     return window.page(said, show, **head)
+
+
+def _concept_schemes(engine: Engine) -> list[str]:
+    where = f"?s a <{v.SCHEME}> FILTER(isIRI(?s))"
+    found = engine.query(f"SELECT DISTINCT ?s WHERE {{ {where} }} ORDER BY ?s", limit=SCHEMES)
+    return [row["s"]["v"] for row in found.rows]
 
 
 def prefixes(meta: GraphMeta, window: Window) -> dict[str, Any]:

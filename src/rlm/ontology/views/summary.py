@@ -154,12 +154,15 @@ class _Uses:
     def _property(self, prop: str, use: ClassUse) -> str:
         """`homePort → Harbour 73 %`: what the values are, and how many have it."""
         have, value = use.properties[prop]
+        kinds = [kind.removeprefix(v.XSD) for kind in value.split()]
         said = self._name(prop)
-        if value.startswith(v.XSD):
-            kind = value.removeprefix(v.XSD)
-            said += f" {kind}" if kind != "string" else ""
-        elif value:
+        if value == v.RDFS + "Resource":
+            value = self._main_class(prop, value)
+            said += f" → {'any' if value == v.RDFS + 'Resource' else self._name(value)}"
+        elif value and not value.startswith(v.XSD) and len(kinds) == 1:
             said += f" → {self._name(self._main_class(prop, value))}"
+        elif value != v.XSD + "string":
+            said += f" {' | '.join(kinds)}"
         return said if have == use.seen else f"{said} {100 * have // use.seen or '<1'} %"
 
     def _main_class(self, prop: str, value: str) -> str:
@@ -205,6 +208,9 @@ def join_lines(lines: Iterable[str], budget: int) -> str:
 
 def _title(meta: GraphMeta) -> str:
     space = own_namespace(meta)
+    if space in WELL_KNOWN.values():  # not what the graph is about, but how it says it
+        spaces = Counter(map(namespace, meta.individuals.sample))
+        space = max(spaces, key=lambda each: (spaces[each], each), default=space)
     return meta.about() or (f"Graph in <{space}>" if space != "\0" else "Graph")
 
 
@@ -370,8 +376,9 @@ def schema_constraints(
         uses = _Uses(meta, lang, needs)
         shown = uses.begin(_room_below(_head(meta, BUDGET, lang), BUDGET))
         mistakes = [line for line in list(_avoid(meta, uses.names))[:2] if len(line) <= budget // 3]
-        if any(more := uses.go_on(_room_below(mistakes, budget), shown)):
-            return join_lines([*more, *mistakes], budget)
+        head = "More instances have:"
+        if any(more := uses.go_on(_room_below((head, *mistakes), budget), shown)):
+            return join_lines([head, *more, *mistakes], budget)
     names = _Names(meta, lang)
     disjoint = list_line("Disjoint: ", _disjoint(meta, names), budget * 30 // 100, "; ")
     avoid = join_lines(list(_avoid(meta, names))[:2], budget * 45 // 100)
@@ -444,7 +451,11 @@ def _avoid(meta: GraphMeta, names: _Names) -> Iterator[str]:
     used = [iri for iri in meta.subs if any(meta.classes.get(sub) for sub in meta.subs[iri])]
     if used:
         top = min(used, key=lambda iri: (-len(meta.subs[iri]), iri))
-        yield f"Avoid `?x a {names.short(top)}` for all of its kinds: write a/rdfs:subClassOf*"
+        name = names.short(top)
+        instead = "write a/rdfs:subClassOf*"
+        if not meta.is_reached_by_statements(top):
+            instead = f'some follow by definition, see ontology_view("instances", "{name}")'
+        yield f"Avoid `?x a {name}` for all of its kinds: {instead}"
     tagged = sum(count for tag, count in meta.languages.items() if tag)
     if tagged * 2 > sum(meta.languages.values()):
         yield 'Avoid ?label = "text": labels have a language, compare STR(?label)'
