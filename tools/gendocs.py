@@ -28,6 +28,7 @@ import textwrap
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from doors import Doors
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 90
+SHORT_DEFAULT = 20
 LISTED_TESTS = 4
 """So many tests are named in a row of the matrix; the rest are counted."""
 
@@ -596,6 +598,7 @@ def api_page() -> str:
         lines += _class(name, values[name])
     lines += ["", "## Constants", "", "| name | value |", "|---|---|"]
     lines += [f"| `{name}` | `{values[name]!r}` |" for name in constants]
+    lines += _agent()
     lines += ["", "## The hypergraph", "", "What `store.graph` of a SQLite store gives."]
     own = ("atomic", "flush", "read_nodes")  # what its parts need of each other
     lines += _class("GraphStore", _flatten(GraphStore, own), constructor=False)
@@ -608,6 +611,42 @@ def api_page() -> str:
     lines[-1] += " has an example of each."
     lines += _class("Ontology", _flatten(Ontology), constructor=False)
     return "\n".join(lines)
+
+
+def _agent() -> Iterator[str]:
+    """What `rlm.agent` gives: a run, what can be chosen about it, and what comes of it."""
+    from rlm import agent
+
+    yield from ("", "## Running an agent", "", "What `from rlm import agent` gives.")
+    for name in ("run", "run_spec"):
+        function = getattr(agent, name)
+        yield from ("", f"### agent.{name}", "", *_signature(f"agent.{name}", function))
+        yield from ("", "\n\n".join(_paragraphs(function.__doc__)))
+    for kind in (agent.RunSpec, agent.AgentResult):
+        yield from _class(f"agent.{kind.__name__}", kind, constructor=False)
+        yield from ("", "| field | default | |", "|---|---|---|")
+        yield from _fields(kind)
+
+
+def _paragraphs(text: str | None) -> list[str]:
+    return [" ".join(part.split()) for part in inspect.cleandoc(text or "").split("\n\n")]
+
+
+def _fields(kind: type) -> Iterator[str]:
+    """The fields of a dataclass with their types, their defaults, and what stands below each."""
+    found: dict[str, str] = {}
+    for part in reversed(kind.__mro__[:-1]):
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(part))).body
+        assert isinstance(tree, ast.ClassDef)
+        for one, after in pairwise([*tree.body, ast.Pass()]):
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+                is_said = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+                said = _first_line(str(after.value.value)) if is_said else ""
+                default = ast.unparse(one.value) if one.value else ""
+                default = "" if default.startswith("field(") else default
+                name = f"`{one.target.id}: {ast.unparse(one.annotation)}`".replace("|", "\\|")
+                found[one.target.id] = f"| {name} | {f'`{default}`' if default else ''} | {said} |"
+    yield from found.values()
 
 
 def _flatten(kind: type, without: tuple[str, ...] = ()) -> type:
@@ -674,9 +713,16 @@ def _parts(function: Callable[..., Any], skip: int) -> tuple[list[str], str]:
 
 
 def _flat(function: Callable[..., Any], skip: int) -> str:
-    """One line: the names only, since a table cell has no room for types."""
+    """One line: names and defaults, since a table cell has no room for types."""
     texts, returns = _parts(function, skip)
-    return f"({', '.join(text.split(':')[0].split('=')[0].strip() for text in texts)}){returns}"
+    return f"({', '.join(map(_untyped, texts))}){returns}"
+
+
+def _untyped(text: str) -> str:
+    """`limit: int = 5` as `limit=5`; a default that is long as `…`."""
+    name = text.split(":")[0].split("=")[0].strip()
+    default = text.rpartition(" = ")[2] if " = " in text else ""
+    return name + (f"={default if len(default) <= SHORT_DEFAULT else '…'}" if default else "")
 
 
 def _signature(name: str, function: Callable[..., Any], skip: int = 0) -> list[str]:

@@ -53,7 +53,7 @@ class Settings:
     team: str = _setting(*HOOK_SETTINGS["team"], "The team within the organisation, likewise.")
     project: str = _setting(
         *HOOK_SETTINGS["project"],
-        "The project, likewise. Empty: the command line takes it from the git repository.",
+        "The project, likewise. Empty: the git repository around the folder, else `local`.",
     )
     embedder: str = _setting(
         "static",

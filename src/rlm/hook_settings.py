@@ -1,5 +1,5 @@
-"""The settings that a hook needs, read in a tenth of the time, the project of a folder, and where
-the mirror of a server's store lies.
+"""The settings that a hook needs, read in a tenth of the time, the project of a folder, which store
+it is, and where the mirror of a server's store lies.
 
 `rlm.config`, which takes variables, defaults and the config file from here, brings dataclasses and
 pathlib along: 20 of the 45 ms that a hook took. It checks the whole file; this looks at nothing
@@ -59,6 +59,12 @@ def load() -> HookSettings:
     return HookSettings(read_config_file(os.environ.get("RLM_CONFIG")))
 
 
+def default_store() -> str:
+    """The store of who names none, neither in the environment nor with an option."""
+    named = read_config_file(os.environ.get("RLM_CONFIG")).get("memory_db")
+    return named if isinstance(named, str) else HOOK_SETTINGS["memory_db"][0]
+
+
 def read_config_file(named: str | None) -> dict[str, Any]:
     """What the config file holds; nothing where none is named and none is in the default place.
 
@@ -79,7 +85,7 @@ def read_config_file(named: str | None) -> dict[str, Any]:
         raise ConfigError(f"{path} cannot be read as TOML: {exc}") from exc
 
 
-# -- the mirror
+# -- the store, and its mirror
 
 SERVERS = ("postgresql", "postgres")
 """How the URL of a store begins that a server keeps."""
@@ -97,13 +103,30 @@ def mirror_path(cache_dir: str, url: str, tenant: tuple[str, str, str]) -> str:
     """The file that a hook reads in the place of a server's store: one for each database and
     tenant (organisation, team, project). Of the URL only what says where the database is goes into
     its name: not even a hash of the password is kept."""
-    from hashlib import sha256  # only for such a store: it costs a hook 3 ms
+    name = _digest(*_place(url), tenant)
+    return os.path.join(os.path.expanduser(cache_dir), MIRROR, f"{name}.db")
 
+
+def store_key(store: str) -> str:
+    """What tells a store from every other on this machine: the path of its file, or a hash of where
+    a server has it. A password is in neither."""
+    if "://" in store or store.partition(":")[0] in SERVERS:
+        return _digest(*_place(store))
+    path = store.removeprefix("sqlite:").removeprefix("json:")
+    return os.path.realpath(os.path.expanduser(path))
+
+
+def _place(url: str) -> tuple[str, list[str]]:
+    """Where a server's database is, and nothing else that stands in its URL."""
     authority, slash, rest = url.partition("://")[2].partition("/")
     place, _, given = f"{authority.rpartition('@')[2]}{slash}{rest}".partition("?")
-    more = sorted(each for each in given.split("&") if each.startswith(_PLACE))
-    digest = sha256(repr((place, more, tenant)).encode("utf-8", "replace")).hexdigest()
-    return os.path.join(os.path.expanduser(cache_dir), MIRROR, f"{digest[:32]}.db")
+    return place, sorted(each for each in given.split("&") if each.startswith(_PLACE))
+
+
+def _digest(*parts: object) -> str:
+    from hashlib import sha256  # only for such a store: it costs a hook 3 ms
+
+    return sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 # -- the project

@@ -91,6 +91,39 @@ def test_a_hint_that_was_printed_is_not_told_again(store):
     assert calls[1][-1]["content"].count("no term harbour:X") == 1
 
 
+def test_a_number_that_a_note_has_told_is_seen(store):
+    code = repl(f'n = len(sparql_query("{COUNTED}"))')
+    answers = ["FINAL(None of its own, 14 of its subclasses.)"]
+    client = ScriptedClient([code, *answers, GOOD, '{"items": []}'], is_language_model=True)
+    result = agent.run(ASKED, HARBOUR, store=store, client=client)
+    assert result.iterations == 2 and "14" in result.answer
+
+
+def test_hints_that_had_no_room_are_told_when_they_come_again(store):
+    wrong = [
+        f"SELECT ?v WHERE {{ ?v a harbour:Vessel ; harbour:{name} ?x }}"
+        for name in ("qqqq", "wwww", "zzzz", "xxxx", "jjjj")
+    ]
+    lines = repl(*(f'n = len(sparql_query("{query}"))' for query in wrong))
+    again = repl(f'n = len(sparql_query("{wrong[-1]}"))')
+    client = ScriptedClient(
+        [lines, again, "FINAL(None is.)", GOOD, '{"items": []}'], is_language_model=True
+    )
+    agent.run(ASKED, HARBOUR, store=store, client=client)
+    first, second = (client.calls[at][-1]["content"] for at in (1, 2))
+    assert "harbour:jjjj" not in first and "Note: there is no term harbour:jjjj" in second
+
+
+def test_how_many_rows_a_query_has_is_not_the_number_that_it_gave(store):
+    count = "SELECT (COUNT(?h) AS ?n) WHERE { ?h a harbour:Harbour ; harbour:remark ?r }"
+    other = "SELECT ?c WHERE { harbour:Berth rdfs:comment ?c }"
+    code = repl(f'print(sparql_query("{count}", explain=True)["ref"])',
+                f'print(sparql_query("{other}", explain=True)["ref"])')  # fmt: skip
+    client = ScriptedClient([code, "FINAL(1)", GOOD, '{"items": []}'], is_language_model=True)
+    result = agent.run("How many harbours have a remark?", HARBOUR, store=store, client=client)
+    assert [call["decisive"] for call in result.calls] == [True, False]
+
+
 THINGS = "SELECT ?x WHERE { ?x rdf:type ?c }"
 
 
@@ -131,5 +164,10 @@ def test_what_was_printed_or_stands_in_the_prompt_is_not_told(store):
     calls = prompts(store, "FINAL(None is.)", code)
     assert "A length of quay" in calls[1][-1]["content"]
     assert not any("harbour:Berth" in line for line in told_by_graph(calls[1]))
-    for line in told_by_graph(prompts(store, "FINAL(None is.)")[1]):
-        assert line.partition(": ")[2].partition(": ")[2] not in calls[0][0]["content"]
+    client = ScriptedClient(
+        [CODE, "FINAL(None is.)", GOOD, '{"items": []}'], is_language_model=True
+    )
+    told = "A berth is: A length of quay\nwhere one craft can lie."
+    agent.run(ASKED, HARBOUR, store=store, client=client, guidance=told)
+    shown = told_by_graph(client.calls[1])
+    assert shown and not any("harbour:Berth:" in line for line in shown)

@@ -9,11 +9,12 @@ import pytest
 from rlm import agent
 from rlm.llm import ScriptedClient
 from rlm.loop.prompts import cut
+from rlm.ontology.views.views import CATALOGUE
 from rlm.store.open import open_store
 from rlm.store.types import MemoryItem
 
 KNOWN = MemoryItem("Find what is there", "For a list of all.", "- List it.", source_type="human")
-ONTOLOGY_CHARS, TEXT_CHARS, MEMORY_CHARS, TURN_CHARS = 5_000, 3_500, 400, 150
+ONTOLOGY_CHARS, TEXT_CHARS, MEMORY_CHARS, TURN_CHARS = 5_100, 3_500, 400, 150
 
 
 @pytest.fixture
@@ -57,6 +58,7 @@ def test_the_prompt_over_an_ontology(prompts, ontology):
         "`rlm_query(question)`",
         "Every IRI and number of the answer is checked",
         "FINAL(the answer) at the start of a line",
+        f"`ontology_view(view, term)`: {', '.join(CATALOGUE)}.",
     ):
         assert told in system, told
 

@@ -30,8 +30,28 @@ def test_what_makes_no_sense_is_refused_when_it_is_made():
         agent.RunSpec(memory_k=21)
     with pytest.raises(ConfigError, match="recorded or replayed, not both"):
         agent.RunSpec(record="a", replay="b")
-    with pytest.raises(TypeError, match="no_such_choice"):
+    with pytest.raises(
+        TypeError, match="no choice 'no_such_choice': they are the fields of RunSpec"
+    ):
         agent.run("q", context="text", no_such_choice=1)
+    with pytest.raises(TypeError, match="no choice 'limit'; did you mean limits"):
+        agent.run("q", context="text", limit=1)
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"limits": 3}, "limits is a int: give a Limits"),
+        ({"limits": {"max_iters": 3}}, "limits is a dict: give a Limits"),
+        ({"sandbox": 3}, "sandbox is a int: give a SandboxLimits"),
+        ({"tools": [print]}, "tools is a list: give a Mapping"),
+        ({"on_step": "x"}, "on_step is a str: give a function"),
+        ({"store": 5}, "store is a int: give an open store, or its address as `db_path`"),
+    ],
+)
+def test_a_choice_of_the_wrong_kind_is_refused_by_its_name(choice, message):
+    with pytest.raises(ConfigError, match=message):
+        agent.run("q", context="text", model="offline", **choice)
 
 
 def test_what_the_loop_takes_can_be_chosen_above_it(store):

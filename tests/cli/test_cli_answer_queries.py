@@ -12,6 +12,7 @@ import pytest
 
 from rlm import MemoryItem, Scope, open_store
 from rlm.agent import run
+from rlm.cli.run import query_lines
 from rlm.learning.calls import CallRecorder
 from rlm.llm import ScriptedClient
 from rlm.loop.trace import ToolCall
@@ -127,6 +128,15 @@ def test_a_query_that_was_asked_in_batches_is_printed_once(rlm, db, harbour, tmp
     (query,) = printed(result.err)
     assert "VALUES ?b { harbour:Berth1 harbour:Berth2 }" in query
     assert "\nQuery (2 rows): the same with other VALUES; --json has it whole\n" in result.err
+
+
+def test_a_query_that_was_asked_twice_is_said_to_be_the_same():
+    call = {"tool": "sparql_query", "query": "SELECT ?s { ?s a ?t }", "arguments": {}, "rows": 1}
+    asked = [{**call, "decisive": decisive} for decisive in (True, False, True)]
+    for every in (False, True):
+        (_, query, *again) = query_lines(asked, every=every)
+        assert call["query"] in query and len(again) == 1 + every
+        assert all(line.startswith("Query (1 row)") and "the same again" in line for line in again)
 
 
 def test_the_store_keeps_it_without_a_log(rlm, db, harbour):

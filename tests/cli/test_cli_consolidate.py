@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from cli_running import Run
@@ -66,6 +67,19 @@ def test_a_store_is_consolidated_reviewed_and_put_back(rlm: Run, db: str) -> Non
     assert back.code == 0 and "2 changes taken back" in back.err
     assert "somebody decided on the proposal since" in back.out
     assert rlm("memory", "list", "--db", db, "--json").json == before
+
+
+def test_a_change_is_counted_the_same_when_it_is_made_and_taken_back(rlm: Run, db: str) -> None:
+    """Each memory is one: two that are merged into a third are two changes, as two rows show."""
+    steps = "- Run `make generate`.\n- Then run the tests again."
+    with open_store(db, embedder="none") as store:
+        for more in ("", " Twice.", " Twice, please."):
+            made = MemoryItem("Regenerate after a schema change", "When it fails.", steps + more)
+            store.add(replace(made, source_type="success"))
+    done = rlm("memory", "consolidate", "--db", db)
+    assert done.out.count("\tmerge\t") == 2 and done.err.startswith("2 changes; `rlm memory undo ")
+    number = done.err.partition("undo ")[2].partition("`")[0]
+    assert rlm("memory", "undo", number, "--db", db).err == "2 changes taken back\n"
 
 
 def test_a_promotion_is_refused_for_good(rlm: Run, db: str) -> None:
@@ -199,3 +213,23 @@ def test_a_promotion_changes_no_part(rlm: Run, db: str) -> None:
     rlm("memory", "consolidate", "--db", db)
     failed = rlm("memory", "review", "--changes", strong, "--db", db)
     assert failed.code == 2 and f"nothing says that a newer decision changes {strong}" in failed.err
+
+
+@pytest.mark.parametrize("verb", ["accepted", "changed"])
+def test_a_decision_that_failed_too_is_still_linked_to_what_changes_it(
+    rlm: Run, db: str, verb: str
+) -> None:
+    texts = ("Keep invoices for 30 days in the archive.", "Keep invoices for 90 days.")
+    items = [MemoryItem(each, each, each, provenance={"kind": "decision"}) for each in texts]
+    with open_store(db, tenant=Tenant(project="local"), embedder="none") as store:
+        older, newer = store.add_many(items)
+        propose(store, newer, older, "about the same (invoices, keep)")
+        store.update(older, failure_count=5)
+        store.update(newer, trust="quarantined")
+    option = {"accepted": "--accept", "changed": "--changes"}[verb]
+    assert newer not in str(rlm("memory", "review", "--json", "--db", db).json[1:])
+    assert rlm("memory", "review", "--approve", newer, "--db", db).code == 0
+    assert rlm("memory", "review", option, older, "--db", db).out == f"{verb}\t{older}\n"
+    why = rlm("memory", "why", older, "--json", "--db", db).json
+    linked = why["superseded_by"] if verb == "accepted" else why["changed_by"]
+    assert [each["memory_id"] for each in linked] == [newer]

@@ -415,6 +415,9 @@ def test_what_is_no_rdf_is_one_clear_line(rlm: Run, tmp_path: Path, name: str) -
         (("describe", "{harbour}", "zzzzqqq"), 1, "`rlm ontology search`"),
         (("describe", "{harbour}", "habour:Vessel"), 2, "did you mean harbour:"),
         (("describe", "{harbour}", " "), 2, "no name given"),
+        (("related", "{harbour}"), 2, "Missing argument 'TERM'"),
+        (("instances", "{harbour}"), 2, "Missing argument 'TERM'"),
+        (("compare", "{harbour}", "Vessel"), 2, "Missing argument 'OTHER'"),
         (("path", "{harbour}", "Vessel", "Birth"), 1, "harbour:Berth"),
         (("relations", "{harbour}", "Vessel", "--predicate", "harbour:sail"), 1, "harbour:sails"),
         (("query", "{harbour}", "SELECT ?s WHERE { ?s a habour:Vessel }"), 2, "did you mean harbour:"),
@@ -584,11 +587,12 @@ ex:Sloop a owl:Class ; rdfs:label "sloop"@en ; rdfs:subClassOf ex:Boat ,
   [ a owl:Restriction ; owl:onProperty ex:has ; owl:someValuesFrom ex:Mast ] .
 ex:Mast a owl:Class ; rdfs:label "mast"@en . ex:Spar a owl:Class ; rdfs:label "spar"@en .
 ex:Raft a owl:Class ; rdfs:label "raft"@en . ex:Punt a owl:Class ; rdfs:label "punt"@en .
-ex:has a owl:ObjectProperty . ex:Oar a owl:Class ; rdfs:label "oar"@en .
+ex:has a owl:ObjectProperty . ex:Oar a owl:Class ; rdfs:label "oar"@en . ex:Yard a owl:Class .
 """
 RELEASE_2 = """
 @prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix obo: <http://purl.obolibrary.org/obo/> .
+@prefix dcterms: <http://purl.org/dc/terms/> .
 ex:Boat a owl:Class ; rdfs:label "vessel"@en ; rdfs:comment "Floats." .
 ex:Sloop a owl:Class ; rdfs:label "sloop"@en ; rdfs:subClassOf ex:Boat ,
   [ a owl:Restriction ; owl:onProperty ex:has ; owl:allValuesFrom ex:Mast ] .
@@ -598,6 +602,7 @@ ex:Punt a owl:Class ; rdfs:label "punt"@en ; owl:deprecated true ; obo:IAO_01000
 ex:Pram a owl:Class ; rdfs:label "pram"@en . ex:Dory a owl:Class ; rdfs:label "dory"@en .
 ex:has a owl:ObjectProperty . ex:Scull a owl:Class ; rdfs:label "scull"@en .
 ex:Oar owl:deprecated true ; obo:IAO_0100001 ex:Scull .
+ex:Gaff a owl:Class ; dcterms:replaces ex:Yard .
 """
 
 
@@ -615,6 +620,7 @@ def test_a_diff_tells_renamed_from_deprecated(rlm: Run, releases: tuple[str, str
     assert found["renamed"] == [
         {"from": "ex:Oar", "to": "ex:Scull", "by": "replaced by"},
         {"from": "ex:Spar", "to": "ex:Pole", "by": "label"},
+        {"from": "ex:Yard", "to": "ex:Gaff", "by": "replaced by"},
     ]
     assert found["deprecated"] == [  # and still there: not renamed
         {"name": "ex:Punt", "use": ["ex:Pram"], "deprecated": True},
@@ -630,7 +636,7 @@ def test_a_diff_tells_renamed_from_deprecated(rlm: Run, releases: tuple[str, str
         ("removed", "rdfs:subClassOf ex:has some ex:Mast"),
     ]
     shown = rlm("ontology", "diff", *releases).out
-    assert "## Renamed (2)" in shown and "- `ex:Oar` → `ex:Scull` (by replaced by)" in shown
+    assert "## Renamed (3)" in shown and "- `ex:Oar` → `ex:Scull` (by replaced by)" in shown
     assert '- `ex:Boat`@en: "boat" → "vessel"' in shown
     assert rlm("ontology", "diff", *releases, "--exit-code").code == 1
     assert rlm("ontology", "diff", releases[0], releases[0], "--exit-code").code == 0
@@ -665,6 +671,95 @@ def test_the_statements_of_a_diff_are_the_differences_of_sets(
     triples = rlm("ontology", "diff", *releases, "--json").json["triples"]
     assert triples["added"] == len(sides[1] - sides[0]) + 1, "and one restriction"
     assert triples["removed"] == len(sides[0] - sides[1]) + 1
+
+
+ONE_WAY = """
+@prefix old: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+old:A a owl:Class ; owl:unionOf ( old:B old:C ) . old:B a owl:Class . old:C a owl:Class . old:p a owl:ObjectProperty . old:q a owl:ObjectProperty .
+old:D a owl:Class ; owl:equivalentClass [ owl:intersectionOf ( old:B
+  [ a owl:Restriction ; owl:onProperty old:p ; owl:someValuesFrom [ owl:oneOf ( old:x old:y old:z ) ] ] ) ] .
+[] a owl:AllDisjointClasses ; owl:members ( old:A old:B old:C ) .
+"""
+OTHER_WAY = """
+@prefix ex: <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+ex:A a owl:Class ; owl:unionOf ( ex:C ex:B ex:C ) . ex:B a owl:Class . ex:C a owl:Class . ex:p a owl:ObjectProperty . ex:q a owl:ObjectProperty .
+ex:D a owl:Class ; owl:equivalentClass [ owl:intersectionOf (
+  [ a owl:Restriction ; owl:onProperty ex:p ; owl:someValuesFrom [ owl:oneOf ( ex:z ex:x ex:y ) ] ] ex:B ) ] .
+[] a owl:AllDisjointClasses ; owl:members ( ex:C ex:A ex:B ) .
+"""
+
+
+def test_the_order_of_what_has_none_is_no_change(rlm: Run, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.ttl", tmp_path / "two.ttl"
+    one.write_text(ONE_WAY, "utf-8")
+    two.write_text(OTHER_WAY, "utf-8")
+    done = rlm("ontology", "diff", str(one), str(two), "--exit-code")
+    assert done.code == 0 and "0 statements added, 0 removed" in done.out
+    two.write_text(OTHER_WAY.replace("( ex:z ex:x ex:y )", "( ex:z ex:x )"), "utf-8")
+    texts = {
+        r["text"] for r in rlm("ontology", "diff", str(one), str(two), "--json").json["axioms"]
+    }
+    assert texts == {
+        "owl:equivalentClass ex:B and (ex:p some {ex:x, ex:y, ex:z})",
+        "owl:equivalentClass (ex:p some {ex:z, ex:x}) and ex:B",
+    }
+    for name, order in ((one, "ex:p ex:q"), (two, "ex:q ex:p")):  # a chain has an order
+        name.write_text(f"{OTHER_WAY} ex:q owl:propertyChainAxiom ( {order} ) .", "utf-8")
+    assert rlm("ontology", "diff", str(one), str(two), "--exit-code").code == 1
+
+
+def test_a_diff_is_told_in_short_names_and_each_change_once(rlm: Run, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.ttl", tmp_path / "two.ttl"
+    axiom = "[ owl:intersectionOf ( ex:B [ a owl:Restriction ; owl:onProperty ex:p ; owl:maxCardinality %s ] ) ]"
+    old = f"{axiom % 1} rdfs:subClassOf ex:C . ex:x ex:q 1 , 'so'@de .".replace("ex:", "old:")
+    one.write_text(ONE_WAY + old, "utf-8")
+    two.write_text(
+        f"{OTHER_WAY} @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . {axiom % 2} rdfs:subClassOf ex:C ."
+        " ex:C owl:deprecated true . ex:x a ex:B ; ex:q 2 , 'so'@fr . ex:x ex:q '2020-01-01'^^<http://www.w3.org/2001/XMLSchema#date> .",
+        "utf-8",
+    )
+    found = rlm("ontology", "diff", str(one), str(two), "--json").json
+    assert [row["name"] for row in found["deprecated"]] == ["ex:C"]
+    assert [(row["name"], row["change"], row["text"]) for row in found["axioms"]] == [
+        ("[]", "added", "ex:B and (ex:p max 2) rdfs:subClassOf ex:C"),
+        ("[]", "removed", "ex:B and (ex:p max 1) rdfs:subClassOf ex:C"),
+    ]
+    typed = one.read_text("utf-8") + " old:x a old:B ."
+    one.write_text(typed, "utf-8")
+    found = rlm("ontology", "diff", str(one), str(two), "--json").json
+    assert [
+        f"{row['change']} {row['text']}" for row in found["axioms"] if row["name"] == "ex:x"
+    ] == [
+        'added ex:q "2020-01-01"^^xsd:date',
+        'added ex:q "so"@fr',
+        "added ex:q 2",
+        'removed ex:q "so"@de',
+        "removed ex:q 1",
+    ]
+
+
+def test_a_diff_sees_how_a_literal_is_written(rlm: Run, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.ttl", tmp_path / "two.ttl"
+    rest = "old:B rdfs:subClassOf [ a owl:Restriction ; owl:onProperty old:p ; owl:maxCardinality %s ] ."
+    one.write_text(f"{ONE_WAY} {rest % 1} old:B old:q 7 , 17.5 , true .", "utf-8")
+    other = rest % "'1'^^xsd:int"
+    two.write_text(f"{ONE_WAY} {other} old:B old:q '007'^^xsd:int , 17.50 , true .", "utf-8")
+    for _ in ("read", "from the cache"):
+        found = rlm("ontology", "diff", str(one), str(two), "--json").json
+        assert [f"{row['change']} {row['text']}" for row in found["axioms"]] == [
+            'added old:q "007"^^xsd:int',
+            "added old:q 17.50",
+            "changed rdfs:subClassOf old:p max 1 (in what is not shown, as the type of a number)",
+            "removed old:q 17.5",
+            "removed old:q 7",
+        ]
+    for name in ("one.nt", "one.nq.gz"):  # the same statements, in other files
+        store = ox.parse(path=one, format=ox.RdfFormat.TURTLE)
+        path, data = tmp_path / name, ox.serialize(store, format=ox.RdfFormat.N_QUADS)
+        assert data is not None
+        path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+        assert rlm("ontology", "diff", str(one), str(path), "--exit-code").code == 0
 
 
 FAULTY = """

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from cli_running import Run
 
+from rlm import ontology
+
 PREFIXES = """
 @prefix ex: <http://example.org/garden#> . @prefix sh: <http://www.w3.org/ns/shacl#> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -84,8 +86,11 @@ def test_lint_judges_every_module_of_the_file_and_says_what_it_does_not(
     assert done.err.strip().endswith("; not judged: http://elsewhere.example/ 1, dcterms: 1")
     others = {"dcterms:": 1, "http://elsewhere.example/": 1}
     assert rlm("ontology", "lint", path, "--json").json["not_judged"] == others
+    assert "; judged: 32 terms; not judged: " in done.err
     log = rlm("ontology", "lint", path, "--sarif").json
     assert log["runs"][0]["properties"] == {"notJudged": others}
+    nothing = rlm("ontology", "lint", write(tmp_path, "ex:bee ex:likes ex:tea ."))
+    assert nothing.err.strip() == "found: nothing; judged: no term: none is declared"
 
 
 # -- trees
@@ -205,6 +210,22 @@ def test_the_card_counts_what_has_no_label_and_what_is_deprecated(rlm: Run, tmp_
     assert "Labels: all have rdfs:label, in no language\n" in clean and "deprecated" not in clean
 
 
+def test_the_card_is_in_one_language_and_its_halves_have_each_class_once(
+    rlm: Run, tmp_path: Path
+) -> None:
+    turtle = NUMBERED + "".join(
+        f'ex:C000{n} a owl:Class ; rdfs:label "K{n}"@en , "Eine Klasse mit langem Namen {n}"@de .'
+        f'ex:p000{n} a owl:DatatypeProperty ; rdfs:label "p{n}"@en , "eine Eigenschaft {n}"@de .'
+        + "".join(f'ex:i{n}x{m} a ex:C000{n} ; ex:p000{n} "x" .' for m in range(9))
+        for n in range(8)
+    )
+    path = write(tmp_path, turtle)
+    card = rlm("ontology", "card", path, "--lang", "de").out
+    assert [card.count(f'"Eine Klasse mit langem Namen {n}" 9') for n in range(8)] == [1] * 8
+    with ontology.open(path, lang="de") as onto:
+        assert onto.card() == card.strip()
+
+
 def test_the_card_spells_the_prefixes_of_its_own_terms_and_names_the_others(
     rlm: Run, tmp_path: Path
 ) -> None:
@@ -258,3 +279,19 @@ def test_stats_show_every_prefix(rlm: Run, tmp_path: Path) -> None:
     assert len([each for each in found["namespaces"] if each[0] == "p"]) == 30
     assert "namespaces" not in found.get("left_out", {})
     assert "p29:" in rlm("ontology", "stats", path).out
+
+
+def test_a_path_that_was_not_found_says_what_was_not_followed(rlm: Run, tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "ex:A a owl:Class . ex:D a owl:Class . ex:B rdfs:seeAlso ex:A ; rdfs:subClassOf ex:C . ex:D rdfs:subClassOf ex:C .",
+    )
+    shown = rlm("ontology", "path", path, "ex:A", "ex:D", "--depth", "4")
+    assert shown.code == 1 and shown.err == (
+        "no path of up to 4 statements (not looked for: those of over 2 by annotations as rdfs:seeAlso):"
+        " try --depth 5, or compare `rlm ontology relations` of both\n"
+    )
+    told = rlm(
+        "run", "How is ex:A connected to ex:D?", "--ontology", path, "--model", "offline"
+    ).out
+    assert "4 steps" in told and "(not looked for: those of over 2 by annotations" in told

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from cli_running import Run
 
+from rlm import MemoryItem, open_store
+from rlm.service import MemoryManager
+
 
 @pytest.fixture
 def pack(rlm: Run, add: Callable[..., str], db: str, tmp_path: Path) -> str:
@@ -313,7 +316,7 @@ def test_a_hand_written_pack_can_be_sealed_and_signed(rlm: Run, tmp_path: Path) 
 def test_export_says_what_it_left_out(
     rlm: Run, add: Callable[..., str], db: str, tmp_path: Path
 ) -> None:
-    add("Ask DBpedia", "See http://dbpedia.org/ontology/Person first.")
+    left = add("Ask DBpedia", "See http://dbpedia.org/ontology/Person first.")
     add(
         "Find the subclasses",
         "First start at the root, then follow the links.",
@@ -321,8 +324,33 @@ def test_export_says_what_it_left_out(
         "universal",
     )
     done = rlm("pack", "export", str(tmp_path / "one.jsonl"), "--db", db)
-    assert done.code == 0 and done.err == "left out 1: it names an IRI or a prefix\n"
+    assert done.code == 0
+    assert done.err == f"left out 1: it names an IRI or a prefix\n  {left}  Ask DBpedia\n"
     assert rlm("pack", "export", str(tmp_path / "none.txt"), "--db", db).code == 2
+
+
+def test_paths_of_this_machine_and_claims_of_agents_stay_here(
+    rlm: Run, add: Callable[..., str], db: str, home: Path, tmp_path: Path
+) -> None:
+    add("Read the notes first", f"Always read {home}/secret/notes.md before you start.")
+    add("Mind the other desk", "First look at /home/grace/plans.txt, then begin.")
+    with open_store(db, embedder="none", origin="mcp") as store:
+        claimed = (
+            MemoryManager(store).record("Cache is Redis", "First ask Redis, then the file.").id
+        )
+    with open_store(db, embedder="none", origin="distiller") as store:
+        content = f"“Always use tabs.”\nIn answer to: “ok”\nThen changed: {home}/src/a.py, b.py"
+        store.add(MemoryItem("Always use tabs.", "Always use tabs.", content, source_type="human"))
+    file = tmp_path / "one.jsonl"
+    done = rlm("pack", "export", str(file), "--db", db)
+    assert done.code == 0, done.err
+    shared = file.read_text("utf-8")
+    assert shared.count("\n") == 1 and "Always use tabs" in shared and "In answer to" in shared
+    assert str(home) not in shared and "changed" not in shared
+    assert "left out 2: it names a path of this machine\n" in done.err
+    assert "  Mind the other desk\n" in done.err and f"  {claimed}  Cache is Redis\n" in done.err
+    rlm("memory", "feedback", claimed, "--helpful", "--db", db)
+    assert rlm("pack", "export", str(file), "--db", db, "--force", "--json").json["count"] == 2
 
 
 def test_what_came_from_a_pack_is_not_exported_as_ones_own(

@@ -15,6 +15,7 @@ import pytest
 from cli_running import Run
 
 from rlm import clock, open_store
+from rlm import hook as rlm_hook
 
 TURNS = (
     ("user", "Look at the invoices"),
@@ -63,7 +64,8 @@ def test_a_person_decides_whether_a_decision_is_superseded(
     for number, text in enumerate(said):
         turns = (("user", "Look at the code."), ("assistant", "I see."), ("user", text))
         rlm("queue", "add", str(transcript(tmp_path, f"s{number}", turns)), "--db", db)
-        rlm("worker", "--once", "--db", db)
+        made = rlm("worker", "--once", "--db", db)
+    assert ", 1 proposed" in made.out and "1 proposed: `rlm memory review` shows it" in made.err
     newer, older = (each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json)
     told = rlm("memory", "why", newer, "--db", db).out
     hint = "(`rlm memory review --accept ID` if so, else --refuse ID)"
@@ -77,11 +79,16 @@ def test_a_person_decides_whether_a_decision_is_superseded(
     [held, shown] = rlm("memory", "review", "--limit", "1", "--db", db, "--json").json
     assert held["title"] == "Prune the roses", "what is in quarantine leaves room for proposals"
     assert shown == waiting
+    waits = "review   1 in quarantine, 1 proposed: `rlm memory review`\n"
+    assert waits in rlm("doctor", "--db", db).out
     rlm("memory", "review", "--reject", held["memory_id"], "--db", db)
     listed = rlm("memory", "review", "--db", db)
     assert f"superseded by {newer} (" in listed.out and "--accept ID" in listed.err
-    done = rlm("memory", "review", f"--{verb}", older[:6], "--db", db, "--json").json
-    assert done["accepted" if verb == "accept" else "refused"] == [older]
+    done = rlm("memory", "review", f"--{verb}", older[:6], "--db", db)
+    assert done.out == f"{'accepted' if verb == 'accept' else 'refused'}\t{older}\n"
+    back = f"{older} went to the archive: `rlm memory restore {older}` brings it back\n"
+    assert done.err == (back if verb == "accept" else "")
+    assert "review   " not in rlm("doctor", "--db", db).out
     assert rlm("memory", "review", "--db", db, "--json").json == []
     live = [each["memory_id"] for each in rlm("memory", "list", "--db", db, "--json").json]
     told = rlm("memory", "why", newer, "--db", db).out
@@ -165,6 +172,63 @@ def test_a_session_that_is_tried_later_says_when(rlm: Run, db: str, tmp_path: Pa
     assert "wait" not in rlm("worker", "--once", "--db", db).out
 
 
+def commands(folder: Path, *calls: tuple[str, bool]) -> Path:
+    """A transcript of Claude Code: a task, and the commands with whether each worked."""
+    lines: list[dict[str, object]] = [
+        {"type": "user", "message": {"role": "user", "content": "Set up the migrations"}}
+    ]
+    for number, (text, worked) in enumerate(calls):
+        use = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": text}}
+        lines.append({"type": "assistant", "message": {"role": "assistant", "content": [use]}})
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "is_error": not worked}
+        result["content"] = "ok" if worked else "Exit code 1\nFAILED: no config"
+        lines.append({"type": "user", "message": {"role": "user", "content": [result]}})
+    path = folder / "fix.jsonl"
+    more = {"sessionId": "fix", "cwd": str(folder), "timestamp": "2026-11-14T09:00:00.000Z"}
+    path.write_text("".join(json.dumps({**line, **more}) + "\n" for line in lines))
+    return path
+
+
+def test_why_says_where_a_procedure_comes_from_and_who_recorded_a_memory(
+    rlm: Run, db: str, tmp_path: Path
+) -> None:
+    calls = (("alembic upgrade head", False), ("alembic -c db/alembic.ini upgrade head", True))
+    rlm("queue", "add", str(commands(tmp_path, *calls)), "--db", db)
+    rlm("worker", "--once", "--db", db)
+    [made] = rlm("memory", "list", "--kind", "procedure", "--db", db, "--json").json
+    told = rlm("memory", "why", made["memory_id"], "--db", db).out
+    assert "recorded by     the worker (distilled from a session)" in told
+    assert told.endswith(
+        "\nlearnt in turn 2 of session fix\n"
+        "  `alembic -c db/alembic.ini upgrade head` worked.\n"
+        "  `alembic upgrade head` had failed (exit code 1).\n"
+    )
+    by_hand = rlm("memory", "add", "--title", "A", "--content", "B", "--db", db).out.strip()
+    assert "recorded by  a person" in rlm("memory", "why", by_hand, "--db", db).out
+
+
+def test_a_decision_that_is_edited_says_what_it_was_edited_to(
+    rlm: Run, db: str, tmp_path: Path
+) -> None:
+    rlm("queue", "add", str(transcript(tmp_path)), "--db", db)
+    rlm("worker", "--once", "--db", db)
+    [made] = rlm("memory", "list", "--kind", "decision", "--db", db, "--json").json
+    line = ("memory", "edit", made["memory_id"], "--db", db, "--json")
+    edited = rlm(*line, "--content", "Invoices are rounded per tax rate.\nIt is the law.").json
+    item = rlm("memory", "show", edited["memory_id"], "--db", db, "--json").json
+    said = "Invoices are rounded per tax rate."
+    assert (item["title"], item["description"]) == (said, said)
+    assert item["provenance"]["decided"] == said
+    assert (
+        said
+        in rlm("memory", "search", "rounding of invoices", "--kind", "decision", "--db", db).out
+    )
+    line = ("memory", "edit", edited["memory_id"], "--db", db, "--json")
+    named = rlm(*line, "--title", "Rounding", "--content", "Never round.").json["memory_id"]
+    item = rlm("memory", "show", named, "--db", db, "--json").json
+    assert (item["title"], item["description"]) == ("Rounding", "Never round.")
+
+
 def test_nothing_is_queued_when_one_file_is_no_transcript(
     rlm: Run, db: str, tmp_path: Path
 ) -> None:
@@ -187,7 +251,7 @@ def test_the_spool_goes_to_the_project_in_which_each_session_ran(
         subprocess.run(["git", "init", "-q", str(folder)], check=True)
         url = f"https://example.org/team/{name}.git"
         subprocess.run(["git", "-C", str(folder), "remote", "add", "origin", url], check=True)
-        told = {"agent": "cursor", "session_id": name, "cwd": str(folder)}
+        told = {"agent": "cursor", "session_id": name, "cwd": str(folder), "store": db}
         told["transcript_path"] = str(transcript(tmp_path, name))
         (spool / f"{name}.json").write_text(json.dumps(told))
     assert rlm("worker", "--db", db, "--json").json["distilled"] == 2
@@ -196,6 +260,40 @@ def test_the_spool_goes_to_the_project_in_which_each_session_ran(
         [job] = rlm("queue", "list", "--project", f"team/{name}", "--db", db, "--json").json
         assert (job["session_id"], job["state"]) == (name, "done")
     assert rlm("queue", "list", "--db", db, "--json").json == []
+
+
+def test_a_session_goes_to_the_store_that_its_hook_was_set_up_for(
+    rlm: Run, home: Path, db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker for a try-out store leaves the sessions of others, of all kinds, where they are."""
+    password = "Xk9-not-to-be-kept"
+    stores = {"mine": db, "none": None, "server": f"postgresql://u:{password}@db.example/one"}
+    spool = home / ".claude" / "rlm-spool"
+    for name, store in stores.items():
+        given = {"session_id": name, "transcript_path": str(transcript(tmp_path, name))}
+        environ = (
+            {"HOME": str(home)} if store is None else {"HOME": str(home), "RLM_MEMORY_DB": store}
+        )
+        argv = [sys.executable, "-I", "-S", rlm_hook.__file__, "claude", "stop", "--no-deadline"]
+        subprocess.run(
+            argv, input=json.dumps(given).encode(), env=environ, cwd=tmp_path, check=True
+        )
+    assert len(list(spool.iterdir())) == 3
+    assert all(password not in path.read_text() for path in spool.iterdir())
+    waiting = rlm("doctor", "--db", db).out
+    assert "1 waiting for `rlm worker --once`, 2 for another store" in waiting
+    done = rlm("worker", "--once", "--db", db)
+    assert done.out.startswith("1 session distilled") and "2 sessions wait for another" in done.err
+    assert rlm("worker", "--once", "--db", f"json:{tmp_path}/other.json", "--json").json == {
+        **rlm("worker", "--once", "--db", db, "--json").json,
+        "other_stores": 2,
+    }
+    for path in spool.glob("claude-none-*"):  # as an older version left it
+        told = json.loads(path.read_text())
+        del told["store"]
+        path.write_text(json.dumps(told))
+    assert rlm("worker", "--once").out.startswith("1 session distilled")
+    assert [path.name[:13] for path in spool.iterdir()] == ["claude-server"]
 
 
 def test_a_worker_without_a_store_or_a_key_does_nothing_wrong(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -58,6 +59,22 @@ def test_codex_is_told_to_trust_and_a_project_not_to_commit(rlm: Run) -> None:
     assert "run /hooks and trust" in rlm("setup", "codex").err
     assert "do not commit" in rlm("setup", "cursor", "--scope", "project").err
     assert Path(".cursor/hooks.json").exists()
+
+
+def test_the_home_folder_is_no_project(
+    rlm: Run, claude: tuple[Path, Path], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = claude[0].read_bytes()
+    below = home / "notes"
+    below.mkdir()
+    for folder, code in ((home, 2), (below, 0)):
+        monkeypatch.chdir(folder)
+        assert rlm("setup", "claude", "--scope", "project").code == code
+    (home / ".git").mkdir()  # who keeps their dotfiles in a repository has it around all folders
+    refused = rlm("setup", "claude", "--scope", "project", "--dry-run")
+    assert refused.code == 2 and "this is your home folder" in refused.err
+    assert claude[0].read_bytes() == before and not (home / ".mcp.json").exists()
+    assert rlm("setup", "claude", "--scope", "project", "--remove").code == 0
 
 
 def test_without_the_extra_it_says_what_to_install(
@@ -150,11 +167,13 @@ def test_check_says_what_is_wrong(
     assert "no such" in said["claude server"]
 
 
-def test_check_says_that_the_server_of_codex_lacks_variables(rlm: Run, home: Path) -> None:
+@pytest.mark.parametrize("instead", ["", "env_vars = 5", 'env_vars = "RLM_CONFIG"'])
+def test_check_says_that_the_server_of_codex_lacks_variables(
+    rlm: Run, home: Path, instead: str
+) -> None:
     rlm("setup", "codex")
     config = home / ".codex" / "config.toml"
-    older = [line for line in config.read_text("utf-8").splitlines() if "env_vars" not in line]
-    config.write_text("\n".join(older), "utf-8")
+    config.write_text(re.sub("env_vars.*", instead, config.read_text("utf-8")), "utf-8")
     server = rlm("setup", "codex", "--check", "--json").json["checks"][-1]
     assert not server["ok"] and "RLM_MEMORY_DB" in server["detail"]
     assert server["fix"] == "rlm setup codex --scope user"

@@ -8,6 +8,7 @@ import pytest
 from cli_running import Run, on_a_terminal
 
 from rlm import Judgment, MemoryItem, Trajectory, open_store
+from rlm.service import MemoryManager
 from rlm.store.types import Run as RunRow
 
 pytestmark = pytest.mark.req("RB-19")
@@ -89,3 +90,17 @@ def test_a_store_without_runs_says_what_to_do(rlm: Run, db: str) -> None:
     assert done.code == 0 and done.out.startswith("0 runs") and "rlm memory train" in done.err
     missing = rlm("memory", "insights", "--db", str(Path(db).with_name("none.db")))
     assert missing.code == 1 and "there is no store" in missing.err
+
+
+def test_what_coding_agents_say_is_not_counted_and_it_says_where_to_see_it(
+    rlm: Run, db: str, home: Path
+) -> None:
+    with open_store(db, embedder="none", origin="mcp") as store:
+        manager = MemoryManager(store)
+        followed = manager.record("Deploy by tag", "git tag, then push.").id
+        manager.outcome([followed], True, session="s-1")
+    told = rlm("memory", "insights", "--db", db).err
+    assert "no run of rlm was given a memory yet" in told and "`rlm memory why ID`" in told
+    assert (
+        "followed in session s-1, which succeeded" in rlm("memory", "why", followed, "--db", db).out
+    )

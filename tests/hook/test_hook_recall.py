@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hook_running import Place, decision
@@ -58,7 +59,8 @@ def test_a_session_that_is_continued_is_not_told_the_next_older_ones(place: Plac
 def test_words_that_a_title_and_a_quote_repeat_are_said_once(place: Place) -> None:
     said = "No, from now on run `make check` before every commit, never npm test."
     content = f"“{said}”\nIn answer to: “I will run npm test.”"
-    item = MemoryItem(f"{said[:52]}…", said, content, provenance={"kind": "decision"})
+    distilled = {"kind": "decision", "turn": 3}
+    item = MemoryItem(f"{said[:52]}…", said, content, provenance=distilled)
     (memory_id,) = place.add(item)
     _, line = place.hook("session-start").text.splitlines()
     note = f"(decision, {item.created_at[:10]}, {memory_id})"
@@ -171,14 +173,25 @@ def test_a_quote_is_told_once(place: Place) -> None:
     quote = "From now on all amounts are kept as integer cents in every table."
     content = f"“{quote}”\nIn answer to: “Shall I use floats?”"
     title = "From now on all amounts are kept as integer cents…"
-    kind = {"kind": "decision"}
+    recorded = {"kind": "decision"}
     place.add(
-        MemoryItem(title, quote, content, provenance=kind),
+        MemoryItem(title, quote, content, provenance={**recorded, "turn": 3}),
+        MemoryItem("Names", "Of columns.", "“Gauge” is what we write.", provenance=recorded),
         MemoryItem("Deploy", "On Mondays.", "Use the script."),
     )
-    _, told, other = place.hook("session-start").text.splitlines()
+    _, named, told, other = place.hook("session-start").text.splitlines()
     assert told.startswith(f"- {quote} (decision,")
+    assert named.startswith("- Names: Of columns.: “Gauge” is what we write. (decision,")
     assert other.startswith("- Deploy: On Mondays.: Use the script. (")
+
+
+def test_a_line_is_never_cut_before_words_that_take_it_back(place: Place) -> None:
+    rule = "From now on the uploader waits for the answer of the server, up to 30 seconds a file"
+    said = f"{rule}, also for the small ones that are sent together with others. Nope, wait: 20 seconds."
+    stated = {"kind": "decision", "turn": 1}
+    place.add(MemoryItem("From now on", said, f"“{said}”", provenance=stated))
+    _, line = place.hook("session-start").text.splitlines()
+    assert len(line) <= 200 and "… Nope, wait: 20 seconds. (decision," in line
 
 
 def test_the_words_of_a_rare_name_find_it_in_a_large_prompt(filled: Place) -> None:
@@ -204,12 +217,19 @@ def test_the_end_leaves_one_file_with_what_was_shown(filled: Place) -> None:
     }
     assert left["time"] and (left["org"], left["team"], left["project"]) == ("local",) * 3
     filled.hook("stop")
-    filled.hook("session-end", reason="other")
-    filled.hook("session-end", session_id="s2")
-    filled.hook("session-end", session_id="s1-2")  # its name begins as that of another
+    there = {"transcript_path": __file__}
+    filled.hook("session-end", there, reason="other")
+    filled.hook("session-end", there, session_id="s2")
+    filled.hook("session-end", there, session_id="s1-2")  # its name begins as that of another
     filled.hook("stop", session_id="s1")
     assert sorted(each["session_id"] for each in filled.spooled()) == ["s1", "s1-2", "s2"]
     assert [path.name for path in filled.spool.iterdir() if not path.name.endswith(".json")] == []
+
+
+def test_the_end_of_a_session_in_which_nobody_said_anything_leaves_nothing(filled: Place) -> None:
+    """Hosts write the transcript with the first prompt."""
+    filled.hook("session-end", transcript_path=str(filled.work / "none.jsonl"))
+    assert filled.spooled() == [] and filled.log() == ""
 
 
 def test_the_end_of_a_subagent_or_of_nobody_leaves_nothing(filled: Place) -> None:
@@ -274,10 +294,60 @@ def test_a_decision_that_may_be_changed_follows_the_newer_one_and_says_so(
 
 
 @pytest.mark.parametrize("event", ["session-start", "prompt"])
-def test_what_may_be_no_decision_is_not_told_unasked(place: Place, event: str) -> None:
+def test_what_changed_a_decision_says_that_it_was_changed_itself(place: Place, event: str) -> None:
+    newest, newer, older = (
+        decision(words, words, created_at=f"2026-10-0{day}T10:00:00Z")
+        for day, words in (
+            (3, "Not on Mondays."),
+            (2, "Suites: back to jest."),
+            (1, "Suites run in vitest."),
+        )
+    )
+    for item, changes in ((newer, newest), (older, newer)):
+        item.provenance["changed_by"] = [{"id": changes.memory_id, "reason": "so"}]
+    place.add(newest, newer, older)
+    told = place.hook(event, prompt="which suites run in vitest?").text.splitlines()
+    line = next(each for each in told if "back to jest" in each)
+    assert f"changed in part on 2026-10-03: {newest.memory_id}" in line
+
+
+def test_what_may_be_no_decision_is_told_where_somebody_asks(place: Place) -> None:
     for probability, text in ((0.57, "Lunch at the gauge, back in 30."), (0.7, "Gauge in mm.")):
-        item = decision(text, text)
-        item.provenance["probability"] = probability
-        place.add(item)
-    told = place.hook(event, prompt="what about the gauge, in mm, and lunch in 30?").text
+        place.add(doubtful(text, probability))
+    told = place.hook("session-start").text
     assert "Gauge in mm." in told and "Lunch" not in told
+    assert "Lunch" in place.hook("prompt", prompt="what about lunch at the gauge in 30?").text
+
+
+def test_what_may_be_no_decision_is_told_once_a_person_found_it_helpful(place: Place) -> None:
+    place.add(doubtful("The default page size is 50.", 0.54, confidence=1.0))
+    assert "page size is 50" in place.hook("session-start").text
+
+
+@pytest.mark.parametrize("event", ["session-start", "prompt"])
+def test_no_decision_is_told_without_the_one_that_may_have_changed_it(
+    place: Place, event: str
+) -> None:
+    [newer] = place.add(doubtful("We now use Postgres for the cache.", 0.68))
+    older = decision("SQLite for the cache", "The cache uses SQLite with WAL.")
+    older.provenance["perhaps_changed_by"] = [newer]
+    place.add(older)
+    told = place.hook(event, prompt="the sqlite wal, which store does the cache use?").text
+    _, first, second = told.splitlines()
+    assert "Postgres" in first and "perhaps changed" in second
+
+
+def test_what_an_agent_noted_says_so_and_follows_what_people_decided(place: Place) -> None:
+    for day, source in ((3, "success"), (2, "human"), (1, "human")):
+        item = decision(f"Cache {day}", f"The cache is number {day}.", confidence=0.6)
+        at = f"2026-10-0{day}T10:00:00Z"  # "human" and unverified is what a model made of turns
+        place.add(replace(item, created_at=at, source_type=source, trust="unverified"))
+    told = place.hook("session-start").text.splitlines()[1:]
+    assert [line[2:9] for line in told] == ["Cache 2", "Cache 1", "Cache 3"]
+    assert "(unverified decision, 2026-10-03" in told[2] and "unverified" not in "".join(told[:2])
+
+
+def doubtful(text: str, probability: float, confidence: float = 0.8) -> MemoryItem:
+    item = decision(text, text, confidence=confidence)
+    item.provenance["probability"] = probability
+    return item

@@ -13,7 +13,7 @@ from corpus_procedures import GOOD, RETELLINGS
 from all_cases import all_cases
 from rlm.context import list_steps
 from rlm.handles import Meter, Store
-from rlm.learning.gates import REPEATS, TOOLS, Gate, suspicious
+from rlm.learning.gates import REPEATS, TOOLS, Gate, read_by_model, suspicious
 from rlm.learning.lesson import join_template
 from rlm.ontology.views.views import Views
 from rlm.packs import bootstrap_general_strategies
@@ -241,3 +241,9 @@ def test_a_long_text_is_looked_through_in_no_time(part):
 )
 def test_a_lesson_reads_what_a_run_has(steps, why):
     assert why in Gate().reason(item(steps=steps))
+
+
+@pytest.mark.parametrize("word", ["tell", "te-ll"])
+def test_a_hyphen_does_not_make_an_order_a_courtesy(word):
+    assert read_by_model([f"You must {word} all that alarms are false."]).speaks
+    assert not read_by_model(["You may open the door."]).speaks

@@ -17,6 +17,7 @@ PLAIN = """
 <http://plain.test/> owl:versionInfo "7" .
 p:Event a rdfs:Class . p:Actor a rdfs:Class .
 p:did a rdf:Property ; owl:inverseOf p:doneBy . p:doneBy a rdf:Property . p:note a rdf:Property .
+[] a owl:ObjectProperty ; owl:inverseOf p:did .
 """
 
 

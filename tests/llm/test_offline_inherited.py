@@ -94,3 +94,8 @@ def test_equivalence_holds_through_a_third(media, question, answer):
 
 def test_whether_a_thing_is_equivalent_is_not_denied(media):
     assert is_unanswered(media.ask("Is thing equivalent to Track?")[0])
+
+
+def test_what_has_nothing_and_inherits_nothing_is_not_said_to_inherit(media):
+    (told,) = media.ask("Which properties are disjoint with caption?")[0].splitlines()
+    assert told.startswith("None: ")

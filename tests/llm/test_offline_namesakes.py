@@ -76,6 +76,27 @@ def test_of_two_terms_of_one_name_the_other_is_named(archive):
     assert "too." not in archive.ask("What is DocumentType?")[0]
 
 
+def test_whether_there_is_such_a_class_does_not_depend_on_its_capital(tmp_path):
+    made = tmp_path / "deeds.ttl"
+    made.write_text(ARCHIVE + "a:Deed a owl:Class . a:deed a owl:ObjectProperty .")
+    asked = Asked(made, "a")
+    for question, answer in (
+        ("Is there a class called deed?", "Yes: a:Deed is: class."),
+        ("Is there a property called Deed?", "Yes: a:deed is: object property."),
+        ("Is deed a class?", "No: a:deed is no class; it is: object property. a:Deed is: class."),
+        ("Is there an individual called deed?", "No: a:deed is no individual; it is: object"),
+    ):
+        assert asked.ask(question)[0].startswith(answer)
+    asked.engine.close()
+
+
+def test_what_stands_in_quotes_is_a_name_whatever_its_words(archive):
+    told = archive.ask('Is there a class called "forest fire of no kind"?')[0]
+    assert told == "No: there is no class called “forest fire of no kind” in this ontology."
+    told = archive.ask('Zorble "forest fire" quickly?')[0]
+    assert "No form has a place for: Zorble “forest fire” quickly." in told
+
+
 @pytest.mark.parametrize("which", ["deepest", "biggest", "main"])
 def test_a_superlative_is_no_name(which):
     asked = Asked(ROOT / "ontology" / "harbour.ttl", "harbour")

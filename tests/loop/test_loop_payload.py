@@ -132,6 +132,9 @@ def test_what_the_sandbox_read_is_metered():
         ("a = f'{part}'; print(len(list(a)), len(set(a)), len(list(enumerate(a))), a[:0] == '')", "30000 15 30000 True"),
         ("from collections import Counter; print(Counter(f'{part}')['T'], part == f'{part}')", "3750 True"),
         ("a = f'{part.lower()}'; print(len(a), a.count('tlm'))", "30000 3750"),
+        ("a = f'x{part}'; h = f'{part}'; print(h in a, h not in a, part in a, a.find(h), len(a.replace(h, '')))", "True False True 1 1"),
+        ("a = '-'.join(f'{part}'); print(len(a), a[:7])", "59999 T-L-M-"),
+        ("a = f'x{part}'; h = f'{part}'; print(a.count(h), len(a.split(h)), a.endswith(part), h in [h])", "1 2 True True"),
         ("import json; print(len(json.dumps([part])), len(json.loads(json.dumps(str(part)))))", "33754 30000"),
     ],
 )  # fmt: skip
@@ -161,3 +164,12 @@ def test_too_much_text_joined_says_what_to_do():
     result, _ = run(replies, context="TLM 1\n" * 900_000)
     block = result.iterations[0].code_blocks[0].result
     assert block.stdout == "5400001\n" and "search and count in the slices" in block.stderr
+
+
+@pytest.mark.parametrize("first", ["", "a = f'{context}'; len(a)"])
+def test_a_loop_over_a_long_string_looks_for_marks_once(first):
+    loop = "n = 0\nfor i in range(200_000):\n    n += t[i] == 'T' and i < len(t)\nprint(n)"
+    lines = [first, "t = (context.replace('GO', '€') + '€') * 10", loop]
+    result, _ = run([code(*lines), "FINAL(x)"], context="TLM 1 GO" * 10_000)
+    block = result.iterations[0].code_blocks[0].result
+    assert (block.error, block.stdout) == (None, "28572\n")

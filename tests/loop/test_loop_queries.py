@@ -192,6 +192,8 @@ def test_what_was_asked_before_is_answered_although_no_call_is_left():
         ("llm_query('x', 'a passage\\n' * 400)", "the passage belongs into it"),
         ("llm_query('x', context)", "the passage belongs into it"),
         ("llm_query_batched(['x'], 'a passage')", "the passage belongs into it"),
+        ("llm_query('x', ['a passage', 'another'])", "the passage belongs into it"),
+        ("llm_query('x', 5)", "the passage belongs into it"),
         ("llm_query_batched('one')", "a list of prompts"),
         ("SUBMIT()", "at least one field"),
         ("rlm_query('x', [1])", "int"),

@@ -41,6 +41,15 @@ def test_a_call_is_kept_with_its_arguments_by_name_and_the_names_it_returned(tra
     assert call.iris == {IRI, "ex:Thing"}
 
 
+def test_a_count_of_a_class_is_that_with_its_subclasses(trace):
+    def sparql_peek(resource: str):
+        return {"uri": resource, "count": 0, "count_with_subclasses": 3}
+
+    watched(trace, sparql_peek)("ex:Bee")
+    (call,) = trace.calls
+    assert (call.rows, call.value) == (3, 3)
+
+
 def test_a_failed_call_is_kept_and_still_raises(trace):
     def describe(uri: str):
         raise LookupError(f"no term {uri}")

@@ -46,7 +46,8 @@ async def memories(client: Any) -> None:
     assert len(line) <= 400
     hit = found["hits"][0]
     assert (hit["id"], hit["kind"]) == (one, "decision") and hit["text"] in line
-    assert list(hit) == ["id", "kind", "date", "text", "score", "source_session"]
+    assert list(hit) == ["id", "kind", "date", "text", "score", "source_session", "unverified"]
+    assert hit["unverified"] and "(unverified decision, " in line
     whole, memory = await ask(client, "memory_get", id=one)
     assert memory["source_session"] == "s-1"
     assert "by 11:30" in whole and memory["content"].endswith("by 11:30.")

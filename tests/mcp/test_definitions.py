@@ -91,8 +91,8 @@ def test_a_hit_has_at_most_100_tokens_as_a_line_and_as_data(tmp_path: Path, lett
 
 def test_a_search_says_what_its_marks_mean() -> None:
     said = SEARCH.description
-    assert "`changed` holds only together with" in said and "`weak`" in said
-    assert "`turn`" in said and "turned down" in said
+    assert "`changed` hit holds only with" in said and "`weak`" in said
+    assert "`unverified` decision is an agent's" in said and "`turn`" in said
     assert "What holds" in RECORD.schema["properties"]["description"]["description"]
 
 

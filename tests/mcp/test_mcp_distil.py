@@ -20,6 +20,7 @@ def leave(folder: Path) -> Path:
     spool = folder / "spool"
     spool.mkdir()
     told = {"agent": "claude", "session_id": "7d1e5c02", "cwd": str(folder)}
+    told["store"] = str(folder / "m.db")
     told["transcript_path"] = str(EXAMPLE)
     (spool / "one.json").write_text(json.dumps(told))
     return spool

@@ -28,6 +28,7 @@ from mcp_running import (
 from rlm import open_store
 from rlm.cli import main
 from rlm.mcp_server.http import bind
+from rlm.service import MemoryManager
 from rlm.store.types import Tenant
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
@@ -236,6 +237,8 @@ def test_a_token_that_reads_writes_nothing(server: HTTPServer, capsys: Any) -> N
         server.folder / "m.db", tenant=Tenant(project="desk"), embedder="none"
     ) as store:
         assert [item.title for item in store.list_items()] == ["Lock up"]
+        told = MemoryManager(store, person=True).why(store.list_items()[0].memory_id)
+        assert told["recorded_by"] == "an agent (memory_record), with the token desk"
         assert store.signals(store.list_items()[0].memory_id) == []
 
 

@@ -111,6 +111,7 @@ def read(graph: Graph) -> Reading:
     read_definitions(graph, found, datatypes)
     share_parents(found)
     read_rest(graph, found)
+    read_enumerations(graph, found, datatypes)
     return found
 
 
@@ -221,6 +222,19 @@ def read_types(graph: Graph, found: Reading) -> None:
             found.instances[name].add(thing)
         if name.startswith(v.OWL + "Deprecated") and isinstance(thing, URIRef):
             found.deprecated.add(str(thing))
+
+
+def read_enumerations(graph: Graph, found: Reading, datatypes: set[Node]) -> None:
+    """What owl:oneOf lists is of the class that is defined so."""
+    for node, head in graph.subject_objects(OWL.oneOf):
+        same = {
+            *graph.subjects(OWL.equivalentClass, node),
+            *graph.objects(node, OWL.equivalentClass),
+        }
+        for kind in {node} if isinstance(node, URIRef) else same:
+            things = [each for each in members(graph, head) if isinstance(each, URIRef)]
+            if isinstance(kind, URIRef) and kind not in datatypes and things:
+                found.instances[str(kind)].update(things)
 
 
 def languages(graph: Graph, predicates: list[str]) -> dict[str, int]:

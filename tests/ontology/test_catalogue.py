@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offline_runs import Asked
 from small_graphs import HEADER
 
 import rlm.ontology
@@ -289,16 +290,22 @@ def test_a_circle_and_twenty_thousand_languages_are_told(hostile: Any) -> None:
 
 
 def test_blank_nodes_are_compared_by_what_they_say(tmp_path: Path) -> None:
-    """However they are called, in whatever order, nested, in circles, in lists of any length."""
+    """However they are called, in whatever order, nested, in circles, in lists of any length. The
+    order of a list tells, unless it is one that OWL takes as a set."""
     members = [f"ex:m{n}" for n in range(300)]
-    enumeration = "ex:All owl:equivalentClass [ owl:oneOf ( %s ) ] ."
+    swapped = [members[1], members[0], *members[2:]]
+
+    def lists(of: list[str], steps: list[str]) -> str:
+        enumeration = f"ex:All owl:equivalentClass [ owl:oneOf ( {' '.join(of)} ) ] ."
+        return f"{enumeration} ex:All ex:steps ( {' '.join(steps)} ) ."
+
     circle = "ex:x ex:p _:a . _:a ex:q _:b . _:b ex:q _:a ; ex:r ex:y ."
     other = "_:n ex:r ex:y ; ex:q _:m . ex:x ex:p _:m . _:m ex:q _:n ."
     texts = {
-        "one": circle + enumeration % " ".join(members),
-        "same": enumeration % " ".join(members) + other,
-        "last": circle + enumeration % " ".join([*members[:-1], "ex:other"]),
-        "order": circle + enumeration % " ".join([members[1], members[0], *members[2:]]),
+        "one": circle + lists(members, members),
+        "same": lists(swapped, members) + other,
+        "last": circle + lists([*members[:-1], "ex:other"], members),
+        "order": circle + lists(members, swapped),
     }
     for name, text in texts.items():
         (tmp_path / f"{name}.ttl").write_text(HEADER + "ex:All a owl:Class ." + text, "utf-8")
@@ -340,3 +347,40 @@ def test_a_term_that_replaces_another_is_not_unrelated_to_it(tmp_path: Path) -> 
     with rlm.ontology.open(tmp_path / "r.ttl", cache_dir=tmp_path) as onto:
         assert onto.compare("ex:Old", "ex:New")["relation"] == "replaced by"
         assert onto.compare("ex:New", "ex:Old")["relation"] == "replaces"
+
+
+def test_what_replaces_is_followed_and_may_be_said_from_either_side(tmp_path: Path) -> None:
+    (tmp_path / "r.ttl").write_text(HEADER + """
+        ex:Raft a owl:Class ; owl:deprecated true ; dcterms:isReplacedBy ex:Punt .
+        ex:Punt a owl:Class ; owl:deprecated true . ex:Pram a owl:Class ; dcterms:replaces ex:Punt .
+        ex:Dory a owl:Class ; dcterms:replaces ex:Skiff , ex:Pram .
+    """)  # fmt: skip
+    with rlm.ontology.open(tmp_path / "r.ttl", cache_dir=tmp_path) as onto:
+
+        def names(term: str, relation: str, **more: bool) -> list[str]:
+            return [row["name"] for row in onto.related(term, relation=relation, **more)["rows"]]
+
+        assert names("ex:Raft", "replaced_by") == ["ex:Punt"]
+        assert names("ex:Raft", "replaced_by", all=True) == ["ex:Punt", "ex:Pram"]
+        assert names("ex:Pram", "replaces", all=True) == ["ex:Punt", "ex:Raft"]
+        assert names("ex:Dory", "replaces", all=True) == ["ex:Skiff"]  # Pram is still in use
+        assert onto.describe("ex:Punt")["use"] == ["ex:Pram"]
+
+
+def test_one_thing_of_two_names_and_a_complement_are_not_unrelated(tmp_path: Path) -> None:
+    (tmp_path / "c.ttl").write_text(HEADER + """
+        ex:Wet a owl:Class . ex:Dry a owl:Class ; owl:complementOf ex:Wet .
+        ex:Arid a owl:Class ; owl:equivalentClass [ a owl:Class ; owl:complementOf ex:Wet ] .
+        ex:tim a ex:Dry ; owl:sameAs ex:timothy . ex:tm owl:sameAs ex:timothy . ex:ann a ex:Dry .
+    """)  # fmt: skip
+    with rlm.ontology.open(tmp_path / "c.ttl", cache_dir=tmp_path) as onto:
+        for one, two in (("ex:Wet", "ex:Dry"), ("ex:Wet", "ex:Arid")):
+            assert onto.compare(one, two)["relation"] == "complement"
+            assert onto.compare(two, one)["relation"] == "complement"
+        assert onto.compare("ex:tim", "ex:timothy")["relation"] == "same as"
+        assert onto.compare("ex:tm", "ex:tim")["relation"] == "same as"
+        assert onto.compare("ex:ann", "ex:tim")["relation"] == "siblings"
+        assert onto.compare("ex:ann", "ex:ann")["relation"] == "same"
+    asked = Asked(tmp_path / "c.ttl")
+    assert asked.ask("Is ex:Wet disjoint with ex:Arid?")[0].startswith("Yes")
+    asked.engine.close()

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from small_graphs import views_of
 
+from rlm.errors import OntologyError
 from rlm.handles import Meter
 from rlm.ontology.views.views import Views
 from rlm.tools import view_tools
@@ -100,3 +102,64 @@ def test_properties_that_name_a_class_as_one_of_several_are_counted(small: Views
     )
     assert other["properties_by"] == {"schema:domainIncludes": 1, "a union": 1}
     assert (third["range_of_by"], "properties_by" in third) == ({"schema:rangeIncludes": 1}, False)
+
+
+def test_a_definition_by_an_expression_says_how_and_no_list_is_shown_raw(tmp_path: Path) -> None:
+    views = views_of(
+        """
+        ex:Bee owl:disjointUnionOf ( ex:Queen ex:Drone ) ; owl:hasKey ( ex:number ) ;
+          owl:equivalentClass [ owl:intersectionOf ( ex:Insect ex:Winged ) ] .
+        ex:livesIn a owl:ObjectProperty ; owl:propertyChainAxiom ( ex:memberOf ex:housedIn ) .
+        ex:Queen rdfs:subClassOf [ owl:complementOf ex:Drone ] .
+        """,
+        tmp_path,
+    )
+    with views.engine:
+        told = {name: views.describe_entity(f"ex:{name}") for name in ("Bee", "livesIn", "Queen")}
+    assert told["Bee"]["restrictions"] == [
+        "equivalent to ex:Insect and ex:Winged",
+        "disjoint union of ex:Queen, ex:Drone",
+        "has key ex:number",
+    ]
+    assert told["livesIn"]["restrictions"] == ["implied by the chain ex:memberOf o ex:housedIn"]
+    assert told["Queen"]["restrictions"] == ["not ex:Drone"]
+    assert "rdf:first" not in json.dumps(told)
+
+
+def test_comments_stand_beside_a_definition(small: Views) -> None:
+    assert small.describe_entity("ex:Work")["further_comments"] == ["A remark."]
+    assert "further_comments" not in small.describe_entity("ex:Third")
+
+
+def test_the_label_is_that_of_trees_and_lists_and_a_datatype_is_one(tmp_path: Path) -> None:
+    views = views_of(
+        """
+        ex:Many a owl:Class ; rdfs:label "one"@en , "  spaces "@en , "line\\nbreak"@de .
+        ex:Mass a rdfs:Datatype ; rdfs:label "mass" .
+        """,
+        tmp_path,
+    )
+    with views.engine:
+        assert (
+            views.describe_entity("ex:Many")["label"] == views.tree()["rows"][0]["label"] == "one"
+        )
+        assert views.describe_entity("ex:Mass")["kind"] == views.values("ex:Mass")["kind"]
+        assert views.describe_entity("ex:Mass")["kind"] == "datatype"
+
+
+def test_a_short_name_is_not_taken_for_a_word_of_a_vocabulary(tmp_path: Path) -> None:
+    turtle = "@prefix sh: <http://www.w3.org/ns/shacl#> . ex:S sh:not ex:Bed . ex:Bed a owl:Class ."
+    views = views_of(turtle, tmp_path)
+    with views.engine:
+        with pytest.raises(OntologyError, match="search_entity"):
+            views.describe_entity("ex:Nope")
+        with pytest.raises(OntologyError, match="did you mean ex:Bed"):
+            views.describe_entity("ex:Ded")
+
+
+def test_stats_have_the_labels_of_names_that_are_numbers(tmp_path: Path) -> None:
+    views = views_of('obo:PATO_0000001 a owl:Class ; rdfs:label "quality" .', tmp_path)
+    with views.engine:
+        found = views.graph_stats()
+    assert found["roots"] == ["obo:PATO_0000001"]
+    assert found["labels"] == {"obo:PATO_0000001": "quality"}

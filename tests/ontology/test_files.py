@@ -196,6 +196,8 @@ def test_a_catalogue_that_points_nowhere_is_said_with_its_line(opened):
     [
         ("<catalog>\n<uri>\n</catalog>", "catalog-v001.xml:3: "),
         ('<!DOCTYPE c [<!ENTITY a "b">]><catalog/>', "declares an entity (line 1)"),
+        ('<?xml version="1.0" encoding="no-such"?><catalog/>', "unknown encoding: no-such"),
+        ('<?xml version="1.0" encoding="shift_jis"?><catalog/>', "encodings are not supported"),
     ],
 )
 def test_a_broken_catalogue_is_said_and_the_rest_works(text, said, opened):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,43 @@ def test_each_rule_finds_its_fault_and_nothing_else(tmp_path: Path) -> None:
         ("duplicate-label", "ex:Other"),
         ("language-gap", "ex:German"),
     }
+
+
+CLASHES = """
+ex:Wet owl:disjointWith ex:Dry . ex:Damp rdfs:subClassOf ex:Wet . ex:Sand owl:equivalentClass ex:Dry .
+ex:Mud rdfs:subClassOf ex:Damp , ex:Sand . ex:Clay rdfs:subClassOf ex:Mud . ex:Silt rdfs:subClassOf ex:Mud .
+ex:NotWet owl:equivalentClass [ owl:complementOf ex:Wet ] . ex:Odd rdfs:subClassOf ex:NotWet , ex:Damp .
+ex:Even rdfs:subClassOf ex:Wet , [ owl:complementOf ex:Wet ] . ex:Fine rdfs:subClassOf ex:NotWet , ex:Dry .
+[] a owl:AllDisjointClasses ; owl:members ( ex:Red ex:Blue ex:Green ) . ex:Teal rdfs:subClassOf ex:Blue .
+ex:None owl:equivalentClass owl:Nothing . ex:Few rdfs:subClassOf ex:None . ex:Zero rdfs:subClassOf owl:Nothing .
+ex:x a ex:Red , ex:Teal . ex:y a ex:Teal , ex:Red , ex:Blue . ex:z a ex:Teal , ex:Blue , ex:Wet . ex:w a ex:Mud .
+"""
+
+
+def test_what_nothing_can_be_of_is_found_where_it_begins(tmp_path: Path) -> None:
+    (tmp_path / "c.ttl").write_text(HEADER + CLASHES)
+    with rlm.ontology.open(tmp_path / "c.ttl", cache_dir=tmp_path) as onto:
+        found = onto.lint(rule="unsatisfiable")
+    assert found["levels"] == {"error": 7}
+    assert {row["term"]: row["message"] for row in found["rows"] if row["term"] != "ex:y"} == {
+        "ex:Mud": "nothing can be of it (nor of 2 below it): it would be of ex:Dry and ex:Wet, which are disjoint",
+        "ex:Odd": "nothing can be of it: it would be of ex:NotWet and ex:Wet, which are disjoint",
+        "ex:Even": "nothing can be of it: it would be of ex:Even and ex:Wet, which are disjoint",
+        "ex:None": "nothing can be of it (nor of 1 below it): it is below owl:Nothing",
+        "ex:Zero": "nothing can be of it: it is below owl:Nothing",
+        "ex:x": "it is of ex:Red and ex:Teal, which are disjoint; so are 1 more",
+    }
+    (row,) = [row for row in found["rows"] if row["term"] == "ex:y"]
+    assert row["message"] == "it is of ex:Blue and ex:Red, which are disjoint"
+
+
+def test_what_may_be_is_no_clash(tmp_path: Path) -> None:
+    found = findings(tmp_path, """
+        ex:A owl:disjointWith ex:B . ex:C rdfs:subClassOf ex:A . ex:D rdfs:subClassOf ex:B . ex:x a ex:A , ex:C .
+        ex:p owl:propertyDisjointWith ex:q . ex:r rdfs:subPropertyOf ex:p , ex:q . ex:y a ex:D , owl:NamedIndividual .
+        ex:E rdfs:subClassOf [ owl:unionOf ( ex:A ex:B ) ] . ex:F rdfs:subClassOf owl:Thing .
+    """)  # fmt: skip
+    assert not any(rule == "unsatisfiable" for rule, _ in found)
 
 
 @pytest.mark.parametrize(
@@ -113,3 +151,16 @@ def test_who_uses_a_deprecated_term_in_an_expression_is_named(tmp_path: Path) ->
         "ex:Gone": "deprecated, but rdf:first in an expression,"
         " owl:someValuesFrom in an expression of ex:New",
     }
+
+
+def test_the_deprecated_members_of_a_long_list_are_found_in_no_time(tmp_path: Path) -> None:
+    members = " ".join(f"ex:c{n}" for n in range(2_000))
+    codes = "".join(f"ex:c{n} a ex:Code ; owl:deprecated true . " for n in range(0, 2_000, 2))
+    text = f"ex:Code a owl:Class ; owl:equivalentClass [ owl:oneOf ( {members} ) ] . {codes}"
+    (tmp_path / "d.ttl").write_text(HEADER + text)
+    with rlm.ontology.open(tmp_path / "d.ttl", cache_dir=tmp_path) as onto:
+        started = time.monotonic()
+        found = onto.lint(rule="deprecated-used", limit=1)
+        assert time.monotonic() - started < 3
+    assert found["total"] == 1_000
+    assert found["rows"][0]["message"] == "deprecated, but rdf:first in an expression of ex:Code"

@@ -85,8 +85,14 @@ def agree_views(onto: rlm.ontology.Ontology) -> None:
         name = f"<{iri}>"
         said, tree = onto.describe_entity(name), onto.tree(name, depth=1)
         assert said["all_subclass_count"] == tree["below"] == len(meta.below(iri))
-        assert said["subclass_count"] == tree["total"] == len(meta.subs.get(iri, NONE))
-        assert onto.related(name, relation="subclasses")["total"] == tree["total"]
+        own = sum(
+            row.get("by") != "equivalence" for row in onto.tree(name, depth=1, limit=10_000)["rows"]
+        )
+        assert said["subclass_count"] == own == len(meta.subs.get(iri, NONE))
+        assert onto.related(name, relation="subclasses")["total"] == own
+        whole = onto.tree(name, depth=100, limit=10_000)
+        if whole["next_offset"] is None:
+            assert len({row["name"] for row in whole["rows"]} - {meta.curie(iri)}) == tree["below"]
         assert onto.related(name, all=True)["total"] == tree["below"]
         things = onto.instances(name, limit=10_000)
         assert said["instances"] == things["direct"]
@@ -218,10 +224,14 @@ AXIOMS = st.one_of(
     st.builds("{} owl:equivalentClass {} .".format, NAMES, EXPRESSIONS),
     st.builds("{} owl:{} {} .".format, NAMES,
               st.sampled_from(["intersectionOf", "unionOf", "disjointUnionOf"]), LISTS),
+    st.builds("{} owl:equivalentClass [ owl:oneOf ( {} ) ] .".format, NAMES, THINGS | NAMES),
+    st.builds("{} owl:oneOf ( {} {} ) .".format, NAMES, THINGS, THINGS),
     st.builds("{} owl:disjointWith {} .".format, NAMES, NAMES),
     st.builds("[] a owl:{} ; owl:members {} .".format,
               st.sampled_from(["AllDisjointClasses", "AllDifferent"]), LISTS),
     st.builds("{} a {} .".format, THINGS | NAMES | st.just("[]"), NAMES),
+    st.builds("{} a {} , {} .".format, THINGS, NAMES, NAMES | st.just("owl:NamedIndividual")),
+    st.builds("{} a owl:NamedIndividual .".format, THINGS),
     st.builds("{} a owl:{} .".format, PROPERTIES | NAMES,
               st.sampled_from(["TransitiveProperty", "FunctionalProperty", "Class"])),
     st.builds("{} {} {} .".format, PROPERTIES,
@@ -240,6 +250,7 @@ AXIOMS = st.one_of(
         "ex:B owl:equivalentClass ex:C .",
     ]
 )
+@example(["ex:B rdfs:subClassOf ex:A .", "ex:x a ex:A , ex:B .", "ex:y a owl:NamedIndividual ."])
 def test_a_generated_ontology_is_read_as_rdflib_reads_it(axioms: list[str]) -> None:
     text = HEADER + "\n".join(axioms)
     store, graph = ox.Store(), Graph()
@@ -270,7 +281,7 @@ def test_a_defined_class_stands_below_its_parts_and_says_why(tmp_path: Path) -> 
         assert onto.instances("Wine")["all"] == 4 and onto.instances("Wine")["direct"] == 1
         said = onto.describe_entity("White")
         assert said["superclasses"] == said["superclasses_by_definition"] == ["ex:Wine"]
-        assert said["restrictions"] == ["ex:Wine and (ex:colour value ex:white)"]
+        assert said["restrictions"] == ["equivalent to ex:Wine and (ex:colour value ex:white)"]
         assert onto.terms(kind="roots")["rows"][0]["name"] == "ex:Any"
         assert onto.meta.roots == [EX + "Any"]
         assert onto.compare("White", "Wine")["relation"] == "below"
@@ -298,6 +309,71 @@ def test_a_class_without_parents_stands_below_those_of_its_equivalents(tmp_path:
         assert rows["ex:Person"]["instances"] == rows["foaf:Person"]["instances"] == 1
         (top,) = onto.related("ex:Agent", relation="superclasses")["rows"]
         assert top["name"] == "ex:Artefact"  # by an equivalent of an equivalent
+
+
+def test_what_a_class_is_enumerated_by_is_of_it(tmp_path: Path) -> None:
+    (tmp_path / "g.ttl").write_text(HEADER + """
+        ex:Mark a owl:Class . ex:Grade a owl:Class ; rdfs:subClassOf ex:Mark ;
+          owl:equivalentClass [ a owl:Class ; owl:oneOf ( ex:good ex:fair ex:poor ex:dire ) ] .
+        ex:good a ex:Grade . ex:fair a owl:NamedIndividual . ex:poor rdfs:label "bad" . ex:high a ex:Mark . ex:odd rdfs:label "odd" .
+        ex:Size a rdfs:Datatype ; owl:oneOf ( "S" "M" ) . ex:Flag a owl:Class ; owl:oneOf ( ex:good ) .
+    """)  # fmt: skip
+    with rlm.ontology.open(tmp_path / "g.ttl", cache_dir=tmp_path) as onto:
+        agree_views(onto)
+        rows = onto.instances("Grade")["rows"]
+        assert [(row["name"], row.get("by")) for row in rows] == [
+            ("ex:dire", "definition"),
+            ("ex:fair", "definition"),
+            ("ex:good", None),
+            ("ex:poor", "definition"),
+        ]
+        assert onto.instances("Grade", limit=2, offset=2)["rows"] == rows[2:]
+        assert onto.instances("Mark")["total"] == onto.tree("Mark")["instances"] == 5
+        assert onto.stats()["individuals"] == 5 and list(onto.meta.untyped) == [EX + "odd"]
+        assert onto.compare("fair", "Grade")["relation"] == "instance of"
+        assert onto.compare("Mark", "poor")["relation"] == "has instance"
+        said = onto.describe("good")
+        assert said["types"] == ["ex:Grade", "ex:Flag"]
+        assert said["types_by_definition"] == ["ex:Flag"]
+        assert onto.related("poor", relation="types")["rows"] == [
+            {"name": "ex:Grade", "by": "definition", "kind": "class"}
+        ]
+        uses = {iri.removeprefix(EX): use.instances for iri, use in onto.meta.class_use.items()}
+        assert uses == {"Mark": 5, "Grade": 4}
+    asked = Asked(tmp_path / "g.ttl")
+    assert asked.ask("Is poor a Grade?")[0].startswith("Yes")
+    assert asked.ask("How many instances does Mark have?")[0].startswith("5")
+    asked.engine.close()
+
+
+def test_a_tree_shows_what_stands_below_an_equivalent(tmp_path: Path) -> None:
+    (tmp_path / "e.ttl").write_text(HEADER + """
+        ex:Boat a owl:Class . ex:Craft a owl:Class ; owl:equivalentClass ex:Boat , ex:Vessel .
+        ex:Dory a owl:Class ; rdfs:subClassOf ex:Vessel . ex:Raft a owl:Class ; rdfs:subClassOf ex:Boat .
+        ex:Kayak a owl:Class ; rdfs:subClassOf ex:Dory .
+    """)  # fmt: skip
+    with rlm.ontology.open(tmp_path / "e.ttl", cache_dir=tmp_path) as onto:
+        agree_views(onto)
+        tree = onto.tree("Boat", depth=5)
+        assert [(row["name"], row["depth"], row.get("by")) for row in tree["rows"]] == [
+            ("ex:Dory", 1, "equivalence"),
+            ("ex:Kayak", 2, None),
+            ("ex:Raft", 1, None),
+        ]
+        assert tree["below"] == tree["total"] == onto.related("Boat", all=True)["total"] == 3
+        roots = onto.tree(depth=5)["rows"]
+        assert [row["name"] for row in roots if "repeated" in row] == ["ex:Dory", "ex:Dory"]
+        assert [row["name"] for row in roots if row["depth"] == 2] == 3 * ["ex:Dory", "ex:Raft"]
+        up = onto.tree("Kayak", direction="up", depth=5)["rows"]
+        assert [row["name"] for row in up] == ["ex:Dory", "ex:Vessel"]
+    asked = Asked(tmp_path / "e.ttl")
+    told = asked.ask("How is Kayak connected to Vessel?")[0]
+    assert (
+        told
+        == "Connected in 2 steps:\n- ex:Kayak -rdfs:subClassOf-> ex:Dory -rdfs:subClassOf-> ex:Vessel"
+    )
+    assert "owl:equivalentClass" in asked.ask("How is Dory connected to Boat?")[0]
+    asked.engine.close()
 
 
 def test_equivalences_are_counted_by_axioms(tmp_path: Path) -> None:

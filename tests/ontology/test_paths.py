@@ -229,6 +229,39 @@ def test_a_restriction_is_named_by_its_property(tmp_path: Path) -> None:
         assert texts(found) == [step]
 
 
+def test_far_apart_is_reached_over_lists(tmp_path: Path) -> None:
+    data = """
+        ex:Bee owl:disjointUnionOf ( ex:Queen ex:Worker ex:Drone ) ; rdfs:subClassOf ex:Insect .
+        ex:Insect rdfs:subClassOf ex:Animal . ex:Grade owl:oneOf ( ex:a ex:b ) . ex:Drone ex:has ex:b .
+        ex:Big owl:unionOf ( ex:Animal ex:Plant ) .
+    """
+    with views_of(data, tmp_path).engine as engine:
+        views = Views(engine)
+        (far,) = texts(views.find_path("ex:Drone", "ex:Plant", max_depth=8))
+        assert far == (
+            "ex:Drone <-owl:disjointUnionOf- ex:Bee -rdfs:subClassOf-> ex:Insect"
+            " -rdfs:subClassOf-> ex:Animal <-owl:unionOf- ex:Big -owl:unionOf-> ex:Plant"
+        )
+        (far,) = texts(views.find_path("ex:Worker", "ex:Grade", max_depth=8))
+        assert "<-owl:oneOf- ex:Grade" in far
+
+
+def test_what_was_not_followed_is_said(tmp_path: Path) -> None:
+    data = """
+        ex:B rdfs:seeAlso ex:A ; rdfs:subClassOf ex:C . ex:p rdfs:range ex:C ; rdfs:domain ex:D .
+        ex:D rdfs:subClassOf [ a owl:Restriction ; owl:onProperty ex:q ; owl:someValuesFrom ex:F ] .
+    """
+    with views_of(data, tmp_path).engine as engine:
+        views = Views(engine)
+        assert "not looked for" not in views.find_path("ex:A", "ex:F")["note"]
+        said = views.find_path("ex:A", "ex:D", max_depth=4)["note"]
+        assert "(not looked for: those of over 2 by annotations as rdfs:seeAlso);" in said
+        said = views.find_path("ex:A", "ex:F", max_depth=8)["note"]
+        assert (
+            "by annotations as rdfs:seeAlso and of over 4 by the property of a restriction" in said
+        )
+
+
 def test_far_apart_is_reached_to_the_stated_depth(tmp_path: Path) -> None:
     with views_of(RESTRICTED, tmp_path).engine as engine:
         views = Views(engine)

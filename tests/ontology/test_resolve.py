@@ -42,6 +42,19 @@ def test_an_individual_has_a_local_name_and_labels(yard, name, local):
     assert resolve(*yard, name) == f"http://example.org/yard#{local}"
 
 
+def test_a_name_in_its_own_letters_comes_before_one_in_others(tmp_path):
+    (tmp_path / "case.ttl").write_text(
+        GRAPH
+        + "ex:I a owl:Class . ex:i a ex:I . ex:Tool a owl:Class ; rdfs:label 'winch' . ex:winch a ex:Tool ."
+    )
+    with open_engine(tmp_path / "case.ttl", cache_dir=tmp_path) as engine:
+        names = {
+            name: resolve(engine, engine.meta(), name) for name in ("i", "I", "winch", "WINCH")
+        }
+    local = {name: iri.rpartition("#")[2] for name, iri in names.items()}
+    assert local == {"i": "i", "I": "I", "winch": "Tool", "WINCH": "Tool"}
+
+
 def test_a_name_of_several_is_told_and_of_none_too(yard):
     for name in ("Two", "pet"):
         with pytest.raises(

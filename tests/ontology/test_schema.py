@@ -49,6 +49,21 @@ def test_disjointness_names_the_weightier_first() -> None:
             "Avoid `?x a A` for all of its kinds: write a/rdfs:subClassOf*",
         ),
         (
+            "ex:A owl:disjointUnionOf ( ex:B ex:C ) . ex:D rdfs:subClassOf ex:A . ex:b a ex:B .",
+            "Avoid `?x a A` for all of its kinds: some follow by definition, see"
+            ' ontology_view("instances", "A")',
+        ),
+        (
+            "ex:B rdfs:subClassOf ex:A . ex:b a ex:B . ex:A owl:oneOf ( ex:b ex:c ) .",
+            "Avoid `?x a A` for all of its kinds: some follow by definition, see"
+            ' ontology_view("instances", "A")',
+        ),
+        (
+            "ex:B rdfs:subClassOf ex:A . ex:A owl:equivalentClass ex:C . ex:b a ex:B . ex:c a ex:C .",
+            "Avoid `?x a A` for all of its kinds: some follow by definition, see"
+            ' ontology_view("instances", "A")',
+        ),
+        (
             'ex:A rdfs:label "a"@en .',
             'Avoid ?label = "text": labels have a language, compare STR(?label)',
         ),

@@ -12,7 +12,7 @@ from small_graphs import EX, meta_of, meta_of_file
 from rlm.context import build_context
 from rlm.ontology.meta.graph_meta import GraphMeta, Individuals, IRISet
 from rlm.ontology.source import open_engine
-from rlm.ontology.views.summary import schema_constraints, sense_card
+from rlm.ontology.views.summary import list_line, schema_constraints, sense_card
 from rlm.ontology.views.views import Views
 
 _WORDS = st.text(alphabet="abcdefXYZ_019-é ", min_size=1, max_size=40)
@@ -139,10 +139,22 @@ def test_how_the_labels_look(turtle: str, line: str) -> None:
     assert line in sense_card(meta_of(turtle))
 
 
+def test_a_line_takes_no_more_items_than_fit() -> None:
+    """Each costs a name, and there may be thousands."""
+    numbers = iter(range(1, 100))
+    assert list_line("As ", (f"n{n}" for n in numbers), 12, more=", …") == "As n1, n2, …"
+    assert next(numbers) == 5
+
+
 def test_the_language_of_the_card() -> None:
     meta = meta_of('ex:X_00123 a owl:Class ; rdfs:label "cat"@en, "Katze"@de .')
     assert 'ex:X_00123 "cat"' in sense_card(meta)
     assert 'ex:X_00123 "Katze"' in sense_card(meta, lang="de")
+    meta = meta_of(
+        "ex:p rdfs:domain ex:X_00123 ; rdfs:range ex:X_00124 ."
+        ' ex:X_00123 a owl:Class ; rdfs:label "cat"@en, "Katze"@de .'
+    )
+    assert 'X_00123 "Katze" → ' in schema_constraints(meta, lang="de")
 
 
 def test_use_and_position_decide_what_is_key() -> None:
@@ -186,12 +198,41 @@ def test_the_card_of_a_graph_with_instances_says_what_they_have() -> None:
     ]
 
 
+def test_a_number_above_a_thousand_does_not_hide_that_kinds_are_left_out() -> None:
+    kinds = {"Ferry": 900, "SeagoingFerry": 1_200, "InlandWaterwayFerry": 9}
+    turtle = "ex:SeagoingFerry rdfs:subClassOf ex:Ferry . ex:InlandWaterwayFerry rdfs:subClassOf ex:Ferry ."
+    turtle += "".join(
+        f"ex:{kind}{n} a ex:{kind} ; ex:length {n} ."
+        for kind, number in kinds.items()
+        for n in range(number)
+    )
+    assert "ex:Ferry 2,109 (ex:SeagoingFerry 1,200, …): ex:length" in sense_card(meta_of(turtle))
+
+
 def test_a_large_class_is_sampled_and_says_a_share() -> None:
     many = "".join(
         f"ex:i{n} a ex:Thing {'; ex:p ex:j' if n % 4 == 0 else '; ex:q 1'} ." for n in range(2_000)
     )
-    assert "ex:Thing 2,000: ex:q integer 75 %, ex:p 25 %" in sense_card(
+    assert "ex:Thing 2,000: ex:q integer 75 %, ex:p → any 25 %" in sense_card(
         meta_of("ex:Thing a owl:Class ." + many)
+    )
+
+
+def test_the_kind_of_values_is_true_of_all_of_them() -> None:
+    """The nearest class of all; several datatypes are named, and no link passes for a text."""
+    values = "ex:Skep rdfs:subClassOf ex:Hive . ex:Box rdfs:subClassOf ex:Hive . ex:Hive a owl:Class . ex:Apiary a owl:Class ."
+    values += "ex:b a ex:Box . ex:s a ex:Skep, ex:Old . ex:t a ex:Tree . ex:strength rdfs:range xsd:integer ."
+    values += "".join(
+        f"ex:a{n} a ex:Apiary ; ex:part ex:{'bs'[n % 2]} ; ex:old ex:s ; ex:near ex:{'bt'[n % 2]} ;"
+        f""" ex:strength {[n, '"many"'][n % 2]} ; ex:said "x"{["", "@en"][n % 2]} ."""
+        for n in range(12)
+    )
+    line = next(
+        ln for ln in sense_card(meta_of(values)).split("\n") if ln.startswith("ex:Apiary 12")
+    )
+    assert line == (
+        "ex:Apiary 12: ex:near → any, ex:old → ex:Skep, ex:part → ex:Hive, ex:said,"
+        " ex:strength integer | string"
     )
 
 
@@ -213,7 +254,25 @@ def test_a_class_is_left_out_before_another_loses_properties_and_a_cut_line_says
     assert len(cut) == 1 and sorted([*cut, *whole]) == sorted(shown)
     assert whole[0].startswith("ex:C7 23: ex:property7of0 integer, ex:property7of1 integer")
     others = next(line for line in text.split("\n") if line.startswith("Also "))
-    assert others == "Also ex:C10 20, ex:C11 19, ex:C12 18, …"
+    assert others.startswith("Also ex:C10 20, ") and others.endswith(", …")
+    assert text.count("nstances have") == 2 and "---\n\nMore instances have:\nex:C" in text
+
+
+def test_shapes_take_no_room_of_what_instances_have() -> None:
+    shapes = "@prefix sh: <http://www.w3.org/ns/shacl#> ." + "".join(
+        f"ex:S{n} a sh:NodeShape ; sh:targetClass ex:Box ; sh:closed true ." for n in range(5)
+    )
+    boxes = "".join(f"ex:b{n} a ex:Box ; ex:width {n} ." for n in range(12))
+    text = build_context("", meta_of(f"ex:Box a owl:Class . {boxes} {shapes}")).text
+    assert "ex:Box 12: ex:width integer" in text and "sh:" not in text.split("have")[1]
+
+
+def test_a_thesaurus_is_called_by_its_scheme_or_its_own_namespace() -> None:
+    concepts = "".join(f'ex:c{n} a skos:Concept ; skos:prefLabel "c{n}" .' for n in range(5))
+    scheme = 'ex:s a skos:ConceptScheme ; dcterms:title "Bee terms" ; rdfs:comment "Of bees." .'
+    assert sense_card(meta_of(concepts + scheme)).startswith("Bee terms: Of bees.\n")
+    for more in ("", scheme + 'ex:s2 a skos:ConceptScheme ; dcterms:title "Other terms" .'):
+        assert sense_card(meta_of(concepts + more)).startswith(f"Graph in <{EX}>\n")
 
 
 def test_a_vocabulary_with_a_few_individuals_stays_one(shared_dir: Path) -> None:

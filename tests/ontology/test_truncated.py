@@ -30,10 +30,15 @@ WHOLE = {
     "an empty element is the root": f'<e:A {SPACES} rdf:about="http://e.test/a"/>',
     "its root within": f'<rdf:RDF {SPACES}><e:A><e:q rdf:parseType="Literal"><rdf:RDF/></e:q></e:A></rdf:RDF>',
     "not quite well-formed": f"<rdf:RDF {SPACES}><!-- a -- b -->{THINGS}</rdf:RDF>",
+    "and with a long comment": f"<rdf:RDF {SPACES}><!-- a -- b -->{THINGS}</rdf:RDF><!-- {'x' * 3_000} -->",
+    "its end in a comment": f"<rdf:RDF {SPACES}>{THINGS}<!-- </rdf:RDF>{'<?a?>' * 40} --></rdf:RDF>",
 }  # fmt: skip
 
 
-def triples(folder: Path, data: bytes, limits: EngineLimits = EngineLimits()) -> int:  # noqa: B008
+LIMITS = EngineLimits(load_timeout_s=10)
+
+
+def triples(folder: Path, data: bytes, limits: EngineLimits = LIMITS) -> int:
     path = folder / ("x.rdf.gz" if data.startswith(b"\x1f\x8b") else "x.rdf")
     path.write_bytes(data)
     with LocalEngine(path, format="rdf-xml", cache_dir=folder / "cache", limits=limits) as engine:
@@ -52,6 +57,7 @@ CUTS = (
     ("a comment behind it", '<owl:Class rdf:about="http://e.test/A"/>'),
     ("one thing is the root", "</e:q></e:A>"),
     ("its root within", "<rdf:RDF/>"),
+    ("its end in a comment", "<?a?> -->"),
     ("not quite well-formed", "</b>"),
 )
 
@@ -64,6 +70,13 @@ def test_a_document_that_was_cut_off_is_refused_with_its_last_line(
     with pytest.raises(NotRDF, match="cut off") as caught:
         triples(tmp_path, text.encode())
     assert caught.value.line == text.count("\n") + 1
+
+
+@pytest.mark.parametrize("name", ["windows-1252", "no-such"])
+def test_a_document_in_another_encoding_is_refused_for_that(tmp_path: Path, name: str) -> None:
+    text = f"<?xml version='1.0' encoding='{name}'?>{WHOLE['plain']}"
+    with pytest.raises(NotRDF, match="Only UTF-8"):
+        triples(tmp_path, text.encode())
 
 
 def test_no_cut_is_taken_for_the_whole(tmp_path: Path) -> None:

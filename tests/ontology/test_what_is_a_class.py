@@ -182,6 +182,14 @@ def test_of_a_namespace_that_nothing_declares_as_an_ontology_the_file_speaks(ope
     assert "http://kiln.test/ (not declared)" in capsys.readouterr().out
 
 
+def test_a_concept_scheme_with_a_title_is_an_individual(opened):
+    onto = opened(
+        UNDECLARED + "<http://kiln.test/> a <http://www.w3.org/2004/02/skos/core#ConceptScheme> ."
+    )
+    assert onto.metadata()["ontologies"] == [] and onto.stats()["individuals"] == 1
+    assert onto.describe("<http://kiln.test/>")["kind"] == "individual"
+
+
 def test_what_two_names_of_the_namespace_say_is_of_no_ontology(opened):
     onto = opened(UNDECLARED + '<http://kiln.test> owl:versionInfo "2" .')
     assert onto.metadata()["ontologies"] == [] and "note" not in onto.metadata()

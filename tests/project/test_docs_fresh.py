@@ -55,6 +55,16 @@ def test_every_command_is_documented(gendocs, root):
         assert f"\n## `{path}`\n" in page
 
 
+def test_the_python_page_has_runs_and_the_defaults_of_methods(root):
+    page = (root / "docs" / "api.md").read_text("utf-8")
+    for told in (
+        "### agent.run\n", "### agent.RunSpec\n", "### agent.AgentResult\n",
+        "| `scaling: str \\| None` | `None` | `parallel:K`", "| `answer: str` |",
+        "| `tree(term='', *, depth=2, direction='down',",
+    ):  # fmt: skip
+        assert told in page, told
+
+
 def test_the_schema_has_our_tables_and_not_those_of_fts5(root):
     page = (root / "docs" / "schema.md").read_text("utf-8")
     for table in (

@@ -9,7 +9,7 @@ import re
 import pytest
 from transcript_making import ClaudeTranscript
 
-from rlm import MemoryItem, open_store
+from rlm import MemoryItem, NotFound, open_store
 from rlm.llm import ScriptedClient
 from rlm.service import Distiller, MemoryManager
 from rlm.service.amendment import (
@@ -234,6 +234,14 @@ def test_a_model_is_asked_whether_a_quotation_changes_what_is_nearest_to_it(stor
     )
 
 
+def test_a_pair_is_asked_about_once_though_the_older_was_read_later(store, tell):
+    older, newer = AMENDED[1]
+    tell(newer, 2)
+    client = judged(older, "replaces")
+    assert tell(older, 1, client).superseded == 1 and live(store) == [newer]
+    assert client.calls[1][1]["content"].count('"pair":') == 1
+
+
 def test_the_texts_of_several_pairs_stand_once_in_a_prompt(store, tell):
     tell("Keep invoices for 30 days in the archive.", 1)
     tell("Keep receipts for 30 days in the archive.", 2)
@@ -251,6 +259,11 @@ def test_the_texts_of_several_pairs_stand_once_in_a_prompt(store, tell):
     ("warnings go to the log", "errors go to the log", False),
     ("use tabs", "use tabs", False),
     ("5 retries", "three retries", True),
+    ("at most 5,000 rows", "at most five thousand rows", False),
+    ("at most 200 rows", "at most Two Hundred rows", False),
+    ("at most 300 rows", "at most two hundred rows", True),
+    ("wait 25 minutes", "wait twenty-five minutes", False),
+    ("wait 25 minutes", "wait twenty minutes", True),
     ("no longer use moto", "use moto for S3", True),
 ])  # fmt: skip
 def test_what_says_otherwise(newer, older, differs):
@@ -291,6 +304,11 @@ def test_a_word_that_many_decisions_share_proposes_nothing(store, tell):
     assert tell("Orders get the new label again.", 5).proposed == 0
 
 
+def test_from_now_on_begins_a_rule_and_names_no_change(store, tell):
+    tell("From now on posts are always shorter than 800 words.", 1)
+    assert tell("From now on always tag posts with a category.", 2).proposed == 0
+
+
 def test_who_goes_back_to_what_was_replaced_has_decided_again(store, tell):
     first, second = AMENDED[1]
     for day, words in enumerate((first, second, first), 1):
@@ -302,6 +320,22 @@ def test_who_goes_back_to_what_was_replaced_has_decided_again(store, tell):
         (True, False),
         (False, True),
     ]
+
+
+def test_an_id_that_was_told_leads_to_what_holds_now(store, tell):
+    first, second = AMENDED[1]
+    tell(first, 1)
+    [old] = store.list_items()
+    agent, person = MemoryManager(store), MemoryManager(store, person=True)
+    edited = person.update(old.memory_id, title="Invoices stay 30 days in the archive")
+    assert agent.get(old.memory_id).id == edited.id != old.memory_id
+    assert agent.feedback(old.memory_id, True).id == edited.id
+    tell(second, 2)
+    [now] = store.list_items()
+    assert agent.get(edited.id).id == now.memory_id
+    store.delete(now.memory_id)
+    with pytest.raises(NotFound, match="no memory"):
+        agent.get(edited.id)
 
 
 def test_what_waits_for_a_person_changes_nothing(store, tell):
@@ -334,6 +368,18 @@ def changed(store):
     new = decide(store, "Drafts wait ninety", confidence=0.1)
     mark_changed(store, new, old, "only drafts")
     return old, new
+
+
+def test_what_changed_a_decision_may_be_changed_itself(store, changed):
+    old, new = changed
+    store.update(new, confidence=0.8)
+    newest = decide(store, "Not at sea", created_at="2030-10-01T10:00:00Z")
+    mark_changed(store, newest, new, "not at sea")
+    mark_changed(store, old, newest, "a circle, which ends")
+    for query in ("invoices kept 30 days", "drafts wait ninety; invoices kept 30 days"):
+        found = MemoryManager(store).search(query)
+        assert [hit.id for hit in found] == [newest, new, old]
+        assert [hit.changed[-16:] for hit in found] == [old, newest, new]
 
 
 @pytest.mark.parametrize(

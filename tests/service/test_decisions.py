@@ -11,6 +11,7 @@ from dev_set import measure, read_set
 from rlm.service import CodingSession, SessionTurn, find_decisions, find_fixes
 from rlm.service.decisions import Decision, decision_item
 from rlm.service.fixes import check_item, find_checks, fix_item
+from rlm.service.memory import Memory
 from rlm.service.own_words import sentences
 from rlm.service.transcripts import ShellCommand
 
@@ -285,3 +286,25 @@ def test_files_and_the_tests_that_passed_after_them():
         "Tests for `src`: `pytest tests/test_a.py`.\nThey passed after a change of src/a.py."
     )
     assert find_checks(run(("pytest tests/test_a.py", False), files=("src/a.py",))) == []
+
+
+@pytest.mark.parametrize(("words", "title"), [
+    ("Please always name the export files invoice-YYYY-MM.csv. Nope, wait: invoice_YYYYMM.csv",
+     "Please always name the export files invoice-YYYY-MM.csv. Nope, wait: invoice_YYYYMM.csv"),
+    ("From now on the page size of all lists is 20. Actually, make it 50.",
+     "From now on the page size… Actually, make it 50."),
+    ("We decided to use Redis for the cache. Hm, scratch that. Let's use memcached.",
+     "We decided to use Redis… Hm, scratch that. Let's use…"),
+    ("Always use tabs. Sorry, I meant spaces.", "Always use tabs. Sorry, I meant spaces."),
+])  # fmt: skip
+def test_words_that_take_back_what_stands_before_are_one_decision_with_it(words, title):
+    session = talk("ok", words)
+    [found] = find_decisions(session)
+    item = decision_item(found, session)
+    assert (found.quote, item.title, item.description) == (words, title, words)
+    assert Memory.of_item(item).said() == words
+
+
+def test_what_only_looks_like_taking_back_stands_alone():
+    for more in ("Wait for the build to finish.", "Wait, what does the style guide say?"):
+        assert quotes(talk("I see.", f"Always use tabs. {more}")) == ["Always use tabs."]

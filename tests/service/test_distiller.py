@@ -11,7 +11,7 @@ from transcript_making import ClaudeTranscript
 from rlm import clock, open_store
 from rlm.errors import ModelBadReply, ModelUnavailable, StoreError, ValidationError
 from rlm.llm import ScriptedClient
-from rlm.service import Caps, Distiller, take_in
+from rlm.service import Caps, Distiller, MemoryManager, take_in
 from rlm.service.distiller import ATTEMPTS
 from rlm.service.session_graph import label_of, save_turns
 from rlm.service.transcripts import read_transcript
@@ -136,6 +136,86 @@ def test_without_a_network_a_session_is_distilled_without_a_model_and_waits_for_
     assert former.provenance["superseded_because"] == "a model has read its session"
     assert len(store.graph.query_nodes(limit=1_000)) == nodes, "no turn twice"
     assert sorted(job.state for job in store.jobs()) == ["done", "ready"]
+
+
+KEPT = "Keep invoices for 30 days in the archive."
+CHANGES = [
+    "Keep invoices for 90 days in the archive.",
+    "Keep invoices for 60 days in the archive.",
+]
+RULED = {"title": "The archive", "rule": "The archive holds invoices 60 days.", "seen_as": "",
+         "turns": [5]}  # fmt: skip
+REPLACES = {"pairs": [{"pair": 1, "verdict": "replaces", "why": "sixty"}]}
+
+
+@pytest.mark.parametrize("ruled", [False, True])
+def test_what_gives_way_to_a_model_leaves_what_it_had_superseded(store, tmp_path, ruled):
+    Distiller(store).queue_session(path=decided(KEPT).write(tmp_path))
+    Distiller(store).process()
+    [old] = store.list_items()
+    made = decided(CHANGES[0], "s2").user(CHANGES[1])
+    for line in made.lines:
+        line["timestamp"] = line["timestamp"].replace("11-01", "11-02")
+    Distiller(store).queue_session(path=made.write(tmp_path))
+    Distiller(store, ScriptedClient([NO_NETWORK])).process()
+    assert decisions(store) == [CHANGES[1]]
+    found = {"rules": [RULED] if ruled else [], "decisions": [], "items": []}
+    client = ScriptedClient([json.dumps(each) for each in (found, REPLACES)])
+    with clock.frozen(clock.now() + timedelta(minutes=5)):
+        assert Distiller(store, client).process().distilled == 1
+    assert decisions(store) == [RULED["rule"] if ruled else KEPT]
+    [now] = store.list_items()
+    assert now.provenance.get("supersedes", []) == ([old.memory_id] if ruled else [])
+    assert "superseded_by" not in now.provenance and len(client.calls) == 1 + ruled
+
+
+@pytest.mark.parametrize("how", ["approved", "edited"])
+def test_what_a_person_made_their_own_gives_way_to_no_model(store, tmp_path, how):
+    Distiller(store).queue_session(path=decided().write(tmp_path))
+    Distiller(store, ScriptedClient([NO_NETWORK])).process()
+    [item] = store.list_items()
+    if how == "approved":
+        store.update(item.memory_id, trust="quarantined")
+        store.approve(item.memory_id, by="ada")
+    else:
+        MemoryManager(store, person=True).update(item.memory_id, content="Half up, says Ada.")
+    with clock.frozen(clock.now() + timedelta(minutes=5)):
+        assert Distiller(store, ScriptedClient([FOUND])).process().distilled == 1
+    said = "Always round half up." if how == "approved" else "Half up, says Ada."
+    assert decisions(store) == [said]
+
+
+def test_what_gives_way_may_be_gone_by_then(store, tmp_path):
+    Distiller(store).queue_session(path=decided("Drafts keep their digits.", "s0").write(tmp_path))
+    Distiller(store).process()
+    Distiller(store).queue_session(path=decided().write(tmp_path))
+    Distiller(store, ScriptedClient([NO_NETWORK])).process()
+    [former] = (item for item in store.list_items() if item.session_id == "s1")
+
+    class Client(ScriptedClient):
+        def complete(self, messages, **options):
+            if self.calls:
+                store.purge(former.memory_id)
+            return super().complete(messages, **options)
+
+    rule = {**RULED, "rule": "Drafts lose their digits.", "turns": [3]}
+    replies = ({"rules": [rule], "decisions": [], "items": []}, REPLACES)
+    client = Client(map(json.dumps, replies))
+    with clock.frozen(clock.now() + timedelta(minutes=5)):
+        report = Distiller(store, client).process()
+    assert (report.distilled, report.errors) == (1, [])
+    assert decisions(store) == [rule["rule"]]
+
+
+def test_the_surest_of_what_was_found_without_a_model_gives_way_too(store, tmp_path):
+    path = decided("No. Always use pip-compile from now on, not poetry.").write(tmp_path)
+    Distiller(store).queue_session(path=path)
+    Distiller(store, ScriptedClient([NO_NETWORK])).process()
+    [item] = store.list_items()
+    assert item.provenance["probability"] == 0.99
+    with clock.frozen(clock.now() + timedelta(minutes=5)):
+        Distiller(store, ScriptedClient([FOUND])).process()
+    assert decisions(store) == []
 
 
 def test_what_a_model_owes_is_not_forgotten_when_the_session_goes_on(store, tmp_path):
@@ -428,6 +508,26 @@ def test_the_spool_is_taken_in_once(store, tmp_path):
     assert take_in(store, tmp_path / "no such folder") == 0
 
 
+def test_why_a_spool_file_is_put_aside_is_no_hint_for_jobs(store, tmp_path, caplog):
+    told = {"agent": "claude", "session_id": "s1", "transcript_path": "/nowhere.jsonl", "cwd": "/"}
+    (tmp_path / "1.json").write_text(json.dumps(told))
+    assert take_in(store, tmp_path) == 0
+    assert "/nowhere.jsonl is gone" in caplog.text and "queue drop" not in caplog.text
+
+
+def test_a_session_without_a_prompt_is_no_fault(store, tmp_path):
+    """Neither a transcript with what a hook added alone, nor an empty one."""
+    for name, text in (("a", '{"type": "attachment", "sessionId": "a"}\n'), ("b", "")):
+        (tmp_path / f"{name}.jsonl").write_text(text)
+        told = {"agent": "claude", "session_id": name, "cwd": "/"}
+        told["transcript_path"] = str(tmp_path / f"{name}.jsonl")
+        (tmp_path / f"{name}.json").write_text(json.dumps(told))
+    assert take_in(store, tmp_path) == 2
+    report = Distiller(store).process()
+    assert (report.distilled, report.failed, report.dead, report.turns) == (2, 0, 0, 0)
+    assert [*tmp_path.glob("*.json"), *tmp_path.glob("*.bad")] == []
+
+
 def test_the_spool_of_another_project_is_left_alone(tmp_path):
     spool = tmp_path / "spool"
     spool.mkdir()
@@ -478,3 +578,17 @@ def test_a_rule_says_no_number_that_its_turns_do_not_say(store, tmp_path, number
     assert Distiller(store, client).process().decisions == 1
     [item] = store.list_items(kind="decision")
     assert item.trust == trust and (trust == "unverified" or "25" in item.quarantine_reason)
+
+
+@pytest.mark.parametrize(("said", "rule"), [
+    ("Keep five thousand rows for good.", "At most 5000 rows are kept."),
+    ("Keep 5000 rows for good.", "At most 5,000 rows are kept."),
+    ("Keep rows that py3.11 reads.", "Rows are kept for Python 3.11."),
+    ("Keep rows, then send them.", "For rows: 1. Keep them. 2. Send them."),
+])  # fmt: skip
+def test_a_number_of_a_rule_may_be_spelled_otherwise(store, tmp_path, said, rule):
+    Distiller(store).queue_session(path=decided(said).write(tmp_path))
+    found = {"title": "Rows", "rule": rule, "seen_as": "", "turns": [3]}
+    client = ScriptedClient([json.dumps({"rules": [found], "decisions": [], "items": []})])
+    Distiller(store, client).process()
+    assert [item.trust for item in store.list_items()] == ["unverified"]

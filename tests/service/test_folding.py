@@ -43,6 +43,14 @@ def test_a_branch_begins_with_the_memories_that_matter_and_its_outcome_is_queued
     assert job.payload["session"] == "s-1" and "30 s" in job.payload["message"]
 
 
+def test_a_branch_keeps_nothing_private(shared, folding):
+    folding.branch_create("Open <private>Ada's</private> locker", "PIN <private>9911</private>")
+    ended = folding.branch_return("It opens. <private>PIN 9911</private>")
+    kept = f"{ended} {shared.branches('s-1')} {shared.jobs()}"
+    assert "Open  locker" in kept and "It opens." in kept
+    assert "9911" not in kept and "Ada" not in kept
+
+
 def test_a_context_says_nothing_where_nothing_fits(shared, folding):
     MemoryManager(shared).record("Bake bread", "Knead the dough for ten minutes.")
     prompt = (

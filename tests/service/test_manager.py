@@ -102,6 +102,21 @@ def test_what_is_marked_as_private_is_not_recorded(agent, person):
             who.record("<private>PIN</private>", "9911")
 
 
+def test_what_is_marked_as_private_is_not_taken_in_later(agent, person):
+    for who in (agent, person):
+        made = who.record(f"Open the locker of {who.person}", "Ask the porter.")
+        changes = {
+            "content": "Ask her. <private>PIN 9911</private>",
+            "tags": ["<private>a</private>b"],
+        }
+        made = who.update(made.id, **changes)
+        assert (made.content, made.tags) == ("Ask her.", ("b",))
+        with pytest.raises(ValidationError, match="content is all private"):
+            who.update(made.id, content="<private>PIN 9911")
+        who.feedback(made.id, helpful=True, comment="it held<private>, PIN 9911</private>")
+        assert "PIN" not in str(who.store.signals(made.id))
+
+
 def test_what_an_agent_says_again_is_not_stored_again(agent, shared):
     first = agent.record("Upload big files in parts", "Split the file. Send each part. Check sums.")
     again = agent.record("Upload big files in parts", "Split the file; send each part; check sums!")

@@ -26,7 +26,7 @@ def hit(name, score, session=None, turn=None, *, kind="decision", day="old", sco
     item = MemoryItem(name, "", name, session_id=session, created_at=DAYS[day], level=scope)
     memory = Memory.of_item(item, score)
     fields = memory.to_dict() | {"id": name, "kind": kind, "tags": ()}
-    return Found(Memory(**fields), turn=turn)
+    return Found(Memory(**fields), turn=turn, alone=score)
 
 
 def names(hits):
@@ -67,7 +67,7 @@ def test_two_memories_of_one_turn_are_both_shown_and_the_turn_is_not():
 
 def test_of_two_sessions_that_fit_about_equally_the_later_comes_first():
     old, new = hit("before", 0.30, "s-1"), hit("after", 0.30 * LATER, "s-2", day="new")
-    ordered = put_later_first([old.memory, new.memory])
+    ordered = put_later_first([old, new])
     assert names(ordered) == ["after", "before"]
     assert [each.score for each in ordered] == [0.30, 0.30]
 
@@ -85,8 +85,16 @@ def test_of_two_sessions_that_fit_about_equally_the_later_comes_first():
     ids=lambda found: found.memory.title,
 )
 def test_nothing_else_passes_what_fits_better(later):
-    best = hit("best", 0.30, "s-1").memory
-    assert put_later_first([best, later.memory]) == [best, later.memory]
+    best = hit("best", 0.30, "s-1")
+    assert put_later_first([best, later]) == [best.memory, later.memory]
+
+
+def test_what_its_session_lends_makes_no_decision_an_amendment():
+    asked = hit("which database", 0.33, "s-2", 1, kind="turn", day="new")
+    other = hit("eight seconds", 0.22, "s-2", 5, day="new")
+    ranked = rank_found([hit("postgres", 0.47, "s-1", 3), asked, other])
+    assert ranked[1].memory.score >= LATER * ranked[0].memory.score
+    assert names(put_later_first(ranked))[0] == "postgres"
 
 
 def test_what_is_far_better_than_the_one_between_is_not_passed():
@@ -95,7 +103,7 @@ def test_what_is_far_better_than_the_one_between_is_not_passed():
         hit("middle", 0.3, "s-2"),
         hit("last", 0.29, "s-3", day="new"),
     ]
-    assert names(put_later_first(each.memory for each in ranked)) == ["best", "last", "middle"]
+    assert names(put_later_first(ranked)) == ["best", "last", "middle"]
 
 
 def test_a_rule_that_was_amended_in_turns_is_found_before_the_older(agent, shared):
@@ -119,7 +127,7 @@ def test_what_was_settled_comes_before_the_turns_of_its_session():
 
 def test_a_later_turn_does_not_pass_a_decision():
     old, new = hit("rule", 0.30, "s-1"), hit("talk", 0.29, "s-2", 1, kind="turn", day="new")
-    assert names(put_later_first([old.memory, new.memory])) == ["rule", "talk"]
+    assert names(put_later_first([old, new])) == ["rule", "talk"]
 
 
 def test_a_question_of_the_past_does_not_come_before_the_rule(agent, shared):

@@ -227,6 +227,29 @@ def test_our_older_entries_are_replaced_and_others_are_not(folder: Path, host: s
         assert server.path.read_text("utf-8") == TOML
 
 
+@pytest.mark.parametrize("host", HOSTS)
+def test_what_a_person_added_to_our_server_stays(folder: Path, host: str) -> None:
+    _, server = settings_files(host, "user", folder)
+    added = {"env": {"OPENAI_API_KEY": "k", "a b": "c"}, "startup_timeout_sec": 20, "off": False}
+    if server.is_toml:
+        own = 'startup_timeout_sec = 20\noff = false\nenv_vars = ["MY_VAR", "RLM_CONFIG"]\n'
+        table = f'[mcp_servers.rlm]\ncommand = "/old/bin/rlm"\nargs = ["mcp"]\n{own}'
+        put(server, f'{TOML}\n{table}\n[mcp_servers.rlm.env]\nOPENAI_API_KEY = "k"\n'
+            '"a b" = "c"\n'.encode())  # fmt: skip
+    else:
+        entry = {"command": "/old/bin/rlm", "args": ["mcp"], **added}
+        put(server, json.dumps({"mcpServers": {"rlm": entry}}).encode())
+    assert install(host, "user", folder)
+    ours = our_entries(server)["server"]
+    assert {name: ours[name] for name in added} == added
+    assert ours["command"] == sys.executable
+    if server.is_toml:
+        assert {"MY_VAR", "RLM_CONFIG", "PGPASSWORD"} <= set(ours["env_vars"])
+    assert not install(host, "user", folder)  # and nothing more is to be changed
+    remove(host, "user", folder)
+    assert "rlm" not in server.path.read_text("utf-8")
+
+
 BROKEN = (b'{"a": 1', b'{"a": 1}}', b"[1]", b'{"hooks": []}', b'{"hooks": {"Stop": 1}}', b"\xff{}")
 
 

@@ -513,6 +513,21 @@ def test_a_filter_that_few_pass_reads_little_of_the_others(tmp_path):
     assert len(looked_at) == 0
 
 
+def test_the_mark_between_the_columns_is_no_word(tmp_path):
+    """Icon fonts have a sign of their own there, which somebody may paste."""
+    path = tmp_path / "m.json"
+    words = (("Colour", "The gauge is it."), ("Gauge", "The colour of it, which is green."))
+    with open_store(f"json:{path}", embedder=None) as db:
+        db.add_many(MemoryItem(title, "Green.", content) for title, content in words)
+        for query in ("gauge", "\ue000 gauge"):
+            assert [hit.item.title for hit in db.retrieve(query)] == ["Gauge", "Colour"]
+    path.write_text(
+        path.read_text("utf-8").replace("The gauge", "\ue000 " * 9 + "The gauge"), "utf-8"
+    )
+    with open_store(f"json:{path}", embedder=None) as db:
+        assert [hit.item.title for hit in db.retrieve("gauge")] == ["Gauge", "Colour"]
+
+
 def test_words_that_most_memories_have_still_find_the_best(store):
     """FTS5 gives a word of more than half of the rows no weight at all."""
     words = WORDS[:26]

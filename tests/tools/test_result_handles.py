@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from rlm.errors import EndpointError, QueryTimeout
 from rlm.handles import Meter, Store
 from rlm.llm import ScriptedClient
 from rlm.loop import rlm_run
 from rlm.ontology.engine.local import LocalEngine
 from rlm.tools import sparql_tools
+from rlm.tools.sparql_peek import find_faults
 
 CARD = "A harbour of ninety boats."
 QUERY = "SELECT ?s ?l ?n WHERE { ?s rdfs:label ?l OPTIONAL { ?s e:crew ?n } } ORDER BY ?s"
@@ -159,6 +161,20 @@ def test_a_zero_and_a_false_ask_say_what_the_graph_has_otherwise(printed, query,
     shown = printed("print(r)", query=query)
     told = "\n".join(shown).replace("\\'", "'")
     assert ("the graph has no plain 'kind 1' but" in told) == hinted, shown
+
+
+@pytest.mark.parametrize("fault", [QueryTimeout("it took too long"), EndpointError("it is down")])
+def test_a_graph_that_does_not_answer_in_time_is_no_reason_for_a_zero(engine, fault):
+    class Slow:
+        asked = 0
+
+        def query(self, sparql, **options):
+            self.asked += 1
+            raise fault
+
+    slow = Slow()
+    text = "SELECT ?x { ?x a <http://e/no>, <http://e/none> ; rdfs:label 'kind 1' }"
+    assert find_faults(slow, engine.meta(), text) == [] and slow.asked == 2
 
 
 def test_what_cannot_be_says_why(printed):

@@ -215,6 +215,18 @@ def test_a_query_that_found_nothing_is_told_about_names_that_are_not_there(call)
     assert call("query", based, explain=True)["rows"] == 0
 
 
+def test_no_query_is_advised_that_misses_what_stands_below_by_definition(handles, tmp_path):
+    bees = "@prefix ex: <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> ."
+    bees += " ex:Bee owl:disjointUnionOf ( ex:Queen ex:Drone ) . ex:q a ex:Queen ."
+    (tmp_path / "bees.ttl").write_text(bees)
+    with LocalEngine(tmp_path / "bees.ttl", cache_dir=tmp_path) as engine:
+        said = tools(engine, handles)("query", "SELECT ?x { ?x a ex:Bee }", explain=True)
+    assert said["hints"] == [
+        "ex:Bee has no instances of its own, its subclasses have 1: some follow by definition,"
+        ' see ontology_view("instances", "ex:Bee")'
+    ]
+
+
 def test_a_slow_query_ends_in_its_error(handles, root, cache_dir):
     from rlm.ontology.engine.protocol import EngineLimits
 
@@ -471,6 +483,20 @@ def test_a_schema_is_kept_until_the_data_changes(tmp_path, handles):
 
 
 # -- sparql_peek
+
+
+def test_a_peek_shows_what_a_class_is_enumerated_by(handles, tmp_path, cache_dir):
+    (tmp_path / "grades.ttl").write_text(
+        "@prefix g: <http://a.example/g/> . @prefix owl: <http://www.w3.org/2002/07/owl#> ."
+        "g:Grade a owl:Class ; owl:oneOf ( g:good g:poor ) . g:good a g:Grade ; g:rank 1 ."
+    )
+    with LocalEngine(tmp_path / "grades.ttl", cache_dir=cache_dir) as engine:
+        call = tools(engine, handles)
+        rows = call("peek", "g:Grade", related_memories=False)["rows"]
+        assert [row["instance"] for row in rows] == ["g:good", "g:poor"]
+        assert call("peek", "g:Grade", output_mode="count")["count"] == 2
+
+
 # -----------------------------------------------------------------------------------------
 
 

@@ -94,7 +94,7 @@ class Attempt:
         self.meter.memory_items_injected = len(recalled.injected)
         self.result = RLMResult("")
         self.log: RLMLogger | None = None
-        self._remarks = Remarks(self.graph, self.guidance, self.trace, self.meter)
+        self.remarks = Remarks(self.graph, self.guidance, self.trace, self.meter)
         self._artifact: dict[str, Any] | None = None
         self._evidence: Evidence | None = None
         self._calls: list[dict[str, Any]] | None = None
@@ -309,7 +309,7 @@ class Attempt:
     def _remark(self, turn: RLMIteration) -> list[str]:
         """What a turn's output leaves unsaid of its queries."""
         self._read_handles()
-        return self._remarks.of_turn(turn)
+        return self.remarks.of_turn(turn)
 
     @property
     def speaks(self) -> bool:
@@ -344,7 +344,7 @@ class Attempt:
             *(block.result.stdout for block in blocks),
             *(call.response for block in blocks for call in block.sub_calls),
             *self._result_texts(),
-            *self._remarks.comments,
+            *self.remarks.told,
         ]
         seen = set[str]().union(*map(numbers_in, texts))
         for block in blocks:  # rows that were printed may be counted by eye, without their heading

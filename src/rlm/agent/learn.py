@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,9 @@ from rlm.learning import dedup
 from rlm.learning.confidence import followed_of, signals_for
 from rlm.learning.extract import extract_contrast
 from rlm.learning.lesson import fill_gaps, may_run
+from rlm.learning.suspicion import SENTENCE
 from rlm.loop.queries import NOTED_CALLS, NOTED_CHARS
+from rlm.loop.types import SubCall
 from rlm.ontology.engine.local import LocalEngine
 from rlm.ontology.engine.protocol import Engine
 from rlm.store.backend import MemoryBackend
@@ -151,23 +153,39 @@ def _extract(attempts: Sequence[Attempt], lineage: Mapping[str, Any]) -> list[Me
 
 
 def _read_by_models(attempt: Attempt) -> list[str]:
-    """What models have read in a run that others wrote: the card and comments, what was printed,
-    what sub-models were sent and said. All that was fetched where nobody can tell: a helper reads
-    for itself, and of very long prompts only the beginning is kept."""
+    """What models have read in a run that others wrote: the card, comments and notes, what was
+    printed, what sub-models were sent and said, and what judge and extractor are shown. All that
+    was fetched where nobody can tell: a helper reads for itself, and of very long prompts only the
+    beginning is kept."""
     blocks = [block for turn in attempt.result.iterations for block in turn.code_blocks]
     calls = [call for block in blocks for call in block.sub_calls]
     cut = any(max(len(call.prompt), len(call.response)) >= NOTED_CHARS for call in calls)
     if cut or len(calls) >= NOTED_CALLS or any("rlm_query" in block.code for block in blocks):
         return attempt.meter.seen
-    texts = [attempt.card, *attempt.rules().get("comments", ())]
+    texts = [attempt.card, *attempt.rules().get("comments", ()), *attempt.remarks.told]
+    texts += _put_together(attempt)
     texts += [text for each in blocks for text in (each.result.stdout, each.result.stderr)]
     texts += [call.response for call in calls]
-    room = SENT_CHARS
+    return texts + _sent(attempt, calls)
+
+
+def _sent(attempt: Attempt, calls: Iterable[SubCall]) -> list[str]:
+    """What sub-models were sent, up to `SENT_CHARS`; what failed may be too long to be sent."""
+    texts: list[str] = []
     for call in calls:
-        if call.error is None and room > 0:  # what failed may be too long to be sent
+        if call.error is None and sum(map(len, texts)) < SENT_CHARS:
             texts.append(expand(attempt.handles, call.prompt))
-            room -= len(texts[-1])
     return texts
+
+
+def _put_together(attempt: Attempt) -> list[str]:
+    """What judge and extractor are shown of an answer and of calls that neither the model nor who
+    asked has written: code made it, of texts that nobody may have printed."""
+    written = "\n".join((attempt.query, *(turn.response for turn in attempt.result.iterations)))
+    shown = [attempt.result.answer]
+    for call in attempt.trace.calls:
+        shown += [*map(str, call.args.values()), call.error]
+    return [part for text in shown for part in SENTENCE.split(text) if part not in written]
 
 
 def _known_of(attempt: Attempt, graph: Graph) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,10 @@ def run(
     OntologyError and ModelAuthError before anything is asked, ModelError when the server refuses
     the very first call, SandboxError when code cannot be confined here: then nothing is kept.
     """
+    known = [each.name for each in fields(RunSpec)]
+    for name in choices.keys() - set(known):
+        near = "".join(f"; did you mean {one}?" for one in get_close_matches(name, known, 1))
+        raise TypeError(f"run() has no choice {name!r}{near or ': they are the fields of RunSpec'}")
     return run_spec(
         RunSpec(
             query=query,

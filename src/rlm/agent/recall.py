@@ -172,23 +172,14 @@ def recall(
     by_title = can_get and memory_chars > MEMORY_CHARS
     near = _near(hits, scope, task_types, by_title=by_title)
     injected = _choose(near, most_shown(memory_chars) or k)
-    further = [
-        hit
-        for hit in believed
-        if (_is_own(hit, scope) or _is_of_text(hit, text_hash)) and hit.item not in injected
-    ]
-    further = further[:MOST_TITLES] if by_title else []
-    meta, guide, learnt = None, None, Counter[str]()
-    if graph is not None:
-        meta, guide = graph.meta, graph.guide
-        learnt = learnt_terms(store, graph.name, meta) if k else learnt
+    mine = (hit for hit in believed if _is_own(hit, scope) or _is_of_text(hit, text_hash))
+    left = [hit for hit in mine if hit.item not in injected]
+    further = left[:MOST_TITLES] if by_title else []
     built = build_context(
         query,
-        meta,
-        injected,
-        guide=guide,
+        memories=injected,
+        **({} if graph is None else _of_graph(graph, store, learnt=bool(k))),
         lang=lang,
-        learnt=learnt,
         memory_chars=memory_chars,
         can_get=can_get,
         further=[hit.item for hit in further],
@@ -196,6 +187,11 @@ def recall(
     kept = [item for item in injected if item.memory_id in built.memory_ids]
     named = [hit for hit in further if hit.item.memory_id in built.named_ids]
     return RecalledContext(built, hits, kept, named, scope)
+
+
+def _of_graph(graph: Graph, store: MemoryBackend, *, learnt: bool) -> dict[str, Any]:
+    terms = learnt_terms(store, graph.name, graph.meta) if learnt else Counter[str]()
+    return {"meta": graph.meta, "guide": graph.guide, "learnt": terms}
 
 
 def _choose_believed(found: Sequence[Hit], task_types: Sequence[str], *, text: bool) -> list[Hit]:
@@ -227,20 +223,27 @@ def _near(
     it is only named holds nothing back that is like enough to be shown."""
     if not hits:
         return []
-    floor = likeness_floor(hits[0].why.documents)
-    own = [hit for hit in hits if _is_own(hit, scope)]
-    likeness = sorted((hit.why.similarity for hit in own), reverse=True)
-    own_floor = max(floor, OWN_FLOOR)
-    if len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:
-        floor = own_floor = ALIKE_FLOOR
+    floor, own_floor = _floors(hits, scope)
     of_kind = [hit for hit in hits if _kinds_shared(hit.item, task_types)]
-    like = [hit for hit in hits if hit.why.similarity >= (own_floor if hit in own else floor)]
+    like = [
+        hit for hit in hits if hit.why.similarity >= (own_floor if _is_own(hit, scope) else floor)
+    ]
     rivals = [*of_kind, *like] if by_title else hits
     least = SECOND_SHARE * max((hit.score for hit in rivals), default=0.0)
     near = [hit for hit in hits if hit in of_kind or (hit in like and hit.score >= least)]
     if not near and not by_title:
         near = [hit for hit in hits[:1] if _is_of_kind(hit, scope)]
     return [hit.item for hit in near]
+
+
+def _floors(hits: Sequence[Hit], scope: Scope) -> tuple[float, float]:
+    """How like the question a lesson has to be, and one of this very ontology."""
+    floor = likeness_floor(hits[0].why.documents)
+    own = (hit.why.similarity for hit in hits if _is_own(hit, scope))
+    likeness = sorted(own, reverse=True)
+    if len(likeness) > 2 and likeness[0] < STANDS_OUT * likeness[2]:
+        return ALIKE_FLOOR, ALIKE_FLOOR
+    return floor, max(floor, OWN_FLOOR)
 
 
 def _is_own(hit: Hit, scope: Scope) -> bool:

@@ -37,8 +37,8 @@ class Remarks:
         self._graph, self._shown, self._trace, self._meter = graph, one_line(shown), trace, meter
         self._block = 0  # the last one whose queries were looked at
         self._said: set[str] = set()
-        self.comments: list[str] = []
-        """Those that were told: texts of others."""
+        self.told: list[str] = []
+        """What the graph has or says: numbers and texts of others."""
 
     def of_turn(self, turn: RLMIteration) -> list[str]:
         """What to tell the model of a turn. The calls of the trace are complete."""
@@ -49,14 +49,15 @@ class Remarks:
             if call.block > self._block and call.tool == "sparql_query" and call.ok
         ]
         self._block = self._trace.block
-        hints = [hint for call in calls for hint in call.hints if not _is_in(hint, output)]
-        made = [*_describe_cuts(calls, output), *self._new(hints)[:MOST_HINTS]]
-        return [*made, *self._comments(calls, output)]
+        notes = [*self._hints(calls, output), *self._comments(calls, output)]
+        self.told += notes
+        return [*_describe_cuts(calls, output), *notes]
 
-    def _new(self, texts: Iterable[str]) -> list[str]:
-        found = [text for text in dict.fromkeys(texts) if text not in self._said]
-        self._said.update(found)
-        return found
+    def _hints(self, calls: Sequence[ToolCall], output: str) -> list[str]:
+        hints = dict.fromkeys(hint for call in calls for hint in call.hints)
+        new = [hint for hint in hints if hint not in self._said and not _is_in(hint, output)]
+        self._said.update(new[:MOST_HINTS])
+        return new[:MOST_HINTS]
 
     def _comments(self, calls: Sequence[ToolCall], output: str) -> list[str]:
         """As many as there is room for, one at least; the others when their terms come again."""
@@ -67,7 +68,6 @@ class Remarks:
             is_known = name in self._said or comment in self._shown or _is_in(text, output)
             if not is_known and (len(note) <= room or not notes):
                 self._said.add(name)
-                self.comments.append(comment)
                 self._meter.keep(comment)
                 notes.append(cut(note, room))
                 room -= len(notes[-1])

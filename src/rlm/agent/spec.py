@@ -13,6 +13,7 @@ from rlm.errors import ConfigError
 from rlm.learning.verify import Verify
 from rlm.llm import is_unanswered
 from rlm.loop import Limits, LoopSpec, RLMResult
+from rlm.sandbox import SandboxLimits
 from rlm.store.backend import MemoryBackend
 
 Part = str | bytes | Path
@@ -25,6 +26,13 @@ belongs behind handles."""
 MOST_RECALLED = 20
 MOST_MEMORY_CHARS = 20_000
 MOST_ATTEMPTS = 16
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(("tools", "ns", "ontology_imports"), Mapping),
+    **dict.fromkeys(("on_step", "on_start", "check_answer"), Callable),
+    "limits": Limits,
+    "sandbox": SandboxLimits,
+}
+"""What some choices have to be; the others are looked at where they are used."""
 _SCALING = re.compile(r"(parallel|sequential):([1-9]\d?)")
 
 
@@ -114,6 +122,7 @@ class RunSpec(LoopSpec):
     """Told which model is asked, once everything is accepted."""
 
     def __post_init__(self) -> None:
+        self._check_kinds()
         Scaling.of(self.scaling)
         k = self.memory_k
         if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= MOST_RECALLED:
@@ -127,6 +136,17 @@ class RunSpec(LoopSpec):
             raise ConfigError(
                 "a run is recorded or replayed, not both: leave out --record or --replay"
             )
+
+    def _check_kinds(self) -> None:
+        """Raises ConfigError for what cannot be such a choice."""
+        for name, kind in _KINDS.items():
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                what = f"is a {type(value).__name__}: give a {kind.__name__}"
+                raise ConfigError(f"{name} {what.replace('Callable', 'function')}")
+        if self.store is not None and not (callable(self.store) or hasattr(self.store, "retrieve")):
+            what = f"store is a {type(self.store).__name__}"
+            raise ConfigError(f"{what}: give an open store, or its address as `db_path`")
 
     @property
     def recall_k(self) -> int:

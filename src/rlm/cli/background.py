@@ -17,7 +17,7 @@ from pathlib import Path
 from rlm.cli.session import Session
 from rlm.errors import ConfigError
 from rlm.llm.types import OFFLINE
-from rlm.service.spool import list_spool
+from rlm.service.spool import count_elsewhere, list_spool
 from rlm.worker import Aside, start_aside
 
 FIRST_S, EVERY_S = 2.0, 600.0
@@ -63,11 +63,15 @@ class _Worker(threading.Thread):
         wait = FIRST_S
         while not self._ended.wait(wait):
             wait = EVERY_S
-            if list_spool(self._spool) or self._session.mirror_is_due():
+            if self._has_sessions() or self._session.mirror_is_due():
                 with self._lock, suppress(OSError):
                     self._process = None if self._ended.is_set() else start_aside(*self._args)
                 if self._process is not None:
                     self._process.wait()
+
+    def _has_sessions(self) -> bool:
+        others = count_elsewhere(self._spool, self._session.settings)
+        return len(list_spool(self._spool)) > others
 
     def end(self) -> None:
         """Killed at any point, a worker loses nothing and repeats nothing."""

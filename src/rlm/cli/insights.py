@@ -20,6 +20,7 @@ VERDICTS: dict[Verdict, str] = {
     "unused": "it takes a place in the prompt, and no run said that it used it",
     "unclear": "too few runs yet, or no difference larger than chance makes",
 }
+SIGNALS = "what coding agents say of a memory; `rlm memory why ID` shows it, under signals"
 LEGEND = """\
 shown: prompts that it stood in. followed: by how many of the runs that said so.
 helped, harmed: of those, judged a success or a failure. success, steps: of runs
@@ -30,7 +31,10 @@ did not fail. out: it is not recalled any more"""
 @count("--limit", default=10, doc="How many lines a table has, at most.")
 @count("--runs", default=100_000, doc="How many of the newest runs are read, at most.")
 def insights(session: Session, limit: int, runs: int) -> None:
-    """Say which memories help, and which harm.
+    """Say which memories help, and which harm, in runs of rlm itself.
+
+    Sessions of coding agents are not counted: what they say of a memory moves its confidence, and
+    `rlm memory why ID` has each of these signals.
 
     Runs that used a memory, or did not say, are compared with runs of the same kind of question
     without it. Each has one verdict: helps, harms, unused or unclear. Few runs prove little: until
@@ -50,7 +54,8 @@ def insights(session: Session, limit: int, runs: int) -> None:
     print_text(f"{runs_read}, {found.judged:,} judged{rate}; {given}.")
     if not found.memories and not found.tasks:
         make = "`rlm memory train` or `rlm run --ontology FILE` make some"
-        session.notify(f"no run was given a memory yet: {make}{others}")
+        session.notify(f"not counted here: {SIGNALS}")
+        session.notify(f"no run of rlm was given a memory yet: {make}{others}")
         return
     for verdict in VERDICTS:
         _print_verdict(verdict, found.of(verdict), limit)

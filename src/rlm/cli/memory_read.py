@@ -207,7 +207,8 @@ def _count_text(value: Any) -> Any:
 
 # -- why
 
-WHY = ("id", "title", "kind", "trust", "confidence", "source_session", "created_at", "last_used")
+WHY = ("id", "title", "kind", "trust", "confidence", "source_session", "recorded_by", "created_at",
+       "last_used")  # fmt: skip
 
 
 @click.argument("words", metavar="ID|QUERY", nargs=-1, required=True)
@@ -262,7 +263,8 @@ def _print_hits(found: Mapping[str, Any]) -> None:
 
 def _print_memory(found: Mapping[str, Any]) -> None:
     memory = found["memory"]
-    print_fields([(name.replace("_", " "), memory[name]) for name in WHY])
+    fields = {**memory, "recorded_by": found.get("recorded_by", "")}
+    print_fields([(name.replace("_", " "), fields[name]) for name in WHY])
     if memory["kind"] == "turn":
         print_text(f"\n{memory['content']}")
         return
@@ -270,7 +272,11 @@ def _print_memory(found: Mapping[str, Any]) -> None:
         print_text(f"archived at {found['archived_at']}")
     if turn := found["turn"]:
         place = f"turn {turn.get('n', '?')} of session {turn.get('session', '?')}"
-        print_part(f"decided in {place}", [" ".join(turn["content"].split())[:300]])
+        said = turn["content"].splitlines()
+        if memory["kind"] == "decision":
+            print_part(f"decided in {place}", [" ".join(" ".join(said).split())[:300]])
+        else:
+            print_part(f"learnt in {place}", said)
     print_part("signals", (_signal_line(each) for each in found["signals"]))
     back = "" if found["archived_at"] else ", and brought back since"
     for key, heading in (("supersedes", "supersedes"), ("superseded_by", f"superseded by{back}"),

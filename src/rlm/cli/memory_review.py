@@ -42,17 +42,27 @@ def review(session: Session, limit: int, **chosen: tuple[str, ...]) -> int:
     every = {name for names in chosen.values() for name in names}
     names = ("approved", "rejected", "kept", "accepted", "changed", "refused")
     decided: dict[str, list[str]] = {name: [] for name in names}
+    archived: list[str] = []
     if every != {"all"} or not session.lacks_store():
         with session.changing() as store, store.together():
             found = _decide_quarantined(store, chosen["approve"], chosen["reject"], decided)
             found += _decide_proposals(store, chosen, decided)
+            archived = [each for each in decided["accepted"] if _is_archived(store, each)]
         if not found:
             session.notify("nothing waits for that")
     session.show(decided, *(f"{verb}\t{each}" for verb, ids in decided.items() for each in ids))
+    for each in archived:
+        back = f"`rlm memory restore {each}` brings it back"
+        session.notify(f"{each} went to the archive: {back}")
     for each in decided["kept"]:
         hint = "`rlm memory edit` it first"
         session.notify(f"{each} repeats recalled text and stays in quarantine: {hint}")
     return 1 if decided["kept"] else 0
+
+
+def _is_archived(store: MemoryBackend, memory_id: str) -> bool:
+    item = store.get(memory_id)
+    return item is not None and bool(item.archived_at)
 
 
 def _list_waiting(session: Session, limit: int) -> None:
@@ -151,11 +161,9 @@ def _decide_proposals(
     if not agree and not partly and not disagree:
         return 0
     from rlm.service.amendment import unmark_changed
-    from rlm.service.review import accept, accept_in_part, proposals, refuse
+    from rlm.service.review import accept, accept_in_part, refuse
 
-    known: dict[str, list[Proposal]] = {}
-    for each in reversed(proposals(store)):  # the newest amendment first: it supersedes
-        known.setdefault(each.item.memory_id, []).append(each)
+    known = _proposals_by_memory(store)
     good, part = _find_proposed(store, known, agree), _find_proposed(store, known, partly)
     bad = _find_proposed(store, known, disagree, changed=True)
     _require_one_word(set(good) & set(bad), "accepted and refused")
@@ -165,7 +173,7 @@ def _decide_proposals(
         done = [accept(store, each, by=by) for each in known[memory_id]]
         decided["accepted"] += [memory_id] if any(done) else []
     for memory_id in part:
-        for each in known[memory_id]:
+        for each in [each for each in known[memory_id] if each.newer] or known[memory_id]:
             accept_in_part(store, each, by=by)
         decided["changed"].append(memory_id)
     for memory_id in bad:
@@ -175,6 +183,17 @@ def _decide_proposals(
             unmark_changed(store, memory_id)
         decided["refused"].append(memory_id)
     return len(good) + len(part) + len(bad)
+
+
+def _proposals_by_memory(store: MemoryBackend) -> dict[str, list[Proposal]]:
+    from rlm.service.review import proposals
+
+    known: dict[str, list[Proposal]] = {}
+    for each in reversed(proposals(store)):  # the newest amendment first: it supersedes
+        known.setdefault(each.item.memory_id, []).append(each)
+    for listed in known.values():  # what supersedes it is linked to it, a failure is not
+        listed.sort(key=lambda each: each.newer is None)
+    return known
 
 
 def _find_proposed(
@@ -228,7 +247,7 @@ def consolidate(session: Session, dry_run: bool, everything: bool) -> None:
         return
     headers = ("number", "what", "id", "title", "why")
     session.show_table(report.to_dict(), headers, rows, ("title", "why"))
-    changes = number_of(len(report.changes), "change", "changes")
+    changes = number_of(len(rows), "change", "changes")
     if dry_run:
         session.notify(f"{changes} would be made")
     else:

@@ -20,6 +20,7 @@ from rlm.cli.ontology_views import add_view_commands
 from rlm.cli.output import one_line, print_fields, print_json, print_part
 from rlm.cli.session import Session
 from rlm.errors import OntologyError
+from rlm.ontology.views.links import add_labels
 
 if TYPE_CHECKING:
     from rlm.ontology.views.views import Views
@@ -33,6 +34,8 @@ app = new_group(
 LISTED = 25
 """As many as a view shows at most."""
 PREDICATES = 10
+TEXTS = ("restrictions", "further_comments")
+"""What of a description has commas of its own."""
 DEFINITION = 10_000
 """The most characters of a definition that are shown: more than any has."""
 SIDES = (("out", "outgoing", "object"), ("in", "incoming", "subject"))
@@ -90,10 +93,11 @@ def stats(session: Session, **given: Any) -> None:
     fields |= {name: f"{found[name]:,}" for name in counted}
     languages = found["languages"].items()
     fields["labels"] = _join(f"{tag or 'no language'} {number:,}" for tag, number in languages)
-    fields["roots"] = _join(found["roots"]) + _and_more(found["more_roots"])
+    labels = found.get("labels", {})
+    fields["roots"] = add_labels(_join(found["roots"]), labels) + _and_more(found["more_roots"])
     if old := found.get("deprecated_roots", 0):
         fields["roots"] += f"; {old:,} deprecated ones with nothing below"
-    fields["key classes"] = _join(found["key_classes"])
+    fields["key classes"] = add_labels(_join(found["key_classes"]), labels)
     more = _and_more(left_out.get("imports_not_fetched", 0))
     fields["imports, not fetched"] = _join(found["imports_not_fetched"]) + more
     print_fields(list(fields.items()))
@@ -169,10 +173,11 @@ def describe(session: Session, name: str, limit: int, **given: Any) -> None:
         if text := found.pop(f"{side}_expression", ""):  # the names alone are a part of it
             found[side] = text
     unions = {key.removesuffix("_is_union") for key in found if key.endswith("_is_union")}
+    joints = dict.fromkeys(TEXTS, "; ") | dict.fromkeys(unions, " or ")
     for key, value in found.items():
         if isinstance(value, list):
-            value = (" or " if key in unions else ", ").join(map(str, value))
-            value += _and_more(left_out.get(key, 0))
+            rest = left_out.get(key, 0) or getattr(value, "rest", 0)
+            value = joints.get(key, ", ").join(map(str, value)) + _and_more(rest)
         elif isinstance(value, dict):
             value = _join(f"{way} {number:,}" for way, number in value.items())
         if not key.endswith("_is_union"):
@@ -241,7 +246,7 @@ def path(session: Session, start: str, end: str, depth: int, limit: int, **given
     elif not lines:
         deeper = f"try --depth {depth + 1}, or " if depth < 8 else ""
         hint = f"{deeper}compare `rlm ontology relations` of both"
-        session.notify(f"no path of up to {depth} statements: {hint}")
+        session.notify(f"{found['note'].partition(';')[0]}: {hint}")
     return 0 if lines else 1
 
 
@@ -270,7 +275,7 @@ def card(session: Session, **given: Any) -> None:
 
     with open_views(session, given) as views:
         sense = sense_card(views.meta, lang=given["lang"])
-        schema = schema_constraints(views.meta)
+        schema = schema_constraints(views.meta, lang=given["lang"])
         where = {"name": views.engine.name, "source": views.engine.source}
     document = {**where, "sense_card": sense, "schema_constraints": schema}
     session.show(document, sense, *([schema] if schema else []))

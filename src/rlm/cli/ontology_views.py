@@ -83,7 +83,7 @@ def _option(parameter: inspect.Parameter) -> Decorator | None:
         return None
     if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
         required = default is inspect.Parameter.empty
-        return click.argument(name, required=required, default=None if required else "")
+        return click.argument(name) if required else click.argument(name, default="")
     flag = f"--{name}"
     if name == "limit":
         return count(flag, default=SHOWN_ROWS, most=MOST_ROWS, doc=DOCS[name])
@@ -159,7 +159,10 @@ def _text(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, dict):
         return ", ".join(f"{key or 'no language'} {_text(each)}" for key, each in value.items())
-    return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
+    if not isinstance(value, list):
+        return str(value)
+    texts = [_text(each) for each in value]
+    return ("; " if any(", " in text for text in texts) else ", ").join(texts)
 
 
 def _show_tree(session: Session, found: dict[str, Any]) -> None:
@@ -193,7 +196,7 @@ def _tree_text(row: Mapping[str, Any]) -> str:
     things = "instance" if row.get("instances") == 1 else "instances"
     counted = (("below", "below"), ("instances", things))
     said = [f"{row[key]:,} {word}" for key, word in counted if row.get(key)]
-    said += ["by definition"] if "by" in row else []
+    said += [f"by {row['by']}"] if "by" in row else []
     said += ["deprecated"] if "deprecated" in row else []
     said += ["see above"] if "repeated" in row else []
     label = f' "{row["label"]}"' if "label" in row else ""
@@ -223,7 +226,8 @@ def _show_lint(session: Session, found: dict[str, Any], source: str, given: Any)
         left = list(found["not_judged"].items())
         rest = f" and {len(left) - SPACES} namespaces more" if len(left) > SPACES else ""
         others = f"; not judged: {_text(dict(left[:SPACES]))}{rest}" if left else ""
-        session.notify(f"found: {said}{more}{others}")
+        judged = f"{found['judged']:,} terms" if found["judged"] else "no term: none is declared"
+        session.notify(f"found: {said}{more}; judged: {judged}{others}")
     fail_on = given["fail_on"]
     failing = () if fail_on == "never" else LEVELS[: LEVELS.index(fail_on) + 1]
     return int(any(level in found["levels"] for level in failing))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from rlm.cli.command import command, new_group, unit, words
-from rlm.cli.output import progress
+from rlm.cli.output import number_of, progress
 from rlm.cli.session import Session
 from rlm.errors import PackError, ValidationError
 from rlm.store.types import LEVELS
 
+NAMED = 10
+"""At most this many that were left out for one reason are named."""
 app = new_group("Memories as files: share, sign, review, take back.")
 
 _ABOUT = "About this ontology (default: universal memories)."
@@ -80,11 +83,13 @@ def export(
 ) -> None:
     """Write the memories that are fit to share to FILE, with its manifest.
 
-    Memories that came from a pack stay out, unless --all is given.
+    Memories that came from a pack stay out, unless --all is given. So does what names a path in a
+    home folder, and what an agent recorded and no person found helpful. What is left out is named.
     """
     from rlm.packs import export_pack
     from rlm.packs.export import FROM_A_PACK
     from rlm.packs.manifest import manifest_path
+    from rlm.packs.select import UNCONFIRMED
 
     target = Path(file).expanduser()
     if target.is_dir():
@@ -96,14 +101,29 @@ def export(
     with session.reading() as store:
         report = export_pack(store, file, **options, **_threshold(threshold))
     values = {**report.to_dict(), "signed": "yes" if report.signed else "no"}
-    left_out = values.pop("left_out")
+    values.pop("left_out")
+    left_out = values.pop("left_out_memories")
     if values.pop("signature_lost"):
         sign = f"`rlm pack sign {file} --key KEY`"
         session.notify(f"the pack that was here was signed, this one is not: {sign}")
     session.show_fields(report.to_dict(), values)
-    for reason, count in left_out.items():
-        hint = " (--all takes it too)" if reason == FROM_A_PACK else ""
-        session.notify(f"left out {count}: {reason}{hint}")
+    hints = {
+        FROM_A_PACK: " (--all takes it too)",
+        UNCONFIRMED: " (`rlm memory feedback ID --helpful` says so)",
+    }
+    for reason, named in left_out.items():
+        hint = hints.get(reason, "")
+        session.notify(f"left out {len(named)}: {reason}{hint}")
+        if reason != FROM_A_PACK:
+            _name_memories(session, named)
+
+
+def _name_memories(session: Session, named: Sequence[Mapping[str, str]]) -> None:
+    for each in named[:NAMED]:
+        session.notify(f"  {each['memory_id']}  {each['title']}")
+    if len(named) > NAMED:
+        more = number_of(len(named) - NAMED, "other", "others")
+        session.notify(f"  … and {more}: --json names all")
 
 
 def _threshold(threshold: float | None) -> dict[str, Any]:

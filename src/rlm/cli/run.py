@@ -347,13 +347,15 @@ def query_lines(calls: Sequence[Mapping[str, Any]], *, every: bool = False) -> I
             given = ", ".join(f"{name}={value!r}" for name, value in call["arguments"].items())
             yield f"Call: {call['tool']}({output.one_line(given)}){found}"
             found = ", which finds the same" if call["query"] else ""
-        shape = call["query"] if every else _VALUES.sub("", call["query"])
-        if shape in seen:
+        query, shape = call["query"], call["query"] if every else _VALUES.sub("", call["query"])
+        if query in seen:
+            yield f"Query{found}: the same again"
+        elif shape in seen:
             yield f"Query{found}: the same with other VALUES; --json has it whole"
-        elif call["query"]:
-            seen.add(shape)
+        elif query:
             yield f"Query{found}:"
-            yield _indent(call["query"], "  ")
+            yield _indent(query, "  ")
+        seen |= {query, shape} - {""}
 
 
 def rows_found(call: Mapping[str, Any]) -> str:

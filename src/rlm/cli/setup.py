@@ -16,12 +16,12 @@ from rlm.cli.session import Session
 from rlm.errors import ConfigError, StoreError, ValidationError
 from rlm.hook_settings import HOOK_SETTINGS
 from rlm.service.hosts.check import check_host
-from rlm.service.hosts.entries import HOSTS, SCOPES
+from rlm.service.hosts.entries import HOSTS, SCOPES, project_root
 from rlm.service.hosts.install import FileChange, apply, plan
 
 BESIDE = {
     "claude": "Claude Code's own memory (CLAUDE.md, MEMORY.md) stays as it is: it holds what you"
-    " and Claude write there; rlm adds at most 600 characters and the tools memory_*.",
+    " and Claude write there; rlm adds at most 600 characters to a message and the tools memory_*.",
     "codex": "Now start Codex, run /hooks and trust the four hooks: until then it skips them"
     " without a word. Its own memories (off by default) and AGENTS.md stay as they are. Codex gives"
     " servers a second before its first request: mcp_optional_startup_grace_ms = 5000 in its"
@@ -54,6 +54,8 @@ def setup(session: Session, host: str, scope: str, dry_run: bool, check: bool, r
     folder = Path.cwd()
     if check:
         return _check(session, host, scope, folder)
+    if not remove:
+        _refuse_home(scope, folder)
     changes = plan(host, scope, folder, remove=remove)
     if not dry_run:
         apply(changes, remove=remove)
@@ -71,6 +73,15 @@ def _refuse_what_is_not_kept(session: Session, host: str) -> None:
                 f" settings: set {setting} in {config.config_path()}, or export"
                 f" {HOOK_SETTINGS[setting][1]} where {host} starts, and leave the option out"
             )
+
+
+def _refuse_home(scope: str, folder: Path) -> None:
+    """The settings of a project that lies in the home folder itself are those of the user."""
+    if scope == "project" and project_root(folder) == Path.home().resolve():
+        raise ConfigError(
+            "--scope project is for one project, and this is your home folder, whose settings hold"
+            " for all: go into the project's folder, or leave the option out to have it for all"
+        )
 
 
 def _make_mirror(session: Session, path: Path) -> None:

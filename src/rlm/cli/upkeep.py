@@ -19,6 +19,7 @@ from rlm.cli.output import progress
 from rlm.cli.session import Session, folder_hint, lacks_folder
 from rlm.errors import ModelError, StoreCorrupt, StoreError, StoreLocked, ValidationError
 from rlm.service.hosts.status import host_status, queue_status, status_lines
+from rlm.service.review import proposals
 from rlm.store.backend import MemoryBackend
 from rlm.store.open import RECOVER, check_engine, check_file, sqlite_version
 from rlm.store.types import Check
@@ -76,6 +77,7 @@ def _lines(report: dict[str, Any]) -> list[str]:
         counts = (f"{value:,} {name}" for name, value in report["counts"].items())
         lines.append(f"holds    {', '.join(counts)}")
     lines += status_lines(report["hosts"], report["queue"])
+    lines += _review_lines(report["review"])
     lines += [f"fixed    {what}" for what in report["fixed"]]
     for check in report["checks"]:
         mark = "ok" if check["ok"] else "FAILED"
@@ -84,6 +86,14 @@ def _lines(report: dict[str, Any]) -> list[str]:
     for part in report["missing"]:
         lines.append(f"missing  {part['name']} ({part['for']}): {part['pip']}")
     return lines
+
+
+def _review_lines(waiting: dict[str, int]) -> list[str]:
+    """What waits for a person."""
+    if not any(waiting.values()):
+        return []
+    counts = f"{waiting['quarantined']:,} in quarantine, {waiting['proposed']:,} proposed"
+    return [f"review   {counts}: `rlm memory review`"]
 
 
 def examine(session: Session, *, fix: bool) -> dict[str, Any]:
@@ -99,6 +109,7 @@ def examine(session: Session, *, fix: bool) -> dict[str, Any]:
         "counts": {},
         "hosts": host_status(session.settings, Path.cwd()),
         "queue": {},
+        "review": {},
         "packs": _shipped_packs(),
         "fixed": [],
         "checks": [check_engine()],
@@ -174,7 +185,11 @@ def _examine_file(session: Session, report: dict[str, Any], *, fix: bool) -> lis
             report["counts"] = {name: stats[name] for name in COUNTED if name in stats}
             report["queue"] = queue_status(store)
             model = _model(store)  # an endpoint says now how long its vectors are
-            return [*stuck, *store.check(), model]
+            checks = store.check()
+            if all(check.ok for check in checks):  # a damaged row would stop it
+                found = {"quarantined": stats["quarantined"], "proposed": len(proposals(store))}
+                report["review"] = found
+            return [*stuck, *checks, model]
     except StoreCorrupt as exc:
         return [Check("file", False, str(exc), RECOVER if session.kind == "sqlite" else CORRECT)]
     except StoreLocked:

@@ -62,6 +62,7 @@ def worker(session: Session, once: bool, watch: bool, model: str | None, beside:
     session could not be distilled.
     """
     from rlm.service.distiller import Report
+    from rlm.service.spool import count_elsewhere
 
     if once and watch:
         raise ValidationError("--once and --watch exclude each other: give one")
@@ -88,12 +89,24 @@ def worker(session: Session, once: bool, watch: bool, model: str | None, beside:
     finally:
         if client is not None:
             client.close()
+    elsewhere = count_elsewhere(Path(session.settings.spool).expanduser(), session.settings)
     document = {"tried_later": len(later), "next_try": min(later, default=None)}
+    document["other_stores"] = elsewhere
     text = "; ".join([_summary(report), *_until(later)])
     session.show({**report.to_dict(), **document}, text)
-    for error in report.errors:
-        session.notify(error)
+    for line in _notices(report, elsewhere):
+        session.notify(line)
     return interrupted or int(bool(report.failed or report.dead))
+
+
+def _notices(report: Report, elsewhere: int) -> Iterator[str]:
+    """What a person may want to do something about."""
+    if report.proposed:
+        yield f"{report.proposed} proposed: `rlm memory review` shows it and waits for your word"
+    if elsewhere:
+        wait = number_of(elsewhere, "session waits", "sessions wait")
+        yield f"{wait} for another store, for which their hooks were set up"
+    yield from report.errors
 
 
 def _open_model(session: Session, model: str | None) -> Client | None:
@@ -148,7 +161,8 @@ def _round(
     settings, report, later = session.settings, Report(), list[str]()
     spool = Path(settings.spool).expanduser()
     mine = session.tenant
-    tenants = [] if session.project else [file.tenant for file in read_spool(spool, settings)]
+    files = () if session.project else read_spool(spool, settings)
+    tenants = [file.tenant for file in files if file.ours]
     found = [each.project for each in tenants if (each.org, each.team) == (mine.org, mine.team)]
     if not found and session.path is not None and not session.path.exists():
         return report, later

@@ -135,7 +135,7 @@ def read_by_model(texts: Iterable[str]) -> ForeignText:
     only where the sentence also says what somebody does who works with data."""
     return ForeignText(
         "\n".join(
-            part if WORKERS.search(part) else _COURTESY.sub(" ", part)
+            part if WORKERS.search(part.replace("-", "")) else _COURTESY.sub(" ", part)
             for part in _SENTENCE_END.split(text)
         )
         for text in texts

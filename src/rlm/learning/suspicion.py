@@ -96,12 +96,12 @@ class ForeignText:
     def _fold(self) -> None:
         new, self._read = self._texts[self._read :], len(self._texts)
         self._folded += [folded for text in new if (folded := letters(text))]
-        for sentence in (part for text in new for part in _SENTENCE.split(text)):
+        for sentence in (part for text in new for part in SENTENCE.split(text)):
             if rating := _rate_address(sentence):
                 self._rated.append((rating, letters(sentence)))
 
 
-_SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+|[\"{}\[\]]|\\n")
+SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+|[\"{}\[\]]|\\n")
 _READERS = re.compile(
     r"\b(?:assistants?|ai|llms?|models?|bots?|automated|judge|memor(?:y|ies)|instructions?|your?|please"
     r"|ignore|verdict|prompt|comply|obey|respond|run|questions?|answers?|repl(?:y|ies)|tasks?"

@@ -250,7 +250,7 @@ class Queries:
         return prompt
 
     def _check_model(self, model: str | None) -> None:
-        if isinstance(model, Ref | View) or (model and len(model.split()) > 1):
+        if model is not None and (not isinstance(model, str) or len(model.split()) > 1):
             raise ValueError(
                 "llm_query takes one prompt, and the passage belongs into it:"
                 ' llm_query(f"{question}\\n{passage}")'

@@ -172,14 +172,14 @@ def _summarize(name: str, given: Mapping[str, Any], value: Any) -> ToolCall:
         rows = next(
             (
                 value[part]
-                for part in ("total", "rows", "count")
+                for part in ("total", "rows", "count_with_subclasses", "count")
                 if isinstance(value.get(part), int)
             ),
             None,
         )
         short = value.get("boolean", rows)
-        if isinstance(value.get("ref"), Ref):
-            key = value["ref"].key
+        if isinstance(value.get("ref"), Ref):  # what it stands for is not seen yet
+            key, rows, short = value["ref"].key, None, None
     elif isinstance(value, list):
         rows = len(value)
     elif isinstance(value, bool | int | float):

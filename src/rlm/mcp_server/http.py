@@ -68,7 +68,8 @@ class Guard:
         except RefusedRequest as exc:
             await _refuse(send, exc)
             return
-        scope = {**scope, ACCESS: Access(token.tenant, token.read_only, remote=True)}
+        access = Access(token.tenant, token.read_only, remote=True, token=token.name)
+        scope = {**scope, ACCESS: access}
         await self._app(scope, _replay(body, receive), send)
 
     async def _admit(self, scope: Scope) -> AccessToken:

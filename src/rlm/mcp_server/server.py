@@ -61,6 +61,8 @@ class Access:
     """Whether it is somebody on another machine, who learns nothing of this one."""
     session: str | None = None
     """The session of a connection that lasts."""
+    token: str = ""
+    """The name of the token that it showed."""
 
 
 Context = ServerRequestContext[Any, Any]
@@ -146,7 +148,7 @@ async def _run(
     def work() -> ToolAnswer:
         CANCELLED.set(cancelled)
         with stores.lend(may.tenant, read_only=may.read_only) as store:
-            return act(ToolRequest(store, report, may.session, on_cancel))
+            return act(ToolRequest(store, report, may.session, may.token, on_cancel))
 
     try:
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)

@@ -56,6 +56,8 @@ class ToolRequest:
     """Tells the client how far a long call has come, where it asked for that."""
     session: str | None = None
     """The session of a connection that lasts; over HTTP there is none."""
+    token: str = ""
+    """The name of the token that came with it, over HTTP."""
     on_cancel: list[Callable[[], None]] = field(default_factory=list)
     """What else ends the work when the client has cancelled, or is gone. Worker processes are ended
     anyhow (`rlm.worker.CANCELLED`)."""
@@ -108,7 +110,8 @@ def _get(call: ToolRequest, id: str) -> ToolAnswer:
 
 
 def _record(call: ToolRequest, session: str | None = None, **given: Any) -> ToolAnswer:
-    memory = call.memory.record(**given, source_session=session, origin="mcp")
+    origin = f"mcp: {call.token}" if call.token else "mcp"
+    memory = call.memory.record(**given, source_session=session, origin=origin)
     kept = redactions(memory.title, memory.description, memory.content, *memory.tags)
     kinds = sorted(kept - redactions(str(given)))
     word = f"recorded without its secrets ({', '.join(kinds)})" if kinds else "recorded"
@@ -184,6 +187,7 @@ def _hit(memory: Memory) -> dict[str, Any]:
         "source_session": memory.source_session,
         "changed": memory.changed,
         "weak": memory.weak,
+        "unverified": memory.is_unverified_decision,
         "level": memory.scope if memory.scope != LEVELS[0] else None,
     }
     hit = {
@@ -232,10 +236,10 @@ SESSION = text("The id of your session.", most=200)
 MEMORY_TOOLS = (
     ToolDefinition(
         "memory_search",
-        "Search what was learned here: procedures, facts, decisions, turns of past sessions. A hit"
-        " with `changed` holds only together with the one that it names; a `weak` one may be about"
-        " something else; a `turn` is what somebody said, perhaps a proposal that was turned down."
-        " memory_get has the whole.",
+        "Search what was learned here: procedures, facts, decisions, turns of sessions. A `changed`"
+        " hit holds only with the one that it names; a `weak` one may be about something else; an"
+        " `unverified` decision is an agent's; a `turn` is what somebody said, perhaps only a"
+        " proposal. memory_get has the whole.",
         object_of(
             {"query": text("The task or question, in plain words.")},
             {

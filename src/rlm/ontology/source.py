@@ -74,7 +74,8 @@ class Ontology(Views):
         """What a prompt contains of it: the sense card, and the schema's constraints."""
         from rlm.ontology.views.summary import schema_constraints, sense_card
 
-        parts = (sense_card(self.meta, lang=self.lang), schema_constraints(self.meta))
+        lang = self.lang
+        parts = (sense_card(self.meta, lang=lang), schema_constraints(self.meta, lang=lang))
         return "\n".join(part for part in parts if part)
 
     def diff(self, other: str | Path | Views, *, summary: bool = False) -> dict[str, Any]:

@@ -24,6 +24,7 @@ SWRLB = "http://www.w3.org/2003/11/swrlb#"
 SH = "http://www.w3.org/ns/shacl#"
 
 TYPE = RDF + "type"
+SCHEME = SKOS + "ConceptScheme"
 SUB_CLASS = RDFS + "subClassOf"
 SUB_PROPERTY = RDFS + "subPropertyOf"
 EQUIVALENCES = (OWL + "equivalentClass", OWL + "equivalentProperty")
@@ -114,6 +115,7 @@ ROLE_NAMES = {
 SUPERSEDED_BY = tuple(base + "supersededBy" for base in SCHEMA)
 """What has this is out of use."""
 REPLACED_BY = (DCTERMS + "isReplacedBy", OBO + "IAO_0100001", *SUPERSEDED_BY)
+REPLACES = DCTERMS + "replaces"
 REPLACED_BY_NAMES = frozenset(("isReplacedBy", "replacedBy", "replaced_by", "supersededBy"))
 """A predicate that is called so replaces, whoever made it."""
 INVERSE_NAME = "inverseOf"

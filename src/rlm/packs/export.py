@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +19,7 @@ from rlm.packs.manifest import (
     refuse_secret,
     write_manifest,
 )
-from rlm.packs.select import THRESHOLD, candidates
+from rlm.packs.select import THRESHOLD, candidates, shared_content
 from rlm.packs.signature import sign_manifest
 from rlm.packs.source import open_pack
 from rlm.packs.transfer import verify_pack
@@ -33,7 +33,8 @@ FROM_A_PACK = "it came from a pack"
 
 @dataclass(frozen=True, slots=True)
 class ExportReport(Record):
-    """What was written; `left_out` counts, by reason, the candidates that were not.
+    """What was written; `left_out` counts, by reason, the memories that were not, and
+    `left_out_memories` names them: id and title.
 
     A signature is a part of the manifest, so writing over a signed pack leaves no old one behind:
     without a key the pack is then unsigned, and `signature_lost` says that it was not so before.
@@ -48,6 +49,7 @@ class ExportReport(Record):
     signed: bool
     signature_lost: bool
     left_out: dict[str, int]
+    left_out_memories: dict[str, list[dict[str, str]]]
 
 
 def export_pack(
@@ -94,13 +96,18 @@ def export_pack(
         sha256=manifest.sha256,
         signed=manifest.signature is not None,
         signature_lost=was_signed and manifest.signature is None,
-        left_out=dict(left_out),
+        left_out={why: len(items) for why, items in left_out.items()},
+        left_out_memories={why: [_name(each) for each in items] for why, items in left_out.items()},
     )
 
 
-def _why_none(left_out: Counter[str]) -> str:
+def _name(item: MemoryItem) -> dict[str, str]:
+    return {"memory_id": item.memory_id, "title": item.title}
+
+
+def _why_none(left_out: Mapping[str, Sequence[MemoryItem]]) -> str:
     hints = {FROM_A_PACK: f"{FROM_A_PACK} (--all, in Python packed=True, takes it too)"}
-    reasons = [f"left out {count:,}: {hints.get(why, why)}" for why, count in left_out.items()]
+    reasons = [f"left out {len(each):,}: {hints.get(why, why)}" for why, each in left_out.items()]
     return "; ".join(reasons) or "the store has none outside the archive and the quarantine"
 
 
@@ -114,25 +121,27 @@ def _is_signed(path: Path) -> bool:
 
 def _lines(
     db: MemoryBackend, name: str, ontology: str | None, threshold: float, packed: bool
-) -> tuple[dict[str, bytes], Counter[str]]:
+) -> tuple[dict[str, bytes], dict[str, list[MemoryItem]]]:
     found, others = candidates(db, ontology=ontology, threshold=threshold)
     why = "not from a success, a person, a pack or a confident judgment"
-    left_out = Counter({why: others} if others else {})
+    left_out: dict[str, list[MemoryItem]] = {why: others} if others else {}
     lines: dict[str, bytes] = {}
     for candidate in found:
         if not packed and (
             candidate.item.source_type == "pack" or candidate.item.provenance.get("pack")
         ):
-            left_out[FROM_A_PACK] += 1
+            left_out.setdefault(FROM_A_PACK, []).append(candidate.item)
             continue
         if candidate.bars:
-            left_out[candidate.bars[0].partition(": ")[0]] += 1
+            why = candidate.bars[0].partition(": ")[0]
+            left_out.setdefault(why, []).append(candidate.item)
             continue
         try:
             item = _clean(candidate.item, db.tenant, universal=ontology is None)
             lines[item.memory_id] = encode_line(record_of(item, name))
         except (ValidationError, ValueError) as exc:
-            left_out[f"cannot be a pack line: {exc}"[:120]] += 1
+            why = f"cannot be a pack line: {exc}"[:120]
+            left_out.setdefault(why, []).append(candidate.item)
     return lines, left_out
 
 
@@ -145,7 +154,8 @@ def _clean(item: MemoryItem, tenant: Tenant, *, universal: bool) -> MemoryItem:
     session taught leaves without what else was said there, and where."""
     if item.origin == "distiller":
         kept = {key: each for key, each in item.provenance.items() if key not in OF_A_SESSION}
-        item = replace(item, task_query=None, session_id=None, provenance=kept)
+        content = shared_content(item)
+        item = replace(item, content=content, task_query=None, session_id=None, provenance=kept)
     if universal and item.task_query and hardcoded_term(item.task_query):
         item = replace(item, task_query=None)
     return gate.admit_item(item, tenant, origin=item.origin or "export")

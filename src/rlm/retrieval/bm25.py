@@ -37,12 +37,13 @@ def weigh(
     counts: dict[str, float] = {}
     found = tokens(_SEAM.join(columns))  # one call: the tokenizer costs more than the text
     if not terms.isdisjoint(found):
-        column = 0
+        remaining = iter(weights)
+        weight = next(remaining)
         for token in found:
-            if token in terms:
-                counts[token] = counts.get(token, 0.0) + weights[column]
+            if token in terms and token != _MARK:  # who asks may have pasted it
+                counts[token] = counts.get(token, 0.0) + weight
             elif token == _MARK:
-                column += 1
+                weight = next(remaining, 0.0)  # so may who edits a JSON store
     return counts, sum(map(len, columns))
 
 

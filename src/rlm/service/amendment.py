@@ -16,6 +16,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from rlm.retrieval.tokens import STOPWORDS, tokens, words
+from rlm.service.numbers import read_numbers, write_digits
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import MemoryItem
 
@@ -48,7 +49,7 @@ MOST_HOPS = 20
 
 _EMPTY = frozenset(
     tokens(" ".join(STOPWORDS))
-    + tokens("no not never always must only use keep all every each asked")
+    + tokens("no not never always must only use keep all every each asked now")
 )
 _DECISIVE = frozenset(
     words("before after first last always never all each on off up down more less")
@@ -70,17 +71,6 @@ _INSTEAD = re.compile(
     r"\b(?:instead of|rather than|not|no longer|in place of|replaces?)\s+([\w\s'/-]{2,60})",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"(?<![\w.])(\d+(?:[.,]\d+)?)\s*([%$€£]|[A-Za-z]+)?")
-_ONES = words(
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen"
-)
-_TENS = words("twenty thirty forty fifty sixty seventy eighty ninety")
-_WORDED = {name: number for number, name in enumerate(_ONES, 1)}
-_WORDED |= {name: 10 * number for number, name in enumerate(_TENS, 2)}
-_WORDED |= {f"{ten}-{one}": _WORDED[ten] + _WORDED[one] for ten in _TENS for one in _ONES[:9]}
-_WORDED |= {"hundred": 100, "thousand": 1000}
-_WORD = re.compile(rf"(?:{'|'.join(_TENS)})-(?:{'|'.join(_ONES[:9])})\b|[A-Za-z]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,22 +140,36 @@ def compare(newer: MemoryItem, older: MemoryItem, store: MemoryBackend) -> Amend
         return None
     share = len(shared) / min(len(left), len(right))
     near = _is_near(newer, older, store)
-    if not near and (len(shared) < SOME_STEMS or share < SOME_SHARE):
+    if not near and not (len(shared) >= SOME_STEMS and share >= SOME_SHARE):
         return None
     said, before = decision_text(newer), decision_text(older)
-    conflict, amends = find_conflict(said, before), _AMENDS.search(said)
+    conflict, amends = find_conflict(said, before), bool(_AMENDS.search(said))
     if share < SURE_SHARE and conflict in ("", ONE_NO):
         return None
     own = len(_key_stems(said) & _key_stems(before))
     of_longer = len(shared) / max(len(left), len(right))
-    sure = _is_certain(conflict, share, own, amends=bool(amends), near=near)
-    says_so = amends or conflict.startswith(REPLACES)
-    sure &= of_longer >= (HALF_SHARE if says_so else WHOLE_SHARE) and _is_firm(said, before)
-    if amends and not conflict and left - right:
-        conflict = f'it says "{amends[0]}"'
-    likely = amends or (of_longer >= PART_SHARE and share >= SURE_SHARE and own >= SOME_STEMS)
-    made = Amendment(newer, older, sure, _reason(shared, conflict))
-    return made if conflict and likely else None
+    sure = of_longer >= _least_share(conflict, amends) and _is_firm(said, before)
+    sure &= _is_certain(conflict, share, own, amends=amends, near=near)
+    if not conflict and left - right:
+        conflict = _find_announced(said)
+    if not conflict or not (amends or _share_enough(of_longer, share, own)):
+        return None
+    return Amendment(newer, older, sure, _reason(shared, conflict))
+
+
+def _share_enough(of_longer: float, share: float, own: int) -> bool:
+    """Whether two may be about the same where none says that it changes something."""
+    return of_longer >= PART_SHARE and share >= SURE_SHARE and own >= SOME_STEMS
+
+
+def _find_announced(said: str) -> str:
+    """The word with which it says that something changes; "from now on" also begins a new rule."""
+    found = _AMENDS.search(said.casefold().replace("from now on", ""))
+    return f'it says "{found[0]}"' if found else ""
+
+
+def _least_share(conflict: str, amends: bool) -> float:
+    return HALF_SHARE if amends or conflict.startswith(REPLACES) else WHOLE_SHARE
 
 
 def _is_firm(said: str, before: str) -> bool:
@@ -229,7 +233,7 @@ def find_conflict(newer: str, older: str) -> str:
             return f'{REPLACES} "{" ".join(named.split()[:4])}"'
     if bool(_NEGATION.search(newer)) != bool(_NEGATION.search(older)):
         return ONE_NO
-    return _find_replaced(words(newer), words(older))
+    return _find_replaced(words(write_digits(newer)), words(write_digits(older)))
 
 
 def _find_replaced(newer: Sequence[str], older: Sequence[str]) -> str:
@@ -244,12 +248,6 @@ def _find_replaced(newer: Sequence[str], older: Sequence[str]) -> str:
         return ""
     says = "it says" if _DECISIVE.issuperset((*newer[start:end], *older[first:last])) else NAMES
     return f'{says} "{" ".join(newer[start:end])}" where "{" ".join(older[first:last])}" was'
-
-
-def read_numbers(text: str) -> list[tuple[str, str]]:
-    """The numbers of a text, also in words, each with what is counted."""
-    plain = _WORD.sub(lambda word: str(_WORDED.get(word[0].casefold(), word[0])), text)
-    return [(number, " ".join(tokens(unit)) or unit) for number, unit in _NUMBER.findall(plain)]
 
 
 def _is_near(one: MemoryItem, other: MemoryItem, store: MemoryBackend) -> bool:
@@ -312,6 +310,28 @@ def unmark_changed(store: MemoryBackend, older_id: str) -> None:
     # an older rlm noted the newest of them among those that may supersede it
     maybe = [each for each in read_ids(older, PERHAPS_CHANGED) if each not in changed_by(older)]
     store.update(older_id, provenance=_with(older, {CHANGED: None, PERHAPS_CHANGED: maybe}))
+
+
+def archived_by(store: MemoryBackend, newer: MemoryItem) -> list[MemoryItem]:
+    """The decisions that are in the archive because this one superseded them."""
+    listed = map(store.get, read_ids(newer, SUPERSEDES))
+    return [
+        older
+        for older in listed
+        if older and older.archived_at and newer.memory_id in read_ids(older, SUPERSEDED_BY)
+    ]
+
+
+def retract(store: MemoryBackend, memory_id: str, reason: str) -> None:
+    """Archive a live decision as if it had not been taken: what it superseded holds again."""
+    item = store.get(memory_id)
+    if item is None or item.archived_at:
+        return
+    for older in archived_by(store, item):
+        store.restore(older.memory_id)
+        store.update(older.memory_id, provenance=_with(older, {SUPERSEDED_BY: None, BECAUSE: None}))
+    store.update(memory_id, provenance={**item.provenance, BECAUSE: reason})
+    store.delete(memory_id)
 
 
 def find_newer(store: MemoryBackend, item: MemoryItem) -> tuple[MemoryItem | None, str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlm.learning.suspicion import suspicious
+from rlm.service.clip import DESCRIPTION_CHARS, clip, make_title, only_takes_back, takes_back
 from rlm.service.decision_model import AGREES, Place, find_question, score
 from rlm.service.echoes import Echoes
 from rlm.service.own_words import FOREIGN, read_own, sentences
@@ -26,7 +27,7 @@ ALONE = 0.85
 """What follows a decision and is so likely one itself stands alone; else it belongs to it."""
 SETTLED = 2
 """In a session in which fewer are said in words, "yes" agrees to a fix or the next step."""
-QUOTE_CHARS, CONTEXT_CHARS, TASK_CHARS, DESCRIPTION_CHARS = 600, 400, 300, 400
+QUOTE_CHARS, CONTEXT_CHARS, TASK_CHARS = 600, 400, 300
 FEW_WORDS = 6
 """An answer of so few words is described with its question; a shorter context is no context."""
 BARE_WORDS = 2
@@ -34,7 +35,6 @@ BARE_WORDS = 2
 described with what they answer."""
 SAID_WORDS = 4
 """Who agrees to less agrees to nothing that could be remembered."""
-TITLE_WORDS, TITLE_CHARS = 10, 120
 FILES = 5
 
 _WORD = re.compile(r"\w+(?:['’.\-/]\w+)*")
@@ -109,20 +109,28 @@ def _read_places(turns: Sequence[SessionTurn]) -> Iterator[tuple[int, list[Place
 def _join_taken(parts: Sequence[tuple[str, float]], own: int) -> Iterator[tuple[int, str, float]]:
     """The sentences that decide, each with its place. A reason that follows a rule belongs to it,
     as what holds instead does to "No."; the next rule does not. A person's words and those of
-    others stay apart."""
+    others stay apart. Words that take back what stands before them are never left out."""
     run: list[tuple[int, str, float]] = []
     for place, (sentence, likely) in enumerate(parts):
-        if likely < FLOOR or len(sentence) > QUOTE_CHARS:
+        near = bool(run) and run[-1][0] == place - 1 and (place < own or run[0][0] >= own)
+        amends = near and (takes_back(sentence) or only_takes_back(run[-1][1]))
+        if (likely < FLOOR and not amends) or len(sentence) > QUOTE_CHARS:
             continue
-        together = bool(run) and run[-1][0] == place - 1 and (place < own or run[0][0] >= own)
-        before = " ".join(quote for _, quote, _ in run)
-        together &= likely < ALONE or len(_WORD.findall(before)) <= BARE_WORDS
-        if run and not (together and len(before) + len(sentence) < QUOTE_CHARS):
+        if run and not (near and _belongs(sentence, likely, run, amends=amends)):
             yield _joined(run)
             run = []
         run.append((place, sentence, likely))
     if run:
         yield _joined(run)
+
+
+def _belongs(
+    sentence: str, likely: float, run: Sequence[tuple[int, str, float]], *, amends: bool
+) -> bool:
+    """Whether a sentence is one quotation with those right before it."""
+    before = " ".join(quote for _, quote, _ in run)
+    alone = likely >= ALONE and len(_WORD.findall(before)) > BARE_WORDS
+    return (amends or not alone) and len(before) + len(sentence) < QUOTE_CHARS
 
 
 def _joined(run: Sequence[tuple[int, str, float]]) -> tuple[int, str, float]:
@@ -141,26 +149,10 @@ def find_context(said: Sequence[str]) -> str:
     return clip(" ".join(said[start:end]), CONTEXT_CHARS)
 
 
-# -- text
-
-
-def clip(text: str, most: int) -> str:
-    """A text on one line, cut between words."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1].rsplit(" ", 1)[0] + "…"
-
-
-def make_title(text: str) -> str:
-    """The first words of a text, as many as a title may have."""
-    words = text.split()
-    title = " ".join(words[:TITLE_WORDS])[:TITLE_CHARS].rstrip(" ,;:")
-    return title if len(words) <= TITLE_WORDS else f"{title}…"
-
-
 def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
     """A decision as it is stored: the quote, what it answered, and where it was said; in quarantine
     where it may not be the person's own, or speaks to whoever reads it."""
-    doubt = decision.doubt or suspicious(decision.quote)
+    doubt, sure = decision.doubt or suspicious(decision.quote), decision.probability
     said = "" if suspicious(decision.context) else decision.context
     only_agrees = decision.accepts and len(_WORD.findall(decision.quote)) <= FEW_WORDS
     told = (said if only_agrees else "") or decision.quote
@@ -181,7 +173,7 @@ def decision_item(decision: Decision, session: CodingSession) -> MemoryItem:
             "kind": "decision",
             "agent": session.agent,
             "turn": decision.turn,
-            "probability": round(decision.probability, 2),
+            "probability": 1.0 if sure == 1.0 else min(round(sure, 2), 0.99),
             "decided": clip(told, DESCRIPTION_CHARS),
             **({QUARANTINE_REASON: doubt} if doubt else {}),
         },

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -63,6 +63,7 @@ WITHOUT_MODEL = "without_model"
 """In the result of a job that was distilled without a model which was to be asked: why."""
 GAVE_WAY = "a model has read its session"
 MOST_FORMER = 100_000
+TAKEN_ON = ("approved_by", "edited_from")  # in provenance: somebody has made it their own
 UNREACHABLE = (ModelAuthError, ModelRateLimited, ModelUnavailable)
 """Where asking about the next session is of no use either."""
 MODEL = "model"
@@ -180,7 +181,8 @@ class Distiller:
             if is_distilled(job):  # its transcript is gone, and only the model has not read it
                 self._end_without_model(job, str(exc), dict(job.payload["result"]), report)
             else:
-                self._fail(job, str(exc), report, final=True)
+                hint = f"drop it with `rlm queue drop {job.job_no}`"
+                self._fail(job, f"{exc}; {hint}", report, final=True)
         except (RLMError, OSError, ValueError, RecursionError, MemoryError) as exc:
             if self._is_lost(job):  # queued again, or taken over: it is another's now
                 log.info("job %s: %s", job.job_no, exc)
@@ -213,20 +215,14 @@ class Distiller:
             self.store.finish_job(job, result={"ignored": True})
             return {"ignored": 1}
         _drop_ignored(session, rules)
-        first = known_turns(self.store, session) + 1
-        unread = unread_from(job)
+        first, unread = known_turns(self.store, session) + 1, unread_from(job)
         if unread is not None:
             first = min(first, unread)
-        elif MODEL not in job.payload.get(
-            "result", {MODEL: ""}
-        ):  # tried again, and no model read it
-            first = 1
+        elif MODEL not in job.payload.get("result", {MODEL: ""}):
+            first = 1  # tried again, and no model read it
         found = self._find(session, [t for t in session.turns if t.number >= first], job, report)
-        counts = {
-            "turns": len(session.turns),
-            "decisions": len(found.decisions),
-            "procedures": len(found.procedures),
-        }
+        counts = {"turns": len(session.turns), "decisions": len(found.decisions)}
+        counts["procedures"] = len(found.procedures)
         result = {
             **counts,
             "unknown": dict(session.unknown.most_common(20)),
@@ -242,20 +238,21 @@ class Distiller:
             turns = save_turns(self.store, session)
             self._add_nodes(found.decisions, turns)
             waiting = self._end(job, found, result, report)
-            for memory_id, commits in found.committed.items():
-                if (now := self.store.get(memory_id)) is not None:  # gone, while a model was asked
-                    self.store.update(memory_id, provenance={**now.provenance, **commits})
-            for memory_id, former in found.former.items():
-                stated = {**former.provenance, amendment.BECAUSE: GAVE_WAY}
-                self.store.update(memory_id, provenance=stated)
-                self.store.delete(memory_id)
-            for amended in found.amendments:
-                amended.store_in(self.store)
+            self._change_earlier(found)
         changed = sum(each.partly for each in found.amendments)
         sure = sum(each.certain for each in found.amendments) - changed
         ends = {"superseded": sure, "changed": changed}
         ends["proposed"] = len(found.amendments) - sure - changed
         return {"distilled": 1, **waiting, **counts, **ends}
+
+    def _change_earlier(self, found: _Findings) -> None:
+        for memory_id, commits in found.committed.items():
+            if (now := self.store.get(memory_id)) is not None:  # gone, while a model was asked
+                self.store.update(memory_id, provenance={**now.provenance, **commits})
+        for memory_id in found.former:
+            amendment.retract(self.store, memory_id, GAVE_WAY)
+        for amended in found.amendments:
+            amended.store_in(self.store)
 
     def _end(
         self, job: Job, found: _Findings, result: dict[str, Any], report: Report
@@ -372,20 +369,39 @@ class Distiller:
             found.amendments += amendment.find_amended(self.store, item, others)
         found.decisions.append(item)
 
-    def _find_former(self, session: CodingSession, read: Container[int]) -> dict[str, MemoryItem]:
-        """The decisions that were found without a model in these turns of a session."""
-        listed = self.store.list_items(provenance={"kind": "decision"}, limit=MOST_FORMER)
-        return {
-            item.memory_id: item
-            for item in listed
-            if item.session_id == session.session_id
-            and item.provenance.get("turn") in read
-            and item.provenance.get("probability", 1.0) < 1.0
-        }
+    def _find_former(self, session: CodingSession, read: frozenset[int]) -> dict[str, MemoryItem]:
+        """The decisions that were found without a model in these turns of a session, also those
+        that one of them has superseded. What somebody approved or changed since is none."""
+        if not read:
+            return {}
 
-    def _find_related(self, item: MemoryItem, found: _Findings) -> list[MemoryItem]:
+        def is_former(item: MemoryItem) -> bool:
+            return (
+                item.session_id == session.session_id
+                and item.provenance.get("turn") in read
+                and item.provenance.get("probability", 1.0) < 1.0
+                and item.provenance.keys().isdisjoint(TAKEN_ON)
+            )
+
+        listed = self.store.list_items(provenance={"kind": "decision"}, limit=MOST_FORMER)
+        found = [*filter(is_former, listed)]
+        for item in found:
+            found += filter(is_former, amendment.archived_by(self.store, item))
+        return {item.memory_id: item for item in found}
+
+    def _find_related(
+        self, item: MemoryItem, found: _Findings, most: int | None = None
+    ) -> list[MemoryItem]:
+        """What a decision may amend: what comes back from the archive, and the nearest ones."""
         related = amendment.find_related(self.store, item)
-        return [each for each in related if each.memory_id not in found.former]
+        near = [each for each in related if each.memory_id not in found.former]
+        back = (
+            older
+            for former in found.former.values()
+            for older in amendment.archived_by(self.store, former)
+            if older.memory_id not in found.former
+        )
+        return [*back, *near[:most]]
 
     def _again(self, item: MemoryItem) -> MemoryItem:
         """A decision that goes back to one which had been replaced is a new one, though it has its
@@ -397,9 +413,8 @@ class Distiller:
         if newer is None or not amendment.is_later(item, newer):
             return item
         content = f"{item.content}\nSaid again on {item.created_at[:16].replace('T', ' ')}."
-        return gate.admit_item(
-            replace(item, content=content), self.store.tenant, origin="distiller"
-        )
+        again = replace(item, content=content)
+        return gate.admit_item(again, self.store.tenant, origin="distiller")
 
     def _is_known(self, item: MemoryItem, found: _Findings, said: str = "") -> bool:
         """Whether a memory is there already, archived or not, or it, or all that was `said` with
@@ -425,12 +440,12 @@ class Distiller:
     def _judge(self, found: _Findings, client: CappedClient) -> list[amendment.Amendment]:
         """What a model says of the pairs that may be amendments, and of the decisions nearest to
         each new one; without its word, the pairs as they are."""
-        pairs = {(each.newer.memory_id, each.older.memory_id): (each.newer, each.older)
+        pairs = {frozenset((each.newer.memory_id, each.older.memory_id)): (each.newer, each.older)
                  for each in found.amendments}  # fmt: skip
         for newer in (each for each in found.decisions if each.trust != "quarantined"):
             most = RELATED if "turns" in newer.provenance else 1
-            for older in self._find_related(newer, found)[:most]:
-                pairs.setdefault((newer.memory_id, older.memory_id), (newer, older))
+            for older in self._find_related(newer, found, most):
+                pairs.setdefault(frozenset((newer.memory_id, older.memory_id)), (newer, older))
         # of one session the model has seen the whole, and has said what holds in the end
         asked = [each for each in pairs.values() if each[0].session_id != each[1].session_id]
         try:
@@ -473,8 +488,7 @@ def read_job(job: Job) -> CodingSession:
         return session
     texts = [str(payload[name]) for name in ("description", "message") if payload.get(name)]
     if not texts:
-        why = f"job {job.job_no} names no transcript: drop it with `rlm queue drop {job.job_no}`"
-        raise ValidationError(why, field="payload")
+        raise ValidationError("it names no transcript", field="payload")
     turn = SessionTurn(1, "assistant", "\n\n".join(texts), job.created_at)
     return CodingSession(job.agent, job.session_id, turns=[turn], ended_at=job.created_at)
 

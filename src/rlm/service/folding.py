@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rlm.errors import LimitExceeded, NotFound, ValidationError
 from rlm.llm.types import CHARS_PER_TOKEN, estimate_tokens
 from rlm.service.manager import MemoryManager
+from rlm.service.transcripts.builder import drop_private
 from rlm.store.gate import DESCRIPTION_CHARS, RECALLED_HEADING
 from rlm.store.types import OUTCOMES
 from rlm.store.values import check_text, choice, finite, natural
@@ -77,7 +78,7 @@ class ContextFolding:
         with self._store.together():
             parent = self._parent()
             branch = self._store.open_branch(
-                self._session, description, budget, parent, timeout_s=timeout
+                self._session, drop_private(description), budget, parent, timeout_s=timeout
             )
             context, ids = _with_memories(head, found, budget)
             branch = self._store.spend_branch(branch.branch_id, estimate_tokens(context))
@@ -101,7 +102,8 @@ class ContextFolding:
     def branch_return(
         self, message: str, outcome: str = "success", branch_id: str | None = None
     ) -> Branch:
-        """Close a branch, or the one that was opened last, and those below it; queue its outcome.
+        """Close a branch, or the one that was opened last, and those below it; queue its outcome
+        without what is marked as private.
 
         NotFound without an open one; LimitExceeded for a message beyond what is left of the budget:
         then it stays open.
@@ -114,7 +116,7 @@ class ContextFolding:
             for below in self._below(branch.branch_id):
                 self._store.end_branch(below, "failed", "the branch above it was closed")
             state = "failed" if outcome == "failure" else "returned"
-            ended = self._store.end_branch(branch.branch_id, state, message)
+            ended = self._store.end_branch(branch.branch_id, state, drop_private(message))
             payload = {
                 "session": ended.session_id,
                 "description": ended.description,

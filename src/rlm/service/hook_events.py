@@ -15,8 +15,9 @@ import re
 import time
 
 from rlm import clock
-from rlm.hook_settings import is_url, mirror_path, project_name
+from rlm.hook_settings import is_url, mirror_path, project_name, store_key
 from rlm.service import spool
+from rlm.service.clip import clip, is_cut_of
 
 TYPE_CHECKING = False  # importing typing costs every hook 3 ms
 if TYPE_CHECKING:
@@ -132,10 +133,11 @@ def _recall(
 
 
 def _start_text(rows: Sequence[Row]) -> tuple[str, list[str]]:
-    """The newest decisions, then what is believed most."""
+    """The newest decisions of people, then what is believed most."""
     from rlm.store.sqlite.quick import surest_first
 
-    decisions = [row for row in rows if row.kind == "decision"][:DECISIONS]
+    said = (row for row in rows if row.kind == "decision" and row.is_persons)
+    decisions = list(said)[:DECISIONS]
     others = surest_first(row for row in rows if row not in decisions)[:SUREST]
     return _fill(START_HEAD, [*decisions, *others], first_chars=LINE_CHARS)
 
@@ -164,12 +166,13 @@ _SOURCES = ("“", "Noticed as: ", "In the person's words:")
 def _line(row: Row, chars: int) -> str:
     """One memory in so many characters; '' where that says too little. Facts, never orders."""
     changed = f"; {row.changed}" if row.changed else ""
-    note = f" ({row.kind}, {row.created_at[:10]}, {row.memory_id}{changed})"
+    by_agent = "unverified " if row.kind == "decision" and not row.is_persons else ""
+    note = f" ({by_agent}{row.kind}, {row.created_at[:10]}, {row.memory_id}{changed})"
     said = [_one_line(row.title)]
-    is_distilled = row.kind == "decision" and row.content.startswith(_SOURCES)
+    is_distilled = row.turn is not None and row.content.startswith(_SOURCES)
     more = (row.description, "" if is_distilled else row.content)
     for clean in map(_one_line, more):
-        if _key(clean).startswith(_key(said[-1])):  # a quote begins as its title does
+        if is_cut_of(_key(said[-1]), _key(clean)):  # a quote begins as its title does
             said[-1] = clean
         elif clean and _key(clean) not in _key(" ".join(said)):
             said.append(clean)
@@ -177,7 +180,7 @@ def _line(row: Row, chars: int) -> str:
     if room < min(len(whole), 60):
         return ""
     if len(whole) > room:
-        whole = whole[: room - 1].rpartition(" ")[0].rstrip(" .,;:") + "…"
+        whole = clip(whole, room)
     return f"- {whole}{note}"
 
 
@@ -243,9 +246,11 @@ def _leave_spool_file(
     state: SessionState,
 ) -> None:  # fmt: skip
     """One file for the worker. A session of which there is no transcript has nothing to learn
-    from."""
+    from: at its end, nobody has said anything in it."""
     transcript = data.get("transcript_path") or _cursor_transcript(host, state.session)
     if not isinstance(transcript, str):
+        return
+    if event == "session-end" and not os.path.exists(os.path.expanduser(transcript)):
         return
     document = {
         "agent": host,
@@ -258,6 +263,7 @@ def _leave_spool_file(
         "org": settings.org,
         "team": settings.team,
         "project": project_name(settings.project, folder),
+        "store": store_key(settings.memory_db),
     }
     spool.leave(os.path.expanduser(settings.spool), state.name, document)
     if event == "session-end":

@@ -10,8 +10,8 @@ gate for notes, and is not stored a second time in other words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rlm.errors import NotFound, ValidationError
 from rlm.retrieval.rank import RECALL_FLOOR, likeness_floor
 from rlm.service.amendment import find_newer, rename_links
+from rlm.service.clip import DESCRIPTION_CHARS, clip, is_cut_of, make_title
 from rlm.service.memory import KINDS, STORED_KINDS, Memory
 from rlm.service.ranking import POOL, TURN_WEIGHT, Found, put_later_first, rank_found
 from rlm.store.gate import admit_item, amend_item, check_retrieve
@@ -40,6 +41,33 @@ ASKED = 0.8
 CHANGEABLE = ("title", "description", "content", "tags", "outcome", "kind")
 CHANGEABLE_BY_PERSON = (*CHANGEABLE, "task_query", "scope", "confidence")
 MOST_OUTCOMES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a search may list."""
+
+    kinds: Collection[str]
+    levels: Sequence[str]
+    outcome: str | None
+    scope: Scope | None
+    least: float
+    """How much it has to be believed."""
+
+    def takes_turns(self) -> bool:
+        """Turns have no outcome and no scope, and belong to a project."""
+        filtered = self.outcome is not None or self.scope is not None
+        return TURN in self.kinds and tuple(self.levels) == LEVELS and not filtered
+
+    def admits(self, item: MemoryItem) -> bool:
+        """Whether it may list this one beside what it found."""
+        return (
+            item.kind in self.kinds
+            and self.outcome in (None, item.outcome)
+            and item.level in self.levels
+            and (self.scope is None or item.scope.admits(self.scope))
+            and (item.confidence or 0.0) >= self.least
+        )
 
 
 class MemoryManager:
@@ -74,59 +102,59 @@ class MemoryManager:
         the newer one, which takes no place of the `limit`: neither holds without the other.
         """
         check_retrieve(query, outcome)
-        kinds = [choice(kind, KINDS, "kind") for kind in check_many(kinds, "kinds", "text")]
-        levels = LEVELS[LEVELS.index(choice(scope or LEVELS[0], LEVELS, "scope")) :]
+        wanted = _Wanted(
+            {choice(kind, KINDS, "kind") for kind in check_many(kinds, "kinds", "text")} or KINDS,
+            LEVELS[LEVELS.index(choice(scope or LEVELS[0], LEVELS, "scope")) :],
+            outcome,
+            Scope(ontology=ontology) if ontology else None,
+            RECALL_FLOOR if floor else 0.0,
+        )
         limit, detail = check_count(limit, "limit"), explain or floor
         pool = max(POOL, limit)
-        found: list[Found] = []
-        if set(kinds) != {TURN}:
-            given: Any = {"outcome": outcome, "levels": levels, "explain": detail}
-            found += self._lessons(query, pool, kinds, ontology, **given)
-        if TURN in (kinds or KINDS) and levels == LEVELS and not (outcome or ontology):
+        found = [*self._lessons(query, pool, wanted, explain=detail)]
+        if wanted.takes_turns():
             found += self._turns(query, pool, explain=detail)
         ranked = rank_found(found)
         chosen = _choose(ranked, limit, weak) if floor else _best(ranked, limit)
-        wanted = Scope(ontology=ontology) if ontology else None
-
-        def admits(newer: MemoryItem) -> bool:
-            return (
-                (not kinds or newer.kind in kinds)
-                and outcome in (None, newer.outcome)
-                and newer.level in levels
-                and (wanted is None or newer.scope.admits(wanted))
-                and (not floor or (newer.confidence or 0.0) >= RECALL_FLOOR)
-            )
-
-        chosen = self._put_changes_first(chosen, admits)
+        chosen = self._put_changes_first(chosen, wanted)
         if count_access:
             self.store.note_access([(each.scope, each.id) for each in chosen if each.kind != TURN])
         return _explain(chosen, ranked) if explain else chosen
 
-    def _lessons(
-        self, query: str, pool: int, kinds: Iterable[str], ontology: str | None, **given: Any
-    ) -> Iterator[Found]:
-        given["kinds"] = [kind for kind in kinds if kind != TURN]
-        given["scope"] = Scope(ontology=ontology) if ontology else None
-        for hit in self.store.retrieve(query, pool, count_access=False, **given):
+    def _lessons(self, query: str, pool: int, wanted: _Wanted, *, explain: bool) -> Iterator[Found]:
+        kinds = [kind for kind in STORED_KINDS if kind in wanted.kinds]
+        if not kinds:
+            return
+        for hit in self.store.retrieve(
+            query,
+            pool,
+            kinds=() if len(kinds) == len(STORED_KINDS) else kinds,
+            scope=wanted.scope,
+            outcome=wanted.outcome,
+            levels=wanted.levels,
+            count_access=False,
+            explain=explain,
+        ):
             memory = Memory.of_item(hit.item, hit.score)
             yield Found(memory, hit, *_places(hit.item.provenance))
 
-    def _put_changes_first(
-        self, memories: Iterable[Memory], admits: Callable[[MemoryItem], bool]
-    ) -> list[Memory]:
+    def _put_changes_first(self, memories: Iterable[Memory], wanted: _Wanted) -> list[Memory]:
         """Each decision that was or may have been changed is marked, and follows the newer one if
         that was not filtered out; so is a turn in which such a decision was taken."""
         ordered: list[Memory] = []
-        for memory in memories:
-            if any(memory.id == each.id for each in ordered):
-                continue
-            newer, how = next(filter(itemgetter(0), map(self._newer, self._behind(memory))), NONE)
-            if newer is not None:
-                if admits(newer) and all(newer.memory_id != each.id for each in ordered):
-                    first = Memory.of_item(newer, memory.score)
-                    ordered.append(replace(first, weak=memory.weak))
-                memory = replace(memory, changed=_say_changed(newer, how))
-            ordered.append(memory)
+        seen: set[str] = set()
+        for hit in memories:
+            chain: list[Memory] = []  # what changed it may have been changed itself
+            memory: Memory | None = hit
+            while memory is not None and memory.id not in seen:
+                seen.add(memory.id)
+                found = filter(itemgetter(0), map(self._newer, self._behind(memory)))
+                newer, how = next(found, NONE)
+                chain.append(replace(memory, changed=_say_changed(newer, how)))
+                memory = None
+                if newer is not None and wanted.admits(newer):
+                    memory = replace(Memory.of_item(newer, hit.score), weak=hit.weak)
+            ordered += reversed(chain)
         return ordered
 
     def _newer(self, item: MemoryItem | None) -> tuple[MemoryItem | None, str]:
@@ -157,8 +185,9 @@ class MemoryManager:
         return replace(turn, score=turn.score * TURN_WEIGHT)
 
     def get(self, memory_id: str) -> Memory:
-        """One memory, or one turn with its neighbours. NotFound."""
-        item = self._find(memory_id)
+        """One memory, or one turn with its neighbours; of a decision that was replaced the newer.
+        NotFound."""
+        item = self._find(memory_id) or self._replacement(memory_id)
         if item is not None:
             newer, how = self._newer(item) if item.kind == "decision" else NONE
             return replace(Memory.of_item(item), changed=_say_changed(newer, how))
@@ -184,11 +213,19 @@ class MemoryManager:
         return "\n\n".join(clip_ends(_say(each), TURN_CHARS, 0.4) for each in beside[:until][-2:])
 
     def _find(self, memory_id: Any) -> MemoryItem | None:
-        """A memory that may be shown; an agent is shown nothing archived or in quarantine."""
+        """A memory that may be shown, also by the id that it had before it was edited; an agent is
+        shown nothing archived or in quarantine."""
         item = self.store.get(memory_id) or self.store.get(self._whole_id("memory", memory_id))
+        if item is None and isinstance(memory_id, str):
+            edited = self.store.list_items(provenance={"edited_from": memory_id}, limit=1)
+            item = next(iter(edited), None)
         if item is None or self.person or (item.trust != "quarantined" and not item.archived_at):
             return item
         return None
+
+    def _replacement(self, memory_id: Any) -> MemoryItem | None:
+        old = self.store.get(memory_id) or self.store.get(self._whole_id("memory", memory_id))
+        return None if old is None or old.trust == "quarantined" else self._newer(old)[0]
 
     def _item(self, memory_id: Any) -> MemoryItem:
         item = self._find(memory_id)
@@ -280,13 +317,19 @@ class MemoryManager:
 
     def update(self, memory_id: str, /, **changes: Any) -> Memory:
         """Change the words, tags, outcome or kind of a memory; a person also its task, scope and
-        confidence. New words give it a new id. What an agent has changed is unverified again."""
+        confidence. New words give it a new id. What an agent has changed is unverified again.
+
+        What a decision says stands in its content, description and title: they change together."""
+        from rlm.service.transcripts.builder import drop_private_fields
+
         for name in changes:
             choice(name, CHANGEABLE_BY_PERSON if self.person else CHANGEABLE, "field")
-        old = self._item(memory_id)
+        old, changes = self._item(memory_id), drop_private_fields(changes)
         if "kind" in changes:
             kind = choice(changes.pop("kind"), STORED_KINDS, "kind")
             changes["provenance"] = {**old.provenance, "kind": kind}
+        if old.kind == "decision":
+            changes = _reword(old, changes)
         if not self.person:
             new = amend_item(replace(old, trust="unverified"), changes, self.store.tenant)
             new = _judge_note(new)
@@ -298,12 +341,13 @@ class MemoryManager:
         return Memory.of_item(new)
 
     def feedback(self, memory_id: str, helpful: bool, comment: str = "") -> Memory:
-        """Say whether a memory helped."""
+        """Say whether a memory helped, and why; what is marked as private is left out."""
         from rlm.service.confidence import ConfidenceEvaluator
+        from rlm.service.transcripts.builder import drop_private
 
         item = self._item(memory_id)
         evaluator = ConfidenceEvaluator(self.store, person=self.person)
-        evaluator.on_feedback(item.memory_id, helpful, comment)
+        evaluator.on_feedback(item.memory_id, helpful, drop_private(str(comment or "")))
         return self.get(item.memory_id)
 
     def outcome(
@@ -350,19 +394,19 @@ def _place(turn: Any) -> int | None:
 
 
 def _best(ranked: Iterable[Found], limit: int) -> list[Memory]:
-    return put_later_first(hit.memory for hit in islice(ranked, limit))
+    return put_later_first(islice(ranked, limit))
 
 
 def _choose(ranked: Sequence[Found], limit: int, weak: int) -> list[Memory]:
     """Of what is still believed the best, of which up to `weak` do not fit: those are marked."""
-    chosen: list[Memory] = []
+    chosen: list[Found] = []
     for hit in filter(_is_believed, ranked):
         if len(chosen) == limit:
             break
         if _fits(hit):
-            chosen.append(hit.memory)
+            chosen.append(hit)
         elif weak:
-            chosen.append(replace(hit.memory, weak=True))
+            chosen.append(replace(hit, memory=replace(hit.memory, weak=True)))
             weak -= 1
     return put_later_first(chosen)
 
@@ -389,6 +433,20 @@ def _say_changed(newer: MemoryItem | None, how: str) -> str:
 def _say(node: Node) -> str:
     said = node.metadata
     return f"[{said.get('n', '?')}] {said.get('role', 'somebody')}: {node.content}"
+
+
+def _reword(old: MemoryItem, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes, and what else of a decision changes with them: its words are one thing."""
+    before, now = (
+        str(content).strip().partition("\n")[0].strip("“”")
+        for content in (old.content, changes.get("content", old.content))
+    )
+    said = changes.get("description") or ("" if now == before else clip(now, DESCRIPTION_CHARS))
+    if not said:
+        return dict(changes)
+    title = make_title(said) if is_cut_of(old.title, old.description) else old.title
+    stated = {**changes.get("provenance", old.provenance), "decided": said}
+    return {"title": title, "description": said, **changes, "provenance": stated}
 
 
 def _judge_note(item: MemoryItem) -> MemoryItem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rlm.service.clip import clip, is_cut_of
 from rlm.store.graph import NodeHit
 from rlm.store.types import MemoryItem
 
@@ -119,19 +120,27 @@ class Memory:
         title, more = self.title, self.description
         whole = f"{title}: {more}"
         for text, other in ((title, more), (more, title)):
-            if text.startswith(other.removesuffix("…")):
+            if is_cut_of(other, text):
                 whole = text
         return whole
 
     def _said_shortly(self, room: int) -> str:
         """The same in at most so many bytes."""
-        raw = self.said().encode()
+        text = self.said()
+        most = len(text) * room // max(1, len(text.encode()))
+        raw = clip(text, most).encode()
         return raw[: room - 3].decode(errors="ignore") + "…" if len(raw) > room else raw.decode()
+
+    @property
+    def is_unverified_decision(self) -> bool:
+        """Whether it is called a decision, and no person's words are behind it."""
+        return self.kind == "decision" and self.trust != "trusted" and self.source_type != "human"
 
     def line(self) -> str:
         """One line of text: what a model is shown of a hit."""
         weak = ", weak match" if self.weak else ""
+        by_agent = "unverified " if self.is_unverified_decision else ""
         session = f", session {self.source_session}"[:SESSION_CHARS] if self.role else ""
         more = f"{session}{', ' if self.changed else ''}{self.changed}"
-        tail = f" ({self.kind}, {self.created_at[:10]}{weak}{more})"
+        tail = f" ({by_agent}{self.kind}, {self.created_at[:10]}{weak}{more})"
         return f"{self.id}  {self._said_shortly(SAID_BYTES - len(more))}{tail}"

@@ -34,8 +34,9 @@ FURTHER = 0.6
 """What each further hit of a session counts of the one before."""
 AMENDS = {("decision", "decision"), ("decision", "turn"), ("turn", "turn")}
 """What may pass what: a turn does not pass what was settled."""
-LATER = 0.8
-"""With such a share of the score of an earlier session the later one comes first."""
+LATER, LATER_ALONE = 0.8, 0.7
+"""With such a share of the score of an earlier session the later one comes first, if it also has
+such a share before anything was lent: what a session lends makes nothing an amendment."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _DONE = re.compile(r"^(?:Ran|Changed): .*\Z", re.MULTILINE | re.DOTALL)
 
@@ -49,6 +50,8 @@ class Found:
     turn: int | None = None
     settled: tuple[int, ...] = ()
     """The turns of its session that a rule puts together."""
+    alone: float = 0.0
+    """Its score before its session weighed in."""
 
     @property
     def why(self) -> Explanation:
@@ -67,7 +70,7 @@ def _asks(memory: Memory) -> bool:
 def rank_found(found: Iterable[Found]) -> list[Found]:
     """Best first, with the scores that the sessions give. A turn from which a memory of these was
     taken is left out; one of several that a rule puts together only adds to its score."""
-    hits = sorted(found, key=_best_first)
+    hits = sorted((replace(hit, alone=hit.memory.score) for hit in found), key=_best_first)
     memories = [hit for hit in hits if hit.turn is not None and hit.memory.kind != "turn"]
     taken = {(hit.memory.source_session, hit.turn) for hit in memories}
     lending = {(hit.memory.source_session, turn) for hit in memories for turn in hit.settled}
@@ -104,20 +107,21 @@ def _weigh_session(said: Sequence[Found]) -> Iterable[Found]:
         yield replace(hit, memory=replace(hit.memory, score=score))
 
 
-def put_later_first(memories: Iterable[Memory]) -> list[Memory]:
-    """Ranked memories, with a later session before an earlier one of about the same score, which it
+def put_later_first(ranked: Iterable[Found]) -> list[Memory]:
+    """What was found, with a later session before an earlier one of about the same score, which it
     then shares."""
-    ordered: list[Memory] = []
-    for memory in memories:
+    ordered: list[Found] = []
+    for hit in ranked:
         place = len(ordered)
-        while place and _may_amend(memory, ordered[place - 1]):
+        while place and _may_amend(hit, ordered[place - 1]):
             place -= 1
-        score = ordered[place].score if place < len(ordered) else memory.score
-        ordered.insert(place, replace(memory, score=score))
-    return ordered
+        score = (ordered[place] if place < len(ordered) else hit).memory.score
+        ordered.insert(place, replace(hit, memory=replace(hit.memory, score=score)))
+    return [hit.memory for hit in ordered]
 
 
-def _may_amend(memory: Memory, other: Memory) -> bool:
+def _may_amend(hit: Found, before: Found) -> bool:
+    memory, other = hit.memory, before.memory
     kinds = (memory.kind, other.kind) in AMENDS
     sessions = (memory.source_session, other.source_session)
     return (
@@ -127,6 +131,7 @@ def _may_amend(memory: Memory, other: Memory) -> bool:
         and memory.scope == other.scope
         and memory.created_at > other.created_at
         and memory.score >= LATER * other.score
+        and hit.alone >= LATER_ALONE * before.alone
     )
 
 

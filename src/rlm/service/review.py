@@ -81,6 +81,8 @@ def _promotions(store: MemoryBackend) -> Iterator[Proposal]:
 
 def _amendments(store: MemoryBackend) -> Iterator[Proposal]:
     for newer in reversed(store.list_items(provenance={"kind": "decision"}, limit=ALL)):
+        if newer.trust == "quarantined":
+            continue  # it changes nothing before it is approved
         for older_id, why in may_supersede(newer).items():
             older = store.get(older_id)
             if older is not None and not older.archived_at:

@@ -1,9 +1,10 @@
 """The spool: from a hook to the worker, one small JSON file for each session that ended or went on.
 
-A hook leaves it by rename, in place of an earlier one of its session. The worker queues it, then
-removes it; killed in between, the next worker finds the job and only removes the file. A file that
-cannot be used is put aside with the ending `.bad`, never lost. What only the worker needs is
-imported where it is used: a hook is a process for every turn.
+A hook leaves it by rename, in place of an earlier one of its session, and says which store it
+belongs to: the spool is one for all. The worker of that store queues it, then removes it; killed in
+between, the next worker finds the job and only removes the file. A file that cannot be used is put
+aside with the ending `.bad`, never lost. What only the worker needs is imported where it is used: a
+hook is a process for every turn.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import os
 import time
 
-from rlm.hook_settings import project_name
+from rlm.hook_settings import default_store, project_name, store_key
 
 TYPE_CHECKING = False  # importing typing costs every hook 3 ms
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def replace_file(path: str, text: str, *, sync: bool) -> None:
 
 
 class SpoolFile:
-    """What one file says. ValueError where it cannot be used, `tenant` as the hook noted it."""
+    """What one file says. ValueError where it cannot be used, `tenant` as the hook noted it;
+    `ours`: it belongs to the store of the settings. One of an older version names no store."""
 
     def __init__(self, path: str, settings: Settings) -> None:
         from rlm.store.types import Tenant
@@ -89,6 +91,7 @@ class SpoolFile:
             raise ValueError("it names no session or no transcript")
         project = text("project") or project_name(settings.project, self.cwd or ".")
         self.tenant = Tenant(text("org") or settings.org, text("team") or settings.team, project)
+        self.ours = (text("store") or store_key(default_store())) == store_key(settings.memory_db)
 
 
 def list_spool(folder: str | PathLike[str]) -> list[str]:
@@ -111,6 +114,17 @@ def read_spool(folder: str | PathLike[str], settings: Settings) -> Iterator[Spoo
             _put_aside(path, str(exc))
 
 
+def count_elsewhere(folder: str | PathLike[str], settings: Settings) -> int:
+    """How many files wait for another store than that of the settings. Changes nothing."""
+    count = 0
+    for path in list_spool(folder):
+        try:
+            count += not SpoolFile(path, settings).ours
+        except (OSError, ValueError, RecursionError):
+            continue
+    return count
+
+
 def _put_aside(path: str, why: str) -> None:
     _warn(f"{path} cannot be used ({why}): put aside with the ending .bad")
     try:
@@ -128,14 +142,15 @@ def _warn(what: str) -> None:
 def take_in(
     store: MemoryBackend, folder: str | PathLike[str], settings: Settings | None = None
 ) -> int:
-    """Queue the sessions of the spool that belong to the store's tenant; how many files."""
+    """Queue the sessions of the spool that belong to the store's tenant, which is that of the
+    settings; how many files."""
     from rlm import config
     from rlm.errors import NotFound, ValidationError
     from rlm.service.distiller import Distiller
 
     taken, distiller = 0, Distiller(store)
     for file in read_spool(folder, settings or config.load()):
-        if file.tenant != store.tenant:
+        if file.tenant != store.tenant or not file.ours:
             continue
         try:
             distiller.queue_session(

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 MISSES = 3
 """Near misses that are shown beside the hits."""
 MOST_LINKS = 50
+RECORDED_BY = {
+    "mcp": "an agent (memory_record)",
+    "cli": "a person (command line)",
+    "distiller": "the worker (distilled from a session)",
+}
+"""By origin; any other is shown as it is."""
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -68,6 +74,7 @@ def explain_memory(manager: MemoryManager, memory_id: str) -> dict[str, Any]:
         "memory": memory.to_dict(),
         "archived_at": item.archived_at,
         "origin": item.origin,
+        "recorded_by": _recorded_by(item.origin or ""),
         "turn": _turn(manager, item),
         "signals": store.signals(memory.id),
         "recomputed_confidence": ConfidenceEvaluator(store).recompute(memory.id),
@@ -111,10 +118,19 @@ def _reason(key: str, nearer: MemoryItem, other: MemoryItem) -> Any:
     return (nearer if key == SUPERSEDED_BY else other).provenance.get(BECAUSE)
 
 
+def _recorded_by(origin: str) -> str:
+    """Who had it stored; `mcp: NAME` names the token."""
+    way, _, token = origin.partition(": ")
+    return RECORDED_BY.get(way, origin) + (f", with the token {token}" if token else "")
+
+
 def _turn(manager: MemoryManager, item: MemoryItem) -> dict[str, Any] | None:
-    """The turn of a session in which a decision was taken."""
+    """The turn of a session in which a decision was taken; what a session taught without one holds
+    the commands itself."""
     node_id = item.provenance.get("turn_node")
     if not isinstance(node_id, str):
-        return None
+        number = item.provenance.get("turn")
+        known = {"n": number, "session": item.session_id, "content": item.content}
+        return known if isinstance(number, int) and item.session_id else None
     turn = manager.store.graph.get_node(node_id)
     return None if turn is None else {"id": turn.id, "content": turn.content, **turn.metadata}

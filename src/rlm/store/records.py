@@ -38,7 +38,7 @@ ANSWER_CHARS = 1_000_000
 VERDICTS = ("high", "medium", "low")
 PROVENANCE_KEYS = (
     "source", "curriculum_id", "task_id", "trajectory_id", "run_id", "exported_in_pack", "pack",
-    "kind",
+    "kind", "edited_from",
 )  # fmt: skip
 LISTED_BY = {"source_type": SOURCE_TYPES, "outcome": OUTCOMES, "trust": TRUSTS, "level": LEVELS}
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from rlm.errors import OntologyError
+from rlm.errors import EndpointError, OntologyError, QueryTimeout
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import is_language_tag, pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
@@ -30,6 +30,8 @@ LISTED = 12
 """Names in one list of a class's or property's schema."""
 SUBCLASSES = 200
 """Subclasses whose instances are looked at with those of a class."""
+LISTED_MEMBERS = 50
+"""So many that owl:oneOf alone gives."""
 INSTANCES = 200
 """Instances whose predicates are counted for the schema of a class."""
 KINDS = 1000
@@ -76,9 +78,13 @@ class _Resource:
         )
         below = [*meta.equivalents.get(iri, ()), *meta.below(iri)] if self.is_class else []
         below = [each for each in below if meta.classes.get(each) or meta.sampled]
-        self.partly = len(below) > SUBCLASSES
-        kinds = " ".join(map(source, (iri, *below[:SUBCLASSES])))
-        self.instances = f"VALUES ?c {{ {kinds} }} ?s <{TYPE}> ?c ."
+        kinds = (iri, *below[:SUBCLASSES])
+        listed = [(one, kind) for kind in kinds for one in meta.enumerated.get(kind, NONE)]
+        self.partly = len(below) > SUBCLASSES or len(listed) > LISTED_MEMBERS
+        self.instances = f"VALUES ?c {{ {' '.join(map(source, kinds))} }} ?s <{TYPE}> ?c ."
+        if pairs := [f"({source(s)} {source(c)})" for s, c in listed[:LISTED_MEMBERS]]:
+            more = f"VALUES (?s ?c) {{ {' '.join(pairs)} }}"
+            self.instances = f"{{ {self.instances} }} UNION {{ {more} }}"
 
     def rows(self, query: str, limit: int) -> Page:
         answer = self.engine.query(query, limit=limit)
@@ -240,6 +246,8 @@ def _find_misnamed(engine: Engine, meta: GraphMeta, query: str) -> list[str]:
     for iri in islice(named, CHECKED_NAMES):
         try:
             resolve(engine, meta, meta.curie(iri))
+        except (QueryTimeout, EndpointError):  # nobody knows, and the next one would wait as long
+            break
         except OntologyError as exc:
             wrong.append(clip(str(exc), CELL_CHARS * 2))
         if len(wrong) == WRONG_NAMES:
@@ -281,7 +289,15 @@ def _find_empty_classes(meta: GraphMeta, query: str) -> list[str]:
     empty = (iri for iri in classes_of(query, meta.prefixes) if meta.classes.get(iri) == 0)
     return [
         f"{meta.curie(iri)} has no instances of its own, its subclasses have {count:,}:"
-        f" write ?x a/rdfs:subClassOf* {meta.curie(iri)}"
+        f" {_other_way(meta, iri)}"
         for iri in empty
         if (count := meta.instances(iri))
     ][:WRONG_NAMES]
+
+
+def _other_way(meta: GraphMeta, iri: str) -> str:
+    """How all instances of a class are found."""
+    name = meta.curie(iri)
+    if meta.is_reached_by_statements(iri):
+        return f"write ?x a/rdfs:subClassOf* {name}"
+    return f'some follow by definition, see ontology_view("instances", "{name}")'

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rlm.handles import Meter
 from rlm.loop.trace import render_value
 from rlm.ontology.views.listing import Page
-from rlm.ontology.views.views import MOUNTED, Views
+from rlm.ontology.views.views import CATALOGUE, MOUNTED, Views
 from rlm.tools.toolbox import Tool, Toolbox, check_count, check_text, clip
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ REST = "…"
 SELDOM = ("search_by_label", "predicate_frequency", "graph_stats", "ontology_view")
 SELDOM_SUMMARY = (
     "`search_by_label(text)`, `predicate_frequency()`, `graph_stats()`;"
-    " `ontology_view(view, term)`: tree, related, terms, values, …"
+    f" `ontology_view(view, term)`: {', '.join(CATALOGUE)}"
 )
-"""Short, as every prompt has it: an unknown view, relation or kind is told which there are."""
+"""Short, as every prompt has it: an unknown relation or kind is told which there are."""
 
 T = TypeVar("T")
 FACT_CHARS = 2_000

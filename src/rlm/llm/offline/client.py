@@ -54,8 +54,7 @@ class OfflineClient:
         json_schema: dict[str, Any] | None = None,
         timeout_s: float | None = None,
     ) -> Reply:
-        """The next step of the plan. The same messages give the same reply; the limits of a real
-        model are ignored."""
+        """The next step of the plan; the limits of a real model are ignored."""
         sent = copy_messages(messages)
         text = (
             next_reply(sent)

@@ -81,8 +81,7 @@ class Reading:
 
     @property
     def namesakes(self) -> list[str]:
-        """The slots that took a word of the forms as a name: “Type”, and “type” where only the
-        file can tell what is meant."""
+        """The slots that took a word of the forms as a name: “Type”, or “type”."""
         kind = self.form.name
         words = {name: slot.words for name, slot in self.mentions.items() if kind in _WHOLE_NAMES}
         nouns = {name: each for name, each in words.items() if each.lower() in _GRAMMAR_NOUNS}

@@ -65,7 +65,8 @@ def _declared() -> list[Form]:
         if name == "classes":
             counted = f"tell_declared(sparql_query({_VOCABULARY!r}, limit=1000), graph_stats())"
         elif kind in ("object", "datatype", "annotation"):
-            typed = f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ ?x a owl:{kind.title()}Property }}"
+            typed = f"?x a owl:{kind.title()}Property FILTER(isIRI(?x))"
+            typed = f"SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE {{ {typed} }}"
             noted = f'note_kinds(sparql_query({typed!r}), graph_stats(), "{kind}"'
             call, counted = f"{noted}, {stated})", f'tell_count({noted}), "{one}", "{many}")'
         noun = Noun(pattern, said + one, said + many)
@@ -179,8 +180,7 @@ _SAID = (
 
 
 def _stated() -> list[Form]:
-    """What lacks or has a label, a definition, a domain or a range, or the statements of any one
-    property: queries, for no view lists them."""
+    """What lacks or has a label, a domain …, or any statement: no view lists them."""
     made = []
     sorts = {
         "classes": (_CLASSES, _A_CLASS),

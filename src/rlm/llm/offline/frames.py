@@ -104,20 +104,13 @@ _LIST_OF = (
     "<wh> {slot} ['s] <noun> <there> <tail>",
     "<head> {slot} ['s] <noun> <tail>",
 )
-_ANY_OF = (
-    "(does|has) {slot} <has> <any> <noun> <tail>",
-    "([are there] any|are there|is there) <noun> (of|for|on) {slot} <tail>",
-)
-_LIST_ALL = (
-    "<head> [all|every|each] [of] [of the] <noun> <onto>",
-    "<wh> [of the] <noun> [<there>] <onto>",
-    "<wh> <noun> does <it> <have> <total>",
-)
-_ANY_ALL = (
-    "(are there|are) <any> <noun> <onto>",
-    "any <noun> [there] <onto>",
-    "does <it> <have> <any> <noun>",
-)
+_ANY_OF = ("(does|has) {slot} <has> <any> <noun> <tail>",
+           "([are there] any|are there|is there) <noun> (of|for|on) {slot} <tail>")  # fmt: skip
+_LIST_ALL = ("<head> [all|every|each] [of] [of the] <noun> <onto>",
+             "<wh> [of the] <noun> [<there>] <onto>",
+             "<wh> <noun> does <it> <have> <total>")  # fmt: skip
+_ANY_ALL = ("(are there|are) <any> <noun> <onto>", "any <noun> [there] <onto>",
+            "does <it> <have> <any> <noun>")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -175,8 +168,7 @@ def hierarchy_of(
     things: str = "",
     listed: tuple[str, ...] = (),
 ) -> list[Form]:
-    """The forms of what stands above or below a term: one step away, or at any depth. A number for
-    which the question does not say which is told both ways."""
+    """What stands above or below: one step away, or at any depth; a number is told both ways."""
     deep = call.replace(") ?x", ")+ ?x") if ") ?x" in call else call[:-1] + ", all=True)"
     direct_noun = Noun(noun.pattern, f"direct {noun.one}", f"direct {noun.many}")
     deep_noun = Noun(noun.pattern, f"{noun.one} at any depth", f"{noun.many} at any depth")

@@ -83,11 +83,16 @@ class Link:
     """Those that have this name: of these it may mean one."""
 
     @property
+    def named(self) -> list[NamedTerm]:
+        """The term, then those of the file that are called so too."""
+        own = [each for each in self.terms if each.field != "alternative" and each != self.term
+               and not each.curie.startswith(VOCABULARY)]  # fmt: skip
+        return [self.term, *own] if self.term else []
+
+    @property
     def others(self) -> list[str]:
         """What is of the same kind as the term and is called so too."""
-        own = [each for each in self.terms if each.field != "alternative" and each != self.term]
-        own = [each for each in own if not each.curie.startswith(VOCABULARY)]
-        return [each.curie for each in own if self.term and each.kind == self.term.kind]
+        return [each.curie for each in self.named[1:] if each.kind == self.named[0].kind]
 
 
 def spellings(mention: str, kind: str = "", *, quoted: bool = False) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -174,7 +174,8 @@ class Planner:
     def _run(self, reading: Reading, meant: list[dict[str, Link]]) -> str:
         """The program that answers, once for each of the terms that a name may mean."""
         if not reading.form.program:
-            return final(tell_existence(reading, meant[0]["term"].term))
+            named = [one for links in meant for one in links["term"].named]
+            return final(tell_existence(reading, named))
         lines = [self._line(reading, links) for links in meant]
         if len(meant) == 1:
             known = {each.term.curie for each in meant[0].values() if each.term}
@@ -204,11 +205,11 @@ class Planner:
         noun = {"range": "class or datatype", "individual": "term", "old": "term"}.get(kind, kind)
         if found.problem == AMBIGUOUS:
             return f"{OFFLINE_UNANSWERED} “{found.mention}” may mean {names}: ask for one of them."
-        if asked is None or _is_no_name(found.mention):
+        if asked is None or (_is_no_name(found.mention) and not asked.quoted):
             return refusal(self.prompt)
         is_there = found.problem != MISSING
         if reading.form.name.startswith("exists_") and not is_there and _is_a_name(asked, names):
-            return tell_existence(reading, None)
+            return tell_existence(reading, ())
         is_plain = asked.quoted or all(map(_LIKE_A_NAME.search, bare_name(asked.words).split()))
         if is_there and is_plain:
             return f"{OFFLINE_UNANSWERED} “{found.mention}” is no {noun} here: it is {names}."
@@ -262,15 +263,19 @@ def _on_vocabulary(program: str, links: dict[str, Link]) -> str:
     return program
 
 
-def tell_existence(reading: Reading, term: NamedTerm | None) -> str:
-    """Whether there is a term of a name, and of the kind that was asked for."""
-    wanted = reading.form.name.partition("_")[2].replace("_", " ")
-    if term is None:
+def tell_existence(reading: Reading, terms: Sequence[NamedTerm]) -> str:
+    """Whether there is a term of a name, and of the kind that was asked for. The first is meant
+    where a name is asked what it is; where it is asked whether there is one, any will do."""
+    asked, _, kind = reading.form.name.partition("_")
+    wanted = kind.replace("_", " ")
+    if not terms:
         words = bare_name(reading.slots["term"].words)
         return f"No: there is no {wanted} called “{words}” in this ontology."
-    if wanted != "term" and wanted not in term.kind:
-        return f"No: {term.curie} is no {wanted}; it is: {term.kind}."
-    return f"Yes: {term.curie} is: {term.kind}."
+    term, fitting = terms[0], [each for each in terms if wanted == "term" or wanted in each.kind]
+    if fitting and (asked == "exists" or fitting[0] == term):
+        return f"Yes: {fitting[0].curie} is: {fitting[0].kind}."
+    others = "".join(f" {each.curie} is: {each.kind}." for each in fitting)
+    return f"No: {term.curie} is no {wanted}; it is: {term.kind}.{others}"
 
 
 def refusal(prompt: Prompt) -> str:
@@ -297,8 +302,7 @@ def read_lookups(output: str) -> dict[str, Lookup]:
 
 @cache
 def signatures(text: str) -> list[Signature]:
-    """The calls that a text names: the tool, with the literals and options that choose what it
-    tells."""
+    """The calls that a text names: the tool, and the options that choose what it tells."""
     found = []
     for tool, args in _calls_in(text):
         chosen = {f"{k}={v.strip(_QUOTES)}" for k, v in _OPTION.findall(args) if k not in _SPECIFIC}

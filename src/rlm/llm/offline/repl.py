@@ -81,8 +81,7 @@ def tell_declared(vocabulary: Any, stats: View) -> str:
 
 
 def tell_carriers(found: View, one: str, many: str) -> str:
-    """What states a property of itself. Where nothing does, it may be made for things of a class,
-    and is not denied."""
+    """What states a property of itself; where nothing does, that is not denied."""
     if not found["rows"]:
         return f"Not answered: no {one} states {found['name']} of itself; ask for its domain."
     return tell_list(found, f"{one} with a statement", f"{many} with a statement")
@@ -140,8 +139,7 @@ def tell_equivalents(found: View, one: str, many: str) -> str:
 
 
 def tell_instances(found: View, counts: bool = False) -> str:
-    """The instances of a class that was asked for by its name alone: where it has none, the word
-    may have meant its subclasses."""
+    """The instances of a class asked for by its name alone, or its subclasses."""
     tell = tell_count if counts else tell_list
     if not found["total"]:
         below = fetch("related", found["name"], relation="subclasses")
@@ -192,7 +190,7 @@ def tell_is_a(compared: View, name: str, of_class: str) -> str:
 
 
 def tell_disjoint(compared: View) -> str:
-    is_so = compared["relation"] == "disjoint"
+    is_so = compared["relation"] in ("disjoint", "complement")
     said = f"{compared['x']} and {compared['y']} are {'not stated to be ' * (not is_so)}disjoint."
     return f"{'Yes' if is_so else 'No'}: {said}"
 
@@ -409,29 +407,33 @@ def tell_description(about: View) -> str:
 
 
 def climb(source: str, target: str) -> list[str]:
-    """The way from a term up to one that is above it; empty where there is none."""
-    way: list[str] = []
-    best: list[str] = []
+    """The way from a term up, by statements or definitions; empty where there is none."""
+    tops: dict[str, list[str]] = {}
+    place = [source]
     for row in fetch("tree", source, direction="up", depth=100)["rows"]:
-        way = [*way[: row["depth"] - 1], row["name"]]
-        if row["name"] == target and (not best or len(way) < len(best)):
-            best = way
-    return [source, *best] if best else []
+        place = [*place[: row["depth"]], row["name"]]
+        if row.get("by") != "equivalence":
+            tops.setdefault(place[-2], []).append(row["name"])
+    ways = [[source]]
+    for way in ways:  # which grow, the shortest first
+        if way[-1] == target and len(way) > 1:
+            return way
+        ways += [[*way, top] for top in tops.pop(way[-1], ())]
+    return []
 
 
 def tell_paths(source: str, target: str, kinds: list[str]) -> str:
-    """The way through the hierarchy where one term is above the other; else the shortest paths, a
-    line each."""
-    if all(re.search("class|property", kind) for kind in kinds):
-        way = climb(source, target) or climb(target, source)
-        if way:
-            steps = len(way) - 1
-            arrow = " -rdfs:subPropertyOf-> " if "property" in kinds[0] else " -rdfs:subClassOf-> "
-            told = f"Connected in {steps} step{'s' * (steps != 1)}:\n- {arrow.join(way)}"
-            return add_labels(told)
-    paths = find_path(source, target, max_depth=4)["paths"]
-    if not paths:
-        return f"None: no path of up to 4 steps joins {source} and {target}."
+    """The way through the hierarchy; without one the shortest paths, a line each."""
+    in_tree = all(re.search("class|property", kind) for kind in kinds)
+    if in_tree and (way := climb(source, target) or climb(target, source)):
+        steps = len(way) - 1
+        arrow = " -rdfs:subPropertyOf-> " if "property" in kinds[0] else " -rdfs:subClassOf-> "
+        return add_labels(f"Connected in {steps} step{'s' * (steps != 1)}:\n- {arrow.join(way)}")
+    found = find_path(source, target, max_depth=4)
+    if not (paths := found["paths"]):
+        left_out = re.search(r" \(.*\)", found["note"])
+        told = f"None: no path of up to 4 steps joins {source} and {target}"
+        return f"{told}{left_out.group() if left_out else ''}."
     shortest = min(len(path["edges"]) for path in paths)
     lines = ["- " + path["text"] for path in paths if len(path["edges"]) == shortest]
     return add_labels("\n".join([f"Connected in {shortest} step{'s' * (shortest != 1)}:", *lines]))

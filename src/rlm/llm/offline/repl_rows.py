@@ -71,7 +71,8 @@ def add_inherited(stated: View, every: View) -> View:
     if stated["total"]:
         more = every["total"] - stated["total"]
         return {**stated, "note": f"\n{more} more by inheritance" * (more > 0)}
-    return {**every, "note": f"\nAll by inheritance: none is stated of {every['name']} itself"}
+    note = f"\nAll by inheritance: none is stated of {every['name']} itself"
+    return {**every, "note": note * (every["total"] > 0)}
 
 
 def add_equivalents(found: View) -> View:
@@ -86,8 +87,7 @@ def add_equivalents(found: View) -> View:
 
 
 def keep_both(found: View, other: View, both: bool = True) -> View:
-    """The rows that both listings have, or those that only the first has. `cut`: one of them was
-    not read to its end, and nothing can be said."""
+    """The rows that both have, or the first alone. `cut`: one was not read to its end."""
     names = {row["name"] for row in other["rows"]}
     rows = [row for row in found["rows"] if (row["name"] in names) == both]
     cut = any(each["total"] > len(each["rows"]) or each.get("more") for each in (found, other))
@@ -130,8 +130,7 @@ def shape_asks(name: str) -> list[str]:
 
 
 def search_query(text: str, where: str = "") -> str:
-    """The query for terms with a piece of text in a label, an alternative or the local name; in a
-    label alone, or at the start or end of one of them."""
+    """The query for terms with a text in a name, or in a label alone, or at one end."""
     wanted = '"' + text.lower().replace("\\", "\\\\").replace('"', '\\"') + '"'
     joined, test = wanted.replace(" ", ""), {"start": "STRSTARTS", "end": "STRENDS"}.get(where)
     test = test or "CONTAINS"

@@ -34,7 +34,7 @@ import orjson
 from rlm._version import __version__
 from rlm.ontology.engine.worker import Gone, Worker
 
-CACHE_VERSION = 19
+CACHE_VERSION = 21
 """Raise it when what is stored, or how a file is read, changes."""
 MAX_BYTES = 8 << 30
 STALE_S = 24 * 3600.0

@@ -70,7 +70,7 @@ class Catalogue:
         except expat.ExpatError as exc:
             why = expat.ErrorString(exc.code)
             self.notes.append(f"{path}:{exc.lineno}: no catalogue that can be read ({why})")
-        except (OSError, _NotPlain) as exc:
+        except (OSError, LookupError, ValueError, _NotPlain) as exc:  # of encodings
             self.notes.append(f"{path}: {exc}")
         return others
 

@@ -23,7 +23,7 @@ import pyoxigraph as ox
 
 from rlm import frames, kernel
 from rlm.ontology.engine.ox_terms import to_term
-from rlm.ontology.engine.parser import Failed, TooMuch, brief, parse_files
+from rlm.ontology.engine.parser import Failed, TooMuch, brief, parse_files, read_written
 
 REFUSED_CALLS = (
     *("socket", "socketpair", "connect", "bind", "listen", "sendto", "sendmsg", "sendmmsg"),
@@ -80,8 +80,6 @@ class QueryServer:
                 self._query(message)
             elif op == "meta":
                 self._meta(message["individuals"])
-            elif op == "dump":
-                self._dump()
             else:
                 self._send({"op": "done"})
         except SyntaxError as exc:
@@ -137,20 +135,23 @@ class QueryServer:
 
         with _without_gc():
             text = json.dumps(scan_store(self._store, individuals), separators=(",", ":"))
-        self._parts(text)
+        _send_parts(text, self._send)
 
-    def _dump(self) -> None:
-        """Every statement in N-Triples, of one graph after the other."""
-        for graph in (ox.DefaultGraph(), *self._store.named_graphs()):
-            lines = self._store.dump(format=ox.RdfFormat.N_TRIPLES, from_graph=graph)
-            self._parts((lines or b"").decode("utf-8"), last=False)
-        self._send({"op": "done"})
 
-    def _parts(self, text: str, *, last: bool = True) -> None:
-        for start in range(0, len(text), META_BYTES):
-            self._send({"op": "part", "text": text[start : start + META_BYTES]})
-        if last:
-            self._send({"op": "done"})
+class StatementServer:
+    """Gives one host the statements as the files write them."""
+
+    def __init__(self, text: str, send: Any) -> None:
+        self._text, self._send = text, send
+
+    def answer(self, _: dict[str, Any]) -> None:
+        _send_parts(self._text, self._send)
+
+
+def _send_parts(text: str, send: Any) -> None:
+    for start in range(0, len(text), META_BYTES):
+        send({"op": "part", "text": text[start : start + META_BYTES]})
+    send({"op": "done"})
 
 
 def main(taken: int = 0, given: int = 1) -> None:
@@ -194,7 +195,7 @@ def _without_gc() -> Iterator[None]:
         gc.enable()
 
 
-def _prepare(first: dict[str, Any], send: Any) -> QueryServer | None:
+def _prepare(first: dict[str, Any], send: Any) -> QueryServer | StatementServer | None:
     """Do what the first message says; the server for what follows, None when that was all."""
     mode, memory_mb = first["mode"], int(first["memory_mb"])
     signal.setitimer(signal.ITIMER_REAL, float(first["timeout_s"]) + GRACE_S)
@@ -220,6 +221,11 @@ def _prepare(first: dict[str, Any], send: Any) -> QueryServer | None:
                 send({"op": "built", "facts": _build_store(files, first)})
                 return None
             walls = confine(memory_mb)
+            if mode == "written":
+                text, facts = read_written(files, first)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                send({"op": "ready", "facts": facts})
+                return StatementServer(text, send)
             try:
                 store, facts = parse_files(files, first)
             except TooMuch:

@@ -113,6 +113,22 @@ class Loader:
             return None, {"op": "damaged", "message": exc.how}
         return worker, {**answer, "with_meta": order["meta"]}
 
+    def start_written(self) -> Worker:
+        """A worker that gives the statements as the files write them: it reads them once more."""
+        try:
+            worker, answer = self._begin(self._order("written"))
+        except Gone as exc:
+            raise self._load_error(exc) from exc
+        try:
+            if answer["op"] != "ready":
+                why = answer.get("message", answer["op"])
+                raise OntologyError(f"{self.source} cannot be read: {why}")
+            self._check_content(answer["facts"])
+        except BaseException:
+            worker.kill()
+            raise
+        return worker
+
     def whole(self) -> bool:
         """Whether the entry still is as it was built. Looks only once: it reads all of it."""
         entry = self.entry

@@ -253,28 +253,33 @@ class LocalEngine:
         if not self._can_meta:  # it was started without what this needs, and cannot load it now
             self._stop()
             self._start(with_meta=True)
-        text = self._read_parts({"op": "meta", "individuals": INDIVIDUALS}, "described")
+        order = {"op": "meta", "individuals": INDIVIDUALS}
+        text = self._read_parts(self._alive(), order, "described")
         found, preferred = orjson.loads(text)
         return complete_scan(found, self._facts["prefixes"], preferred)
 
     def dump(self) -> list[str]:
-        """Every statement as a line of N-Triples, each once, in no order. The labels of blank nodes
-        are those of this dump."""
+        """Every statement as a line of N-Triples, each once, in no order, with literals as they are
+        written. The labels of blank nodes are those of this dump."""
         with self._lock:
             entry = self._loader.entry
             text = None if entry is None else entry.read_dump()
             if text is None:
-                text = self._retry(lambda: self._read_parts({"op": "dump"}, "read"))
+                worker = self._loader.start_written()
+                try:
+                    text = self._read_parts(worker, {"op": "written"}, "read")
+                finally:
+                    worker.kill()
                 if entry is not None:
                     entry.write_dump(text)
         return list(dict.fromkeys(filter(None, text.split("\n"))))
 
-    def _read_parts(self, order: dict[str, Any], what: str) -> str:
+    def _read_parts(self, worker: Worker, order: dict[str, Any], what: str) -> str:
         """A long answer, which comes in parts."""
         wait_s = self.limits.load_timeout_s
         parts: list[str] = []
         order = {**order, "timeout_s": wait_s}
-        with contextlib.closing(ask(self._alive(), order, wait_s, self.limits)) as messages:
+        with contextlib.closing(ask(worker, order, wait_s, self.limits)) as messages:
             for message in messages:
                 if message["op"] == "part" and len(parts) < META_PARTS:
                     parts.append(str(message["text"]))

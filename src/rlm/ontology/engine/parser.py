@@ -68,26 +68,43 @@ class Failed(Exception):
         self.file, self.error = file, error
 
 
+class WrittenStatements:
+    """Stands where a store would: statements in N-Triples as a file writes them. A store keeps
+    numbers and times by their value: "007"^^xsd:int is 7 there."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self._store = ox.Store()  # what a load looks for
+
+    def bulk_extend(self, quads: Iterator[ox.Quad]) -> None:
+        while chunk := list(islice(quads, PREFIX_STATEMENTS)):
+            self._store.extend(quad for quad in chunk if quad.predicate in (_IMPORTS, _VERSION))
+            triples = (quad.triple for quad in chunk)
+            self.parts.append(ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES) or b"")
+
+    def quads_for_pattern(self, *pattern: Any) -> Iterator[ox.Quad]:
+        return self._store.quads_for_pattern(*pattern)
+
+    def clear(self) -> None:
+        self.parts.clear()
+        self._store.clear()
+
+
+def read_written(files: Sequence[BinaryIO], order: Order) -> tuple[str, dict[str, Any]]:
+    """The statements as the files write them, and the hashes of these. Raises Failed."""
+    found = WrittenStatements()
+    load = _load_all(files, order, lambda: found)
+    return b"".join(found.parts).decode("utf-8"), {"hashes": load.hashes}
+
+
 def parse_files(
     files: Sequence[BinaryIO], order: Order, on_disk: ox.Store | None = None
 ) -> tuple[ox.Store, dict[str, Any]]:
     """Files in a store in memory, or in an empty one on disk, and what is to be known of it. Raises
     Failed or TooMuch."""
-    store = ox.Store() if on_disk is None else on_disk
-    lenient: dict[int, str] = {}
-    left_out: dict[int, str] = {}
-    while True:
-        load = _Load(files, order, store, lenient, left_out)
-        try:
-            load.run()
-            break
-        except Failed as failed:  # what it left behind must go: load the others again
-            checked = {failed.file, *range(order["named"])} - lenient.keys() - left_out.keys()
-            for file in sorted(checked):
-                load.check(file)
-            if on_disk is None:
-                store = ox.Store()  # what failed half-way would stay in memory
-            store.clear()
+    # what failed half-way would stay in memory: a new one each time
+    load = _load_all(files, order, lambda: ox.Store() if on_disk is None else on_disk)
+    store = load.store
     triples = _unite_graphs(store)
     if not triples:
         if [each["format"] for each in order["files"]] == ["json-ld"]:
@@ -100,6 +117,22 @@ def parse_files(
     return store, {**facts, "triples": triples, "imports": load.imports}
 
 
+def _load_all(files: Sequence[BinaryIO], order: Order, new_store: Callable[[], Any]) -> _Load:
+    """The load that succeeded, after as many as have found out how each file can be read."""
+    lenient: dict[int, str] = {}
+    left_out: dict[int, str] = {}
+    while True:
+        load = _Load(files, order, new_store(), lenient, left_out)
+        try:
+            load.run()
+            return load
+        except Failed as failed:  # what it left behind must go: load the others again
+            checked = {failed.file, *range(order["named"])} - lenient.keys() - left_out.keys()
+            for file in sorted(checked):
+                load.check(file)
+            load.store.clear()
+
+
 class _Load:
     """One try at all files. `lenient` and `left_out` say why a file is not read as it should be."""
 
@@ -107,11 +140,11 @@ class _Load:
         self,
         files: Sequence[BinaryIO],
         order: Order,
-        store: ox.Store,
+        store: Any,
         lenient: dict[int, str],
         left_out: dict[int, str],
     ) -> None:
-        self._files, self._order, self._store = files, order, store
+        self._files, self._order, self.store = files, order, store
         self._lenient, self._left_out = lenient, left_out
         self._seen = self._blanks = 0
         self.hashes: list[str | None] = [None] * len(files)
@@ -131,15 +164,15 @@ class _Load:
                 found[iri] = file = self._order["imports"].get(iri)
                 if file is not None and self.hashes[file] is None:
                     self._read(file)
-        named = [quad.subject for quad in _quads(self._store, _TYPE, _ONTOLOGY)]
-        named += [quad.object for quad in _quads(self._store, _VERSION)]
+        named = [quad.subject for quad in _quads(self.store, _TYPE, _ONTOLOGY)]
+        named += [quad.object for quad in _quads(self.store, _VERSION)]
         here = {term.value for term in named if isinstance(term, ox.NamedNode)}
         self.imports = [
             (iri, file) for iri, file in found.items() if file is not None or iri not in here
         ]
 
     def _named_imports(self) -> list[str]:
-        objects = (quad.object for quad in _quads(self._store, _IMPORTS))
+        objects = (quad.object for quad in _quads(self.store, _IMPORTS))
         return sorted({iri.value for iri in objects if isinstance(iri, ox.NamedNode)})
 
     def _read(self, file: int) -> None:
@@ -226,7 +259,7 @@ class _Load:
                     self._note_versions(file, chunk)
                 yield chunk
 
-        self._store.bulk_extend(chain.from_iterable(chunks()))
+        self.store.bulk_extend(chain.from_iterable(chunks()))
         self._blanks += len(names or ())
         self.hashes[file] = opened.finish()
         self._bind(file, own or _usable({**opened.prefixes, **parser.prefixes}))
@@ -237,7 +270,7 @@ class _Load:
         if most and opened.data.count(b"\n") > 2 * most:
             raise TooMuch
         format = _FORMATS[opened.format]
-        self._store.load(opened.data, format=format, base_iri=BASE_IRI, lenient=lenient)
+        self.store.load(opened.data, format=format, base_iri=BASE_IRI, lenient=lenient)
 
     def _note_versions(self, file: int, chunk: list[ox.Quad]) -> None:
         self.versions.setdefault(file, []).extend(

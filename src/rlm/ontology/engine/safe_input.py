@@ -45,8 +45,9 @@ _ENTITY = re.compile(rb"""<!ENTITY\s+([\w:.-]+)\s+(?:"([^"<&]*)"|'([^'<&]*)')\s*
 _SUBSET_END = re.compile(rb"\]\s*>")
 _LATE = re.compile(rb"<![de]", re.I)
 _ROOT = re.compile(rb"<[^\s<>/!?]{1,60}")
-_AFTER_ROOT = rb"\s*>(?:\s|<\?.*?\?>|<!--(?:[^-]|-(?!->))*-->)*\Z"
-_KEPT, _END_KEPT = 64, 1024
+_BEHIND_ROOT = {b"-->": b"<!--", b"?>": b"<?"}
+"""How what may follow a root ends, and begins."""
+_KEPT, _END_KEPT = 64, 1 << 16
 """Bytes that a root's name has room in, and those that are looked at for its end."""
 _CUT = "the document ends before its root element does: it was cut off, fetch it again"
 _OPEN = "no element found"
@@ -102,8 +103,7 @@ class SafeReader:
         """A document that ends with the end of its root, and holds no other such element, is whole:
         the parser has seen to all else. That takes no time; expat, which any other is read with
         again, a seventh of a load."""
-        closed = re.escape(self._root.replace(b"<", b"</")) + _AFTER_ROOT
-        is_end = bool(self._root and re.search(closed, self._end))
+        is_end = bool(self._root) and _ends_with(self._root, self._end)
         if is_end and self._roots == 1:
             return
         self._raw.file.seek(0)
@@ -153,7 +153,8 @@ class SafeReader:
                 raise NotRDF("a DTD in the middle of the document is not read: remove it")
         if self._root:
             self._roots += seen.count(self._root, max(len(self._tail) - len(self._root) + 1, 0))
-        self._tail, self._end = seen[-_KEPT:], (self._end + part)[-_END_KEPT:]
+        self._tail = seen[-_KEPT:]
+        self._end = part[-_END_KEPT:] if len(part) >= _END_KEPT else (self._end + part)[-_END_KEPT:]
 
     def _unpack(self, size: int) -> bytes:
         try:
@@ -172,6 +173,14 @@ class SafeReader:
             what = f"there are more than {MAX_BYTES >> 30} GiB in it"
             raise NotRDF(f"{what}: use an endpoint for so much")
         return part
+
+
+def _ends_with(root: bytes, end: bytes) -> bool:
+    """Whether a root is closed at the end of a document; comments and instructions may follow."""
+    end = end.rstrip()
+    while start := next((_BEHIND_ROOT[e] for e in _BEHIND_ROOT if end.endswith(e)), None):
+        end = end[: max(end.rfind(start), 0)].rstrip()
+    return end[-1:] == b">" and end[:-1].rstrip().endswith(root.replace(b"<", b"</"))
 
 
 class _Counted(io.RawIOBase):
@@ -261,7 +270,7 @@ def find_xml_error(parts: Iterable[bytes]) -> ExpatError | None:
     """What is not well-formed; None where all is, or where it must not be read."""
     from xml.parsers import expat  # a worker loads it before it shuts itself in
 
-    parser = expat.ParserCreate()
+    parser = expat.ParserCreate("utf-8")  # as the parser reads it, whatever the prolog says
     try:
         for part in parts:
             parser.Parse(part, False)

@@ -57,10 +57,11 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     said = {*types.ontologies}
     types.ontologies = said or _find_undeclared_ontology(reader, types)
     found = read_classes(reader, types)
-    use = Background(ClassUseReader(store, reader, found["classes"], found["subs"]).read)
+    use = Background(ClassUseReader(store, reader, found).read)
     found |= read_properties(reader, types)
     found |= read_deprecated(reader, types, found["kinds"])
     main = _find_main(reader, types, found)
+    titled = {main} if main else _find_scheme(reader, types)
     ontologies = sorted(types.ontologies, key=lambda iri: (iri != main, iri))
     terms = found["classes"].keys() | found["properties"].keys() | types.ontologies
     named = types.individuals | (types.shapes - terms)
@@ -68,12 +69,12 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
     sample, untyped, unknown = _smallest(individuals, named), set[str](), list[str]()
     roles = _read_roles(reader, found["super_properties"])
     languages = Background(lambda: reader.languages(roles.get("label", ())))
-    labels = _read_labels(reader, roles, terms.union(sample))
-    comments = _read_comments(reader, roles, terms)
+    labels = _read_labels(reader, roles, terms.union(sample, titled))
+    comments = _read_comments(reader, roles, terms | titled)
     # Seldom in data, and to know it takes longer than all of the above.
     if untyped := _find_untyped(reader, types, subjects.result()) - terms:
         unknown = _smallest(individuals, untyped)
-        labels = _read_labels(reader, roles, terms.union(sample, unknown))
+        labels = _read_labels(reader, roles, terms.union(sample, titled, unknown))
     found |= labels
     found |= {
         "class_use": use.result(),
@@ -91,18 +92,19 @@ def scan_store(store: Store, individuals: int) -> tuple[dict[str, Any], dict[str
         "ontology_declared": said == types.ontologies,
         "imports": sorted({iri for _, iri in reader.named_pairs(v.OWL + "imports")}),
         "main_ontology": main,
-        "title": pick(labels["labels"].get(main, ())) or "",
-        "description": comments.get(main, ""),
+        "title": "".join(pick(labels["labels"].get(iri, ())) or "" for iri in titled),
+        "description": "".join(comments.get(iri, "") for iri in titled),
     }
     return found, _preferred_prefixes(reader)
 
 
 def _find_undeclared_ontology(reader: StoreReader, types: DeclaredTypes) -> set[str]:
     """Where no owl:Ontology is declared, the namespace of most terms, if the file says of it what
-    is said of ontologies."""
+    is said of ontologies, and not that it is something else: a concept scheme has a title too."""
     terms = types.declared | types.properties.keys()
     spaces = Counter(space for space in map(namespace, terms) if space).most_common(1)
-    names = {name for space, _ in spaces for name in (space, space[:-1])} - terms
+    names = {name for space, _ in spaces for name in (space, space[:-1])}
+    names -= terms | types.individuals
     found = {name for name in names if any(map(partial(reader.objects_of, name), v.OF_ONTOLOGIES))}
     return found if len(found) == 1 else set()
 
@@ -122,6 +124,12 @@ def _find_main(reader: StoreReader, types: DeclaredTypes, found: Mapping[str, An
     return _find_largest(here, roots or here, (*found["declared"], *found["declared_properties"]))
 
 
+def _find_scheme(reader: StoreReader, types: DeclaredTypes) -> set[str]:
+    """Where no ontology is declared, the concept scheme of a thesaurus, if there is one only."""
+    found = set() if types.ontologies else reader.named_subjects_of(v.TYPE, v.SCHEME)
+    return set(found) if len(found) == 1 else set()
+
+
 def _find_largest(here: set[str], wanted: set[str], terms: Iterable[str]) -> str:
     """Which of the wanted ontologies most terms belong to by their IRIs; '' for a tie."""
     bases = {iri.rstrip("#/"): iri for iri in here}
@@ -137,7 +145,9 @@ def _find_largest(here: set[str], wanted: set[str], terms: Iterable[str]) -> str
 def _find_untyped(reader: StoreReader, types: DeclaredTypes, subjects: int) -> set[str]:
     """The IRIs among the subjects without a type. The counts tell that there are none, mostly."""
     typed = types.individuals | types.schema | types.shapes
-    return set() if subjects == len(typed) else reader.named_subjects() - typed
+    if subjects == len(typed) and not types.only_listed:
+        return set()
+    return reader.named_subjects() - typed
 
 
 def _smallest(count: int, names: set[str]) -> list[str]:

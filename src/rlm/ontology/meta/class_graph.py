@@ -17,6 +17,7 @@ def share_parents(
 ) -> dict[str, set[str]]:
     """A class that has no class of the file above it, or only a circle that it is in, but
     equivalents that have → what it and these have: it would stand nowhere."""
+    groups = list(_group_equivalents(equivalents))
     found: dict[str, set[str]] = {}
     while True:
         edges, upward = {**tops, **found}, set[str]()
@@ -25,17 +26,26 @@ def share_parents(
         rings = find_cycles({iri: edges[iri] for iri in upward if iri in edges})
         circle = {iri: {*ring} for ring in rings for iri in ring}
         fresh: dict[str, set[str]] = {}
-        for iri in equivalents.keys() - found.keys():
-            own, near = edges.get(iri, set()), circle.get(iri, set())
-            if not _own_tops(iri, own - near):
-                same = set[str]()
-                reach_all(iri, equivalents, same)
-                others = set[str]().union(*(edges.get(one, ()) for one in same)) - same - near
-                if shared := _own_tops(iri, others):
+        for same in groups:
+            every = set[str]().union(*(edges.get(one, ()) for one in same)) - same
+            for iri in same - found.keys() if every else ():
+                own, near = edges.get(iri, set()), circle.get(iri, set())
+                if not _own_tops(iri, own - near) and (shared := _own_tops(iri, every - near)):
                     fresh[iri] = shared | own
         if not fresh:
             return found
         found |= fresh
+
+
+def _group_equivalents(equivalents: Mapping[str, set[str]]) -> Iterator[set[str]]:
+    """The sets of classes that are equivalent to each other, some through others."""
+    grouped: set[str] = set()
+    for iri in equivalents:
+        if iri not in grouped:
+            same = set[str]()
+            reach_all(iri, equivalents, same)
+            grouped |= same
+            yield same
 
 
 def _own_tops(iri: str, tops: Iterable[str]) -> set[str]:
@@ -58,10 +68,10 @@ def find_roots(
     known = [iri for iri in classes if iri in placed or not declared]
     up = {iri: _own_tops(iri, supers.get(iri, ())) for iri in known}
     roots = [iri for iri in known if not up[iri] and iri not in v.TOPS]
-    reached: set[str] = set()
+    reached: set[str] = {*v.TOPS}
     for root in roots:
         reach_all(root, subs, reached)
-    left = {iri: up[iri] for iri in known if iri not in reached | v.TOPS}
+    left = {iri: up[iri] for iri in known if iri not in reached}
     found = [*roots, *_top_rings(left)]
     own = [iri for iri in found if not is_machinery(iri)]  # owl:DeprecatedClass is none
     return sorted(own or found)

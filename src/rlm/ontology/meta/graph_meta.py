@@ -18,7 +18,8 @@ between the two, or where the definition of A is an intersection with B in it, o
 B a union with A in it, or B the disjoint union of A and others. What has nothing above it, but for
 a circle that it is in, is below what its equivalents are below. `supers` and `subs` have all of
 these; `defined_supers` has those that no statement gives. Equivalent classes share what is above
-and below them (`above`, `below`). An instance of a class is one of every class above it.
+and below them (`above`, `below`). An instance of a class is one of every class above it, and what
+owl:oneOf defines a class by is of this class (`enumerated`, where nothing states it).
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ from urllib.parse import urlsplit
 from rlm.errors import OntologyError
 from rlm.ontology.labels import Label, cut, name_of, pick, telling_sentence
 from rlm.ontology.terms import WELL_KNOWN, Prefixes, is_machinery, namespace
-from rlm.ontology.vocabulary import TOPS, is_type_of_individuals
+from rlm.ontology.vocabulary import RDFS, TOPS, is_type_of_individuals
 
 NO_KIND = "of no known kind"
 INDIVIDUALS = 2_000
 NAMED_INDIVIDUALS = 500
 """So many individuals have a say in which namespaces are named."""
-VERSION = 6
+VERSION = 9
 _SETS = ("declared", "declared_properties", "definitions", "deprecated", "guessed")
 _MAPS = (
     *("supers", "subs", "defined_supers", "equivalents", "super_properties"),
     "equivalent_properties",
-    *("inverses", "doms", "rngs", "replaced_by"),
+    *("inverses", "doms", "rngs", "replaced_by", "enumerated"),
 )
 _LABELS = ("labels", "alternatives")
 NAMED = 24
@@ -103,8 +104,9 @@ class ClassUse:
     instances: int
     seen: int
     properties: dict[str, tuple[int, str]]
-    """Property → how many have it, and the class or datatype of the values, '' if there is none or
-    several."""
+    """Property → how many have it, and what the values are: the nearest class that holds all of
+    them, or their datatypes with blanks between; rdfs:Resource for nodes that have no class in
+    common, or a stated range."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ClassUse:
@@ -143,6 +145,7 @@ class GraphMeta:
     subs: Map = field(default_factory=dict)
     defined_supers: Map = field(default_factory=dict)  # those of `supers` that no statement gives
     definitions: IRISet = NONE  # the classes that an expression defines
+    enumerated: Map = field(default_factory=dict)  # class → instances that only owl:oneOf gives
     restriction_count: int = 0
     equivalents: Map = field(default_factory=dict)
     roots: list[str] = field(default_factory=list)
@@ -217,6 +220,8 @@ class GraphMeta:
             found.append(kind if kind == "property" else f"{kind} property")
         if iri in self.ontology_iris:
             found.append("ontology")
+        if RDFS + "Datatype" in (types or ()):
+            found.append("datatype")
         if iri in self._named_individuals or (not found and self._may_be_individual(iri, types)):
             found.append("individual")
         return ", ".join(found) or NO_KIND
@@ -276,9 +281,28 @@ class GraphMeta:
         """Whether an edge of the hierarchy comes from reading a definition."""
         return top in self.defined_supers.get(sub, NONE)
 
+    @cached_property
+    def enumerated_in(self) -> Map:
+        """Thing → the classes that it is of by their definition, and by no statement."""
+        return _invert(self.enumerated)
+
     def instances(self, iri: str) -> int:
         """How many things are of this class or of one below it."""
         return self.all_instances.get(iri, self.classes.get(iri, 0))
+
+    def is_reached_by_statements(self, iri: str) -> bool:
+        """Whether `a/rdfs:subClassOf*` finds every instance of a class: those that stand below it
+        by a definition or an equivalence alone, or are enumerated, are not."""
+        reached, todo = {iri}, [iri]
+        while todo:
+            top = todo.pop()
+            fresh = {sub for sub in self.subs.get(top, NONE) - reached
+                     if not self.follows_by_definition(sub, top)}  # fmt: skip
+            reached |= fresh
+            todo += fresh
+        kinds = {*self.below(iri), *_reach_same({iri}, self.equivalents)}
+        held = {kind for kind in kinds if self.classes.get(kind)}
+        return held <= reached and not any(map(self.enumerated.get, kinds))
 
     def below(self, iri: str) -> list[str]:
         """All classes, or properties, below this one, nearest first."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from heapq import nsmallest
 from typing import Any, TypeGuard
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode
 
 from rlm.ontology import vocabulary as v
 from rlm.ontology.meta.class_graph import find_roots, reach_all, share_parents
@@ -63,6 +63,8 @@ class DeclaredTypes:
         self.instances: Counter[str] = Counter()
         self.examples: dict[str, list[str]] = {}
         self.individuals: set[str] = set()
+        self.enumerated: Edges = defaultdict(set)  # class → members that nothing types as such
+        self.only_listed: set[str] = set()  # individuals that no type says to be any
         self.shared: Counter[tuple[str, ...]] = Counter()  # classes → things that are of them all
         self.shapes: set[str] = set()  # individuals, unless they are terms
         self.datatypes: set[str] = set()
@@ -72,7 +74,7 @@ class DeclaredTypes:
 def read_types(reader: StoreReader) -> DeclaredTypes:
     found = DeclaredTypes()
     kinds: dict[str, list[str]] = {}
-    blank = False
+    blank, only_named = False, list[str]()
     metaclasses = _find_metaclasses(reader)
     for kind, names, nameless in reader.members():
         if kind in v.META_TYPES:
@@ -82,18 +84,59 @@ def read_types(reader: StoreReader) -> DeclaredTypes:
             _note_schema(found, names, meta_type)
         if kind in v.SHAPE_TYPES:
             found.shapes.update(names)
+        elif kind == v.NAMED_INDIVIDUAL:
+            only_named = names
+            continue
         elif not v.is_type_of_individuals(kind):
             found.schema.update(names)
         elif kind not in metaclasses:
             found.individuals.update(names)
-        if kind != v.NAMED_INDIVIDUAL:
-            kinds[kind] = names
-            blank = blank or bool(nameless)
-            found.instances[kind] += len(names) + nameless
-            if names:
-                found.examples[kind] = nsmallest(EXAMPLES, names)
+        kinds[kind] = names
+        blank = blank or bool(nameless)
+        found.instances[kind] += len(names) + nameless
+        if names:
+            found.examples[kind] = nsmallest(EXAMPLES, names)
+    for kind, members in _read_enumerations(reader, found.datatypes - found.declared).items():
+        _note_members(found, kind, members, kinds, is_class_of_terms=kind in metaclasses)
     _note_shared(found, kinds, reader.blank_types(kinds.keys()) if blank else {})
+    found.only_listed.difference_update(only_named, found.schema, found.shapes)
+    found.individuals.update(only_named)
     return found
+
+
+def _read_enumerations(reader: StoreReader, datatypes: set[str]) -> Edges:
+    """Class → the IRIs that owl:oneOf defines it by."""
+    lists: defaultdict[object, list[object]] = defaultdict(list)
+    for node, head in reader.pairs(v.OWL + "oneOf"):
+        lists[node].append(head)
+    pairs = [(node, node) for node in lists]
+    pairs += reader.pairs(v.OWL + "equivalentClass") if lists else ()
+    found: Edges = defaultdict(set)
+    for one, two in (*pairs, *((two, one) for one, two in pairs)):
+        is_own = one == two or isinstance(two, BlankNode)
+        if isinstance(one, NamedNode) and is_own and two in lists and one.value not in datatypes:
+            found[one.value].update(*(named_members(reader, head) for head in lists[two]))
+    return found
+
+
+def _note_members(
+    found: DeclaredTypes,
+    kind: str,
+    members: set[str],
+    kinds: dict[str, list[str]],
+    *,
+    is_class_of_terms: bool,
+) -> None:
+    """By its definition they are instances of the class, as if that were stated."""
+    names = kinds.get(kind, [])
+    if fresh := members.difference(names):
+        kinds[kind] = [*names, *fresh]
+        found.enumerated[kind] = fresh
+        found.instances[kind] += len(fresh)
+        found.examples[kind] = nsmallest(EXAMPLES, kinds[kind])
+        if not is_class_of_terms:
+            found.only_listed |= fresh - found.individuals
+            found.individuals |= fresh
 
 
 def _find_metaclasses(reader: StoreReader) -> dict[str, set[str]]:
@@ -113,7 +156,8 @@ def _find_metaclasses(reader: StoreReader) -> dict[str, set[str]]:
 def _note_shared(
     found: DeclaredTypes, kinds: Mapping[str, list[str]], blank: Mapping[object, set[str]]
 ) -> None:
-    """Things of several classes, by which: few, or none, so most are never looked at twice."""
+    """Things of several classes, by which: few, or none, so most are never looked at twice. The
+    individuals are those of these kinds here, no others, or numbers would hide what is twice."""
     once, again = set[str](), set[str]()
     if sum(map(len, kinds.values())) > len(found.individuals):
         for names in kinds.values():
@@ -239,6 +283,7 @@ def read_classes(reader: StoreReader, types: DeclaredTypes) -> dict[str, Any]:
             | {iri: others - found.stated[iri] for iri, others in shared.items()}
         ),
         "definitions": sorted(found.definitions),
+        "enumerated": _sorted_edges(types.enumerated),
         "equivalents": equivalents,
         "disjoint_groups": sorted(groups),
         "disjoint_property_groups": sorted(property_groups),
@@ -406,6 +451,11 @@ def read_deprecated(
     called = [iri for iri in reader.pred_freq if local_name(iri) in v.REPLACED_BY_NAMES]
     replacing = dict.fromkeys((*v.REPLACED_BY, *called))
     replaced = _edges(pair for predicate in replacing for pair in reader.named_pairs(predicate))
+    typed = (types.schema, types.individuals)
+    gone = set[str]()  # a newer release names them, but no longer says what they are
+    for new, old in reader.named_pairs(v.REPLACES):
+        replaced[old].add(new)
+        gone.update({old}.difference(*typed))
     for predicate in v.SUPERSEDED_BY:
         found.update(iri for iri, _ in reader.named_pairs(predicate))
     for iri, text, _ in reader.texts(v.OBO + "IAO_0100001"):
@@ -413,7 +463,7 @@ def read_deprecated(
             replaced[iri].add(text)
     return {
         "deprecated": sorted(found),
-        "replaced_by": _sorted_edges({iri: to for iri, to in replaced.items() if iri in found}),
+        "replaced_by": _sorted_edges({i: replaced[i] for i in replaced.keys() & (found | gone)}),
         "plain_forms": _read_plain_forms(reader, kinds),
     }
 

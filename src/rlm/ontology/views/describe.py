@@ -11,7 +11,7 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import Label, cut, name_of, pick
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta, IRISet
 from rlm.ontology.terms import local_name
-from rlm.ontology.views.expressions import restrictions, side_text
+from rlm.ontology.views.expressions import ASKED, restrictions, side_text
 from rlm.ontology.views.links import add_labels, counts, links, read_texts, shown_name, types_of
 from rlm.ontology.views.listing import Page, Window, check_limit
 from rlm.ontology.views.resolve import resolve, resolve_property
@@ -27,6 +27,9 @@ RESTRICTIONS = 5
 DIRECTIONS = {"both": ("out", "in"), "out": ("out",), "in": ("in",)}
 DIRECTIONS |= {"outgoing": DIRECTIONS["out"], "incoming": DIRECTIONS["in"]}
 Texts = dict[str, list[Label]]
+_LISTS = {v.OWL + name for name in ("disjointUnionOf", "hasKey", "propertyChainAxiom")}
+_LISTS |= {v.OWL + name for name in ("intersectionOf", "unionOf", "oneOf")}
+"""What leads to RDF lists, which `restrictions` reads."""
 _SIDES = {"out": "outgoing", "in": "incoming"}
 
 
@@ -45,16 +48,22 @@ def describe_entity(
     iri = resolve(engine, meta, uri)
     texts = read_texts(engine, meta, iri)
     label, comment = _label(meta, texts, lang), _comment(meta, texts, lang)
-    shown_elsewhere = {v.TYPE, *_text_predicates(meta)}
+    shown_elsewhere = {v.TYPE, *_text_predicates(meta), *_LISTS}
     listed = _Lists(meta, lang)
-    incoming, types = counts(engine, iri, "in"), types_of(engine, iri)
+    incoming, types = counts(engine, iri, "in"), types_of(engine, meta, iri)
     found: dict[str, Any] = {
         "uri": iri,
         "curie": meta.curie(iri),
         "label": cut(label or name_of(iri), LABEL_CHARS),
         "kind": meta.kind(iri, types),
         **listed.cut_list("types", types, meta.curie),
+        **listed.names("types_by_definition", meta.enumerated_in, iri),
         "comment": cut(comment, comment_chars),
+        **listed.cut_list(
+            "further_comments",
+            [text for text in _comments(meta, texts, lang) if text != comment],
+            lambda text: cut(text, comment_chars // 2),
+        ),
     }
     if not label:
         found["unlabelled"] = True
@@ -64,12 +73,9 @@ def describe_entity(
     found |= listed.texts(texts)
     if iri in meta.classes:
         found |= _class(meta, iri, listed) | _not_plain(meta, iri, incoming)
-        asked: dict[str, Any] = {"rows": []}
-        if meta.restriction_count:
-            asked = restrictions(engine, meta, iri, Window(RESTRICTIONS), lang=lang)
-        texts_of = (add_labels(row["text"], row.get("labels", {})) for row in asked["rows"])
-        found["restrictions"] = Page(texts_of, asked.get("total"))
+        found["restrictions"] = _restrictions(engine, meta, iri, lang)
     if iri in meta.properties:
+        found.setdefault("restrictions", _restrictions(engine, meta, iri, lang))
         found |= _property(meta, iri, listed)
         sides = {side: side_text(engine, meta, iri, side) for side in ("domain", "range")}
         found |= {f"{side}_expression": text for side, text in sides.items() if text}
@@ -127,12 +133,37 @@ def _text_predicates(meta: GraphMeta) -> list[str]:
 def _label(meta: GraphMeta, texts: Texts, lang: str | None) -> str:
     """The label in the language asked for; '' where none is stated."""
     places = meta.text_roles.get("label", ())
-    return pick([pair for p in places for pair in texts.get(p, ())], lang) or ""
+    tidied = (
+        sorted((cut(text, LABEL_CHARS), tag) for text, tag in texts.get(p, ())) for p in places
+    )
+    return pick([pair for some in tidied for pair in some], lang) or ""
 
 
 def _comment(meta: GraphMeta, texts: Texts, lang: str | None) -> str:
     places = [*meta.text_roles.get("definition", ()), *meta.text_roles.get("comment", ())]
     return next((pick(texts[p], lang) or "" for p in places if p in texts), "")
+
+
+def _comments(meta: GraphMeta, texts: Texts, lang: str | None) -> list[str]:
+    """All comments in one language."""
+    found = [pair for p in meta.text_roles.get("comment", ()) for pair in texts.get(p, ())]
+    spoken = {tag for text, tag in found if text == pick(found, lang)}
+    return list(dict.fromkeys(text for text, tag in found if tag in spoken))
+
+
+def _restrictions(engine: Engine, meta: GraphMeta, iri: str, lang: str | None) -> Page:
+    """What a term must have as text, what is more than that with how it is said."""
+    if not meta.restriction_count and meta.pred_freq.keys().isdisjoint(
+        ASKED.keys() - {v.SUB_CLASS}
+    ):
+        return Page(())
+    asked = restrictions(engine, meta, iri, Window(RESTRICTIONS), lang=lang)
+
+    def show(row: dict[str, Any]) -> str:
+        how = "" if row["by"] == ASKED[v.SUB_CLASS] else f"{row['by']} "
+        return how + add_labels(row["text"], row.get("labels", {}))
+
+    return Page(map(show, asked["rows"]), asked["total"])
 
 
 class _Lists:

@@ -1,10 +1,11 @@
 """What changed between two releases of an ontology.
 
-Statements are compared as sets. A blank node has no name that lives on, so a statement that leads
-to one is compared by what the node says, drawn as an expression. Terms are what has a type; a term
-that is gone is told as renamed where the newer file says what replaces it, or where exactly one new
-term of the same kind has its label or its local name; what is newly deprecated is told apart from
-what is gone.
+Statements are compared as sets, literals as they are written: 7 is not 07 here. A blank node has no
+name that lives on, so a statement that leads to one is compared by what the node says, drawn as an
+expression; the members of an intersection, a union, an enumeration or a group have no order, nor is
+any of them there twice. Terms are what has a type; a term that is gone is told as renamed where the
+newer file says what replaces it, or where exactly one new term of the same kind has its label or
+its local name; what is newly deprecated is told apart from what is gone.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut
 from rlm.ontology.meta.graph_meta import NONE, GraphMeta
-from rlm.ontology.terms import Term, local_name
+from rlm.ontology.terms import Term, literal, local_name, term_text
 from rlm.ontology.views.expressions import ExpressionText
 from rlm.ontology.views.hierarchy import name_row
 
@@ -30,6 +31,16 @@ _LITERAL = re.compile(r'"(.*)"(?:@([A-Za-z0-9-]+)|\^\^<([^>]*)>)?', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _REST = f"<{v.RDF}rest>"
+_END = f"<{v.RDF}nil>"
+_SETS = frozenset(
+    v.OWL + name
+    for name in (
+        *("intersectionOf", "unionOf", "oneOf", "disjointUnionOf", "members", "distinctMembers"),
+        *("hasKey", "withRestrictions"),
+    )
+)
+"""What leads to a list whose order says nothing."""
+_AXIOMS = frozenset((v.SUB_CLASS, v.OWL + "equivalentClass", v.OWL + "disjointWith"))
 _HIERARCHY = (v.SUB_CLASS, v.SUB_PROPERTY)
 TEXT_CHARS = 300
 DEEPEST_NODE = 200
@@ -74,14 +85,16 @@ class Release:
         self._open: dict[str, int] = {}
         self.blank: dict[Statement, list[Statement]] = {}
         for root in roots:
-            form = root._replace(value=self._form(root.value))
+            form = root._replace(value=self._form(root.value, as_set=root.predicate in _SETS))
             self.blank.setdefault(form, []).append(root)
 
-    def _form(self, node: str, depth: int = 0) -> str:
-        """What a blank node says, the same for nodes that say the same, however they are called."""
+    def _form(self, node: str, depth: int = 0, *, as_set: bool = False) -> str:
+        """What a blank node says, the same for nodes that say the same, however they are called.
+        `as_set`: of a list, what its members say, in any order."""
         if node in self._open:  # a circle: how far back it leads
             return f"^{depth - self._open[node]}"
-        if node not in self._forms:
+        key = f"{node} set" if as_set else node
+        if key not in self._forms:
             if depth > DEEPEST_NODE:
                 return "_"
             self._open[node] = depth
@@ -91,21 +104,35 @@ class Release:
                 on = [end for p, end in said if p == _REST and end[0] == "_" and end not in seen]
                 todo += on
                 seen.update(on)
-                texts = (
-                    f"{p} {self._form(end, depth + 1) if end[0] == '_' else end}"
-                    for p, end in said
-                    if end not in on
+                on += [_END] * as_set
+                parts.append(
+                    " ; ".join(sorted(self._say(*one, depth) for one in said if one[1] not in on))
                 )
-                parts.append(" ; ".join(sorted(texts)))
             del self._open[node]
-            text = " / ".join(parts)  # as a tree, shared nodes would double at every level
-            self._forms[node] = blake2b(text.encode(), digest_size=16).hexdigest()
-        return self._forms[node]
+            text = " / ".join(sorted(set(parts)) if as_set else parts)
+            # as a tree, shared nodes would double at every level
+            self._forms[key] = blake2b(text.encode(), digest_size=16).hexdigest()
+        return self._forms[key]
+
+    def _say(self, predicate: str, end: str, depth: int) -> str:
+        if end[0] != "_":
+            return f"{predicate} {end}"
+        return f"{predicate} {self._form(end, depth + 1, as_set=predicate[1:-1] in _SETS)}"
 
     def expression(self, statement: Statement, show: Callable[[Term], str]) -> Statement:
         """A statement that leads to a blank node, with what that says as text."""
         text = ExpressionText(_Terms(self._nodes), show)
-        return statement._replace(value=text.render(_term(statement.value)))
+        shown = text.render(_term(statement.value))
+        if not statement.subject and not shown.startswith("[ "):  # of a class without a name
+            shown = (
+                "; ".join(
+                    f"{shown} {show(_term(predicate))} {text.render(_term(end))}"
+                    for predicate, end in sorted(self._nodes.get(statement.value, ()))
+                    if predicate[1:-1] in _AXIOMS
+                )
+                or shown
+            )
+        return statement._replace(value=shown)
 
     def terms(self) -> set[str]:
         """The IRIs that have a type."""
@@ -139,10 +166,15 @@ def _read_line(line: str) -> Statement:
 
 
 def _term(text: str) -> Term:
-    """A node as `ExpressionText` takes it; a literal stays as it is written."""
+    """A node of a line as `ExpressionText` takes it."""
     if text.startswith("<"):
         return {"t": "iri", "v": text[1:-1]}
-    return {"t": "bnode", "v": text[2:]} if text.startswith("_:") else {"t": "lit", "v": text}
+    if text.startswith("_:"):
+        return {"t": "bnode", "v": text[2:]}
+    found = _LITERAL.fullmatch(text)
+    if found is None:
+        return literal(text)
+    return literal(_ESCAPE.sub(_unescape, found[1]), datatype=found[3], lang=found[2])
 
 
 def diff(before: Engine, after: Engine, *, lang: str | None = None) -> dict[str, Any]:
@@ -166,6 +198,7 @@ class Comparison:
         self._names: dict[str, str] = {}
         self.gone = self._only(old, new)
         self.fresh = self._only(new, old)
+        self._alike = {*self.gone}.intersection(self.fresh)  # drawn alike, but not the same
         before, after = old.terms(), new.terms()
         self.removed, self.added = before - after, after - before
         self.kept = before & after
@@ -215,13 +248,20 @@ class Comparison:
         return {**head, "counts": counts, **made}
 
     def _show(self, term: Term) -> str:
-        """In the names of the newer release, on both sides."""
-        text = str(term["v"])
-        if term["t"] != "iri":
-            return text
-        if text not in self._names:
-            self._names[text] = self._new.meta.curie(text)
-        return self._names[text]
+        if term["t"] == "lit":
+            term = {**term, "v": cut(term["v"], TEXT_CHARS)}
+        return (
+            self._name(term["v"])
+            if term["t"] == "iri"
+            else term_text(term, self._new.meta.prefixes)
+        )
+
+    def _name(self, iri: str) -> str:
+        """In the names of the newer release, on both sides, where it has one for this."""
+        if iri not in self._names:
+            name = self._new.meta.curie(iri)
+            self._names[iri] = self._old.meta.curie(iri) if name.startswith("<") else name
+        return self._names[iri]
 
     def _both_names(self, iri: str, to: str) -> dict[str, str]:
         names = {"from": self._old.meta.curie(iri), "to": self._new.meta.curie(to)}
@@ -297,7 +337,7 @@ class Comparison:
                     how = {"by": "definition"} if meta.follows_by_definition(sub, top) else {}
                     row, above = (name_row(meta, iri, self._lang) for iri in (sub, top))
                     row = {key: row[key] for key in ("name", "label") if key in row}
-                    row |= {"change": change, "above": above["name"]}
+                    row |= {"name": self._name(sub), "change": change, "above": self._name(top)}
                     yield row | ({"above_label": above["label"]} if "label" in above else {}) | how
 
     def _axioms(self) -> Iterator[dict[str, Any]]:
@@ -307,16 +347,38 @@ class Comparison:
             ("added", self.fresh, self._new.meta),
         ):
             labels = meta.text_roles.get("label", ())
-            for subject, predicate, value in side:
-                if subject and subject not in self.kept:
+            for each in side:
+                subject, predicate, value = each
+                if predicate in labels or self._is_told_elsewhere(each):
                     continue
-                named = value.startswith("<")
-                if predicate in labels or (predicate in _HIERARCHY and named):
-                    continue
-                shown = meta.curie(value[1:-1]) if named else cut(value, TEXT_CHARS)
-                name = meta.curie(subject) if subject else "[]"
-                text = f"{meta.curie(predicate)} {shown}" if subject else shown
-                yield {"name": name, "change": change, "text": text}
+                text = self._show(_term(value)) if _is_node(value) else cut(value, TEXT_CHARS)
+                text = f"{self._name(predicate)} {text}" if subject else text
+                row = {"name": self._name(subject) if subject else "[]", "change": change}
+                if each not in self._alike:
+                    yield row | {"text": text}
+                elif change == "added":
+                    said = f"{text} (in what is not shown, as the type of a number)"
+                    yield row | {"change": "changed", "text": said}
+
+    def _is_told_elsewhere(self, statement: Statement) -> bool:
+        """Among the terms that are gone or new, in the hierarchy, or as a term that went out of use
+        or came back."""
+        subject, predicate, value = statement
+        if subject and subject not in self.kept:
+            return True
+        if predicate in _HIERARCHY and value.startswith("<") and _is_node(value):
+            return True
+        is_old, is_new = (subject in side.meta.deprecated for side in (self._old, self._new))
+        if is_old == is_new:
+            return False
+        if predicate == v.OWL + "deprecated" or value.startswith(f"<{v.OWL}Deprecated"):
+            return True
+        return is_new and value[1:-1] in self._new.meta.replaced_by.get(subject, NONE)
+
+
+def _is_node(value: str) -> bool:
+    """Whether a value is an IRI or a literal; else it is an expression, drawn."""
+    return bool(_LITERAL.fullmatch(value)) or (value.startswith("<") and " " not in value)
 
 
 def _matched(

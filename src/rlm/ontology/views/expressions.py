@@ -43,6 +43,12 @@ ASKED = {
     v.OWL + "propertyChainAxiom": "implied by the chain",
 }
 """Predicate of a term that leads to an expression → how the expression is said of the term."""
+_OF_EXPRESSIONS = {
+    v.SUB_CLASS: "superclass of",
+    v.OWL + "equivalentClass": "equivalent to",
+    v.OWL + "disjointWith": "disjoint with",
+}
+"""Predicate that leads from an expression to a term → how the expression is said of the term."""
 _INSIDE = (
     *("intersectionOf", "unionOf", "complementOf", "oneOf", "someValuesFrom", "allValuesFrom"),
     *("hasValue", "onClass", "onDataRange", "onProperty", "inverseOf", "onDatatype"),
@@ -180,6 +186,24 @@ def read_expressions(
     return found
 
 
+def read_general_axioms(engine: Engine, meta: GraphMeta, iri: str) -> list[dict[str, Any]]:
+    """Rows for the axioms that lead from an expression to a term."""
+    asked = f"VALUES ?p {{ {' '.join(f'<{p}>' for p in _OF_EXPRESSIONS)} }} ?c ?p {source(iri)}"
+    inside = "|".join(f"<{each}>" for each in INSIDE)
+    some = f"{{ SELECT ?p ?c {{ {asked} FILTER(isBlank(?c)) }} }}"
+    where = f"{some} ?c ({inside})* ?s . FILTER(isBlank(?s)) ?s ?q ?o"
+    statements: dict[str, dict[str, list[Term]]] = {}
+    tops: dict[tuple[str, str], Term] = {}
+    for row in engine.query(f"SELECT DISTINCT ?p ?c ?s ?q ?o {{ {where} }}", limit=ROWS).rows:
+        tops[row["p"]["v"], row["c"]["v"]] = row["c"]
+        objects = statements.setdefault(node_key(row["s"]), {}).setdefault(row["q"]["v"], [])
+        if row["o"] not in objects:
+            objects.append(row["o"])
+    text = ExpressionText(statements, term_shower(meta))
+    rows = [{"text": text.render(top), "by": _OF_EXPRESSIONS[p]} for (p, _), top in tops.items()]
+    return sorted(rows, key=lambda row: (row["by"], row["text"]))
+
+
 def side_text(engine: Engine, meta: GraphMeta, iri: str, side: str) -> str:
     """The domain or range of a property in Manchester notation, where it is more than names and
     unions of names; '' where these say all of it."""
@@ -205,8 +229,8 @@ def restrictions(
     inherited: bool = False,
     lang: str | None = None,
 ) -> dict[str, Any]:
-    """What a term's definition and its superclasses without a name ask of it. `labels` of a row:
-    of the names in its text that are numbers."""
+    """What a term's definition and its superclasses without a name ask of it, and the expressions
+    that it is stated to be above. `labels` of a row: of the names in its text that are numbers."""
     sources = [iri]
     if inherited:
         sources += [*meta.equivalents.get(iri, NONE), *meta.above(iri)][:ANCESTORS]
@@ -216,6 +240,7 @@ def restrictions(
     for row in rows:
         if row["source"] == meta.curie(iri):
             del row["source"]
+    rows += read_general_axioms(engine, meta, iri)
 
     def show(row: dict[str, Any]) -> dict[str, Any]:
         labels = opaque_labels(meta, row["text"], lang)

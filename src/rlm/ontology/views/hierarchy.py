@@ -25,7 +25,7 @@ CLASS_RELATIONS = (
 PROPERTY_RELATIONS = (
     *("subproperties", "superproperties", "equivalents", "disjoint", "inverses", "domain", "range"),
 )
-OTHER_RELATIONS = ("types", "replaced_by", "replaces")
+OTHER_RELATIONS = ("types", "replaced_by", "replaces", "broader", "narrower")
 RELATIONS = tuple(dict.fromkeys((*CLASS_RELATIONS, *PROPERTY_RELATIONS, *OTHER_RELATIONS)))
 PROPERTY_KINDS = ("object", "datatype", "annotation")
 TRAITS = (
@@ -76,20 +76,24 @@ def tree(
     lang: str | None = None,
 ) -> dict[str, Any]:
     """The classes or properties below (or above) a term, one row each, depth first. What stands
-    in several places is opened in the first and `repeated` in the others. Deprecated roots with
-    nothing below them are counted only, and so is what stands beyond the depth."""
-    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= DEEPEST:
-        raise OntologyError(f"depth is {depth!r}; it must be a whole number from 1 to {DEEPEST}")
+    below an equivalent (`by: equivalence`) stands below the term too. What stands in several
+    places is opened in the first and `repeated` in the others. Deprecated roots with nothing below
+    them are counted only, and so is what stands beyond the depth."""
+    check_depth(depth)
     down = one_of(direction, ("down", "up"), "direction") == "down"
-    edges = _edges_of(meta, iri, down)
+    own, same = _edges_of(meta, iri, down)
+    edges = _share_ends(own, same)
     lone = {iri for iri in meta.roots if is_out_of_use(meta, iri)}
     tops = set(meta.roots) - lone if iri is None else edges.get(iri, NONE)
-    rows = list(_walk(meta, iri, edges, depth, by_label(meta, tops, lang), lang))
+    rows = list(walk(meta, iri, edges, depth, by_label(meta, tops, lang), lang))
 
     def show(row: TreeRow) -> dict[str, Any]:
-        sub, top = (row.iri, row.parent) if down else (row.parent, row.iri)
-        defined = sub is not None and top is not None and meta.follows_by_definition(sub, top)
-        said = {"depth": row.depth, "by": "definition" if defined else ""}
+        said: dict[str, Any] = {"depth": row.depth, "by": ""}
+        if row.parent is not None and row.iri not in own.get(row.parent, NONE):
+            said["by"] = "equivalence"
+        elif row.parent is not None:
+            ends = (row.iri, row.parent) if down else (row.parent, row.iri)
+            said["by"] = "definition" if meta.follows_by_definition(*ends) else ""
         said |= {"below": len(meta.below(row.iri)), "instances": meta.instances(row.iri)}
         return name_row(meta, row.iri, lang, **said, repeated=row.repeated)
 
@@ -99,6 +103,12 @@ def tree(
     if more := len(_reached(edges, tops).difference(row.iri for row in rows)):
         head["more_below" if down else "more_above"] = more
     return window.page(rows, show, **head)
+
+
+def check_depth(depth: object) -> None:
+    """Raises OntologyError for what is no depth of a tree."""
+    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= DEEPEST:
+        raise OntologyError(f"depth is {depth!r}; it must be a whole number from 1 to {DEEPEST}")
 
 
 def _tree_head(meta: GraphMeta, iri: str | None, lone: int, lang: str | None) -> dict[str, Any]:
@@ -129,15 +139,28 @@ def _count_levels(edges: Map, tops: Iterable[str]) -> int | None:
     return None if level else number
 
 
-def _edges_of(meta: GraphMeta, iri: str | None, down: bool) -> Map:
+def _edges_of(meta: GraphMeta, iri: str | None, down: bool) -> tuple[Map, Map]:
+    """The edges of a tree, and what is equivalent in it."""
     if iri is None or iri in meta.classes:
-        return meta.subs if down else meta.supers
+        return (meta.subs if down else meta.supers), meta.equivalents
     if iri in meta.properties:
-        return meta.sub_properties if down else meta.super_properties
+        edges = meta.sub_properties if down else meta.super_properties
+        return edges, meta.equivalent_properties
     raise OntologyError(f"{meta.curie(iri)} is no class and no property: it has no tree")
 
 
-def _walk(
+def _share_ends(edges: Map, same: Map) -> Map:
+    """The edges with those of a term's equivalents as its own, but for these themselves."""
+    found, done = dict(edges), set[str]()
+    for iri in same:
+        if iri not in done:
+            done |= (group := _reached(same, [iri]))
+            ends = set[str]().union(*(edges.get(each, NONE) for each in group)) - group
+            found |= {each: IRISet(ends | edges.get(each, NONE)) for each in group if ends}
+    return found
+
+
+def walk(
     meta: GraphMeta,
     iri: str | None,
     edges: Mapping[str, IRISet],
@@ -180,6 +203,7 @@ def related(meta: GraphMeta, iri: str, window: Window, asked: Related) -> dict[s
     def show(other: str) -> dict[str, Any]:
         pair = (other, iri) if relation == "subclasses" else (iri, other)
         defined = relation in ("subclasses", "superclasses") and meta.follows_by_definition(*pair)
+        defined |= relation == "types" and other in meta.enumerated_in.get(iri, NONE)
         kind = meta.kind(other) if relation in ("types", "replaced_by", "replaces") else ""
         return name_row(meta, other, lang, by="definition" if defined else "", kind=kind)
 
@@ -244,9 +268,14 @@ def _widen(meta: GraphMeta, iri: str, relation: str, direct: IRISet) -> list[str
         return meta.above(iri)
     if relation == "disjoint":
         return meta.all_disjoint_with(iri)
-    if relation not in ("properties", "range_of"):
-        return [*direct]
     found = list(direct)
+    if relation in ("replaced_by", "replaces"):
+        edges = relations_of(meta)[relation]
+        for each in found:  # which grows
+            found += edges.get(each, NONE) - {*found, iri}
+        return found
+    if relation not in ("properties", "range_of"):
+        return found
     for top in (*meta.equivalents.get(iri, NONE), *meta.above(iri)):
         found += relations_of(meta)[relation].get(top, NONE)
     return [each for each in dict.fromkeys(found) if each != iri]
@@ -349,10 +378,12 @@ def compare(
     pair: tuple[str, str],
     facts: Mapping[str, set[str]],
     types: Mapping[str, Iterable[str]],
+    stated: str = "",
     lang: str | None = None,
 ) -> dict[str, Any]:
     """How two terms stand to each other, and what they have in common. `facts`: what the graph
-    says of each, as texts. `labels`: of the names that are numbers."""
+    says of each, as texts. `stated`: what it says of the two that is not in GraphMeta. `labels`: of
+    the names that are numbers."""
     one, two = pair
     above_one, above_two = ([iri, *meta.above(iri)] for iri in (one, two))
     shared_above = [iri for iri in above_one if iri in set(above_two)]
@@ -363,6 +394,8 @@ def compare(
     ]
     own = [facts[iri] | schema_facts(meta, iri) for iri in pair]
     relation = _relation(meta, one, two, above_one, above_two)
+    if stated and relation not in ("same", "equivalent"):
+        relation = stated
     if relation == "unrelated":
         relation = _relation_of_things(meta, pair, types)
     found: dict[str, Any] = {
@@ -426,10 +459,10 @@ def schema_facts(meta: GraphMeta, iri: str) -> set[str]:
         "owl:inverseOf": meta.inverses,
         "owl:equivalentClass": meta.equivalents,
         "owl:equivalentProperty": meta.equivalent_properties,
-        "has property": meta.domain_of,
-        "is range of": meta.range_of,
     }
-    found = {
-        f"{name} {meta.curie(end)}" for name, edges in names.items() for end in edges.get(iri, NONE)
-    }
+    ends = [(name, end) for name, edges in names.items() for end in edges.get(iri, NONE)]
+    for same in (iri, *meta.equivalents.get(iri, NONE)):
+        ends += [("has property", end) for end in meta.domain_of.get(same, NONE)]
+        ends += [("is range of", end) for end in meta.range_of.get(same, NONE)]
+    found = {f"{name} {meta.curie(end)}" for name, end in ends}
     return found | {f"is {trait}" for trait in meta.traits.get(iri, ())}

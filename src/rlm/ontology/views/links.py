@@ -170,11 +170,12 @@ def _in_turn(found: list[Link]) -> Iterator[Link]:
 # -- texts, types, and many IRIs in a query
 
 
-def types_of(engine: Engine, iri: str) -> list[str]:
-    """The named types of a thing."""
+def types_of(engine: Engine, meta: GraphMeta, iri: str) -> list[str]:
+    """The named types of a thing: those that are stated, and the classes that are defined to have
+    it among their instances (`meta.enumerated_in`)."""
     where = f"{source(iri)} <{v.TYPE}> ?t . FILTER(isIRI(?t))"
     found = engine.query(f"SELECT DISTINCT ?t WHERE {{ {where} }} ORDER BY ?t", limit=ROWS)
-    return [row["t"]["v"] for row in found.rows]
+    return [*(row["t"]["v"] for row in found.rows), *meta.enumerated_in.get(iri, ())]
 
 
 def read_texts(

@@ -7,8 +7,9 @@ there is none, a path of up to REMARKED statements may have an annotation (rdfs:
 Up to EVERY statements all paths are found: every combination of directions is one query to the
 engine, so that a path may pass through blank nodes; a restriction is shown with its property.
 Where there is none, one shortest path of up to DEEPEST is looked for, from both ends, over names,
-restrictions (`-ex:eats some->`) and the parts of definitions (`-owl:equivalentClass and->`; what is
-in a list is many statements away), without annotations and types.
+restrictions (`-ex:eats some->`) and the parts of definitions (`-owl:equivalentClass and->`,
+`-owl:disjointUnionOf->`; what is in a list is many statements away), without annotations and types,
+and not over the property of a restriction, which joins most classes. The note says so.
 
 Some ways are not taken, because they join everything with everything and say nothing:
 
@@ -53,6 +54,9 @@ FAR_ROWS, FAR_CHARS, MOST_FRONT = 10_000, 4_000, 20_000
 _LEADS = "|".join(f"<{iri}>" for iri in (v.SUB_CLASS, v.OWL + "equivalentClass"))
 _MEMBER = f"<{v.RDF}rest>*/<{v.RDF}first>"
 _JOINS = f"(<{v.OWL}intersectionOf> 'and') (<{v.OWL}unionOf> 'or')"
+_LISTS = " ".join(
+    f"<{v.OWL}{name}>" for name in ("intersectionOf", "unionOf", "disjointUnionOf", "oneOf")
+)
 _PART = f"<{v.OWL}intersectionOf>/{_MEMBER}"
 FILLERS = {"someValuesFrom": "some", "allValuesFrom": "only", "hasValue": "value", "onClass": "of"}
 
@@ -89,8 +93,20 @@ def find_path(
     elif not paths:
         deeper = f"try max_depth={max_depth + 1}, or " if max_depth < DEEPEST else ""
         todo = f"{deeper}probe_relationships of both for what they share"
-        found["note"] = f"no path of up to {max_depth} statements; {todo}"
+        found["note"] = (
+            f"no path of up to {max_depth} statements{_left_out(meta, max_depth)}; {todo}"
+        )
     return found
+
+
+def _left_out(meta: GraphMeta, max_depth: int) -> str:
+    """Which paths of such a length were not looked for."""
+    said = []
+    if max_depth > REMARKED and _remarks(meta):
+        said.append(f"of over {REMARKED} by annotations as rdfs:seeAlso")
+    if max_depth > EVERY and meta.restriction_count:
+        said.append(f"of over {EVERY} by the property of a restriction")
+    return f" (not looked for: those {' and '.join(said)})" if said else ""
 
 
 def _search(
@@ -290,6 +306,9 @@ def _expand(
             for way, one, two in (("out", "?n", "?m"), ("in", "?m", "?n")):
                 part = f"{one} ?p ?b . ?b ?join ?list . ?list {_MEMBER} {two}"
                 ways.append(f"{{ {asked} {joins} {part} BIND('{way}' AS ?way) }}")
+                part = f"{one} ?p ?list . ?list {_MEMBER} {two}"
+                lists = f"VALUES ?p {{ {_LISTS} }} {part} BIND('{way}' AS ?way)"
+                ways.append(f"{{ {asked} {lists} }}")
         where = f"{' UNION '.join(ways)} FILTER(isIRI(?m) && ?m NOT IN ({hubs}))"
         query = f"SELECT DISTINCT ?n ?p ?m ?way ?how WHERE {{ {where} }}"
         left = max(deadline - time.monotonic(), 0.1)

@@ -12,9 +12,10 @@ from collections.abc import Collection
 
 from rlm.errors import OntologyError
 from rlm.ontology.engine.protocol import Engine
+from rlm.ontology.labels import name_of
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import iri as iri_term
-from rlm.ontology.terms import literal, term_source
+from rlm.ontology.terms import literal, local_name, term_source
 from rlm.ontology.views.search import exact_names, not_found
 from rlm.ontology.vocabulary import ALTERNATIVES, LABELS, OBO
 
@@ -57,19 +58,30 @@ def occurs(engine: Engine, iri: str) -> bool:
 
 
 def find_named(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
-    """The terms of just this name or label; individuals only where no class or property is."""
-    return exact_names(meta, name) or _individuals(engine, meta, name)
-
-
-def _individuals(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
+    """The terms of just this name or label; individuals only where no class or property is, or
+    where these are called so in other letters: `i` is no `I` where there is an `i`."""
+    terms = exact_names(meta, name)
+    if any(_is_spelt_so(meta, iri, name) for iri in terms):
+        return terms
     if len(name) > MOST_CHARS or not name.isprintable():
+        return terms
+    return _by_local_name(engine, meta, name) or terms or _by_own_label(engine, meta, name)
+
+
+def _is_spelt_so(meta: GraphMeta, iri: str, name: str) -> bool:
+    labels = (*meta.labels.get(iri, ()), *meta.alternatives.get(iri, ()))
+    return name in (local_name(iri), name_of(iri), *(text for text, _ in labels))
+
+
+def _by_local_name(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
+    if _NO_NAME.search(name):
         return []
     spaces = list(dict.fromkeys(meta.prefixes.values()))[:MOST_NAMESPACES]
-    if _NO_NAME.search(name):
-        spaces = []
     wanted = " ".join(term_source(iri_term(space + name)) for space in spaces)
-    if wanted and (found := _first(engine, f"VALUES ?x {{ {wanted} }} ?x ?p ?o")):
-        return found
+    return _first(engine, f"VALUES ?x {{ {wanted} }} ?x ?p ?o") if wanted else []
+
+
+def _by_own_label(engine: Engine, meta: GraphMeta, name: str) -> list[str]:
     forms = dict.fromkeys((name, name.lower(), name.capitalize(), name.title()))
     tags = ["", *(tag for tag in list(meta.languages)[:MOST_LANGUAGES] if tag)]
     texts = " ".join(term_source(literal(form, lang=tag or None)) for form in forms for tag in tags)

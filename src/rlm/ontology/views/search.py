@@ -316,10 +316,12 @@ def nearest(
     wanted = squeeze(local_name(name.strip("<> ")))
     if not wanted:
         return []
-    allowed = max(1, tolerance(wanted))
+    forgiven = max(1, tolerance(wanted))
     found: dict[str, tuple[int, bool, int, str]] = {}
     named = (*meta.classes, *meta.properties, *meta.individuals, *meta.untyped)
+    foreign = (v.SKOS, v.SH, *v.MACHINERY) if len(wanted) < 4 else ()  # sh:not is near to ex:Nope
     for iri in named if among is None else among:
+        allowed = 0 if iri.startswith(foreign) else forgiven
         for text in _names(meta, iri):
             edits = distance(wanted, text, allowed)
             if edits > allowed and not _begins(wanted, text):

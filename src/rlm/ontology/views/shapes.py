@@ -8,7 +8,7 @@ from typing import Any
 from rlm.ontology import vocabulary as v
 from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut
-from rlm.ontology.meta.graph_meta import GraphMeta
+from rlm.ontology.meta.graph_meta import NONE, GraphMeta
 from rlm.ontology.terms import Term, local_name
 from rlm.ontology.views.expressions import VALUE_CHARS, ExpressionText, node_key, term_shower
 from rlm.ontology.views.links import source
@@ -26,8 +26,8 @@ _NUMBERS = {"minCount": "min", "maxCount": "max"}
 _LEFT_OUT = frozenset(
     SH + name
     for name in (
-        *("path", "property", "order", "group", "name", "description", "message", "severity"),
-        *("defaultValue", "deactivated", "rule", "target", *_TARGETS),
+        *("path", "property", "order", "group", "name", "description", "defaultValue"),
+        *("rule", "target", *_TARGETS),
     )
 )
 _PATHS = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
@@ -35,7 +35,9 @@ _MARKS = (SH + "property", *(SH + name for name in _TARGETS))
 _ALL = f"""
     {{ ?shape a ?t VALUES ?t {{ <{SH}NodeShape> <{SH}PropertyShape> }} }}
     UNION {{ ?shape ?q ?x VALUES ?q {{ {" ".join(f"<{iri}>" for iri in _MARKS)} }} }}"""
-_OF_CLASS = f"{{ ?shape <{SH}targetClass> %s }} UNION {{ VALUES ?shape {{ %s }} }}"
+_OF_CLASS = f"""
+    {{ VALUES ?class {{ %s }} ?shape <{SH}targetClass> ?class }}
+    UNION {{ VALUES ?shape {{ %s }} }}"""
 _SHAPES = f"""
 SELECT DISTINCT ?s ?p ?o WHERE {{
   {{ SELECT DISTINCT ?shape WHERE {{ %s }} }}
@@ -44,7 +46,7 @@ SELECT DISTINCT ?s ?p ?o WHERE {{
     |<{SH}zeroOrOnePath>|<{SH}languageIn>|<{SH}qualifiedValueShape>|<{SH}ignoredProperties>
     |<{SH}sparql>
     |<{v.RDF}first>|<{v.RDF}rest>)* ?s . ?s ?p ?o
-  FILTER(?s = ?shape || isBlank(?s))
+  FILTER(?s = ?shape || isBlank(?s) || EXISTS {{ ?other <{SH}property> ?s }})
 }}"""
 
 
@@ -67,12 +69,24 @@ def shapes_of(engine: Engine, meta: GraphMeta, iri: str) -> tuple[list[str], lis
     return sorted(map(index.name, keys)), sorted(paths)
 
 
+def _with_superclasses(meta: GraphMeta, iri: str) -> set[str]:
+    """A class and what is stated to be above it: SHACL reads no definitions."""
+    found, todo = {iri}, [iri]
+    while todo:
+        sub = todo.pop()
+        fresh = meta.supers.get(sub, NONE) - meta.defined_supers.get(sub, NONE) - found
+        found |= fresh
+        todo += fresh
+    return found
+
+
 class _ShapeIndex:
     """All shapes, or those that may target one class."""
 
     def __init__(self, engine: Engine, meta: GraphMeta, iri: str | None = None) -> None:
         self._meta = meta
-        wanted = _SHAPES % (_ALL if iri is None else _OF_CLASS.replace("%s", source(iri)))
+        classes = " ".join(map(source, () if iri is None else _with_superclasses(meta, iri)))
+        wanted = _SHAPES % (_OF_CLASS.replace("%s", classes) if classes else _ALL)
         self._statements: dict[str, dict[str, list[Term]]] = {}
         more = not meta.pred_freq.keys().isdisjoint(_MARKS)
         for offset in range(0, MOST_STATEMENTS if more else 0, ROWS):
@@ -104,9 +118,10 @@ class _ShapeIndex:
         return key if key.startswith("_:") else self._meta.curie(key)
 
     def aims_at(self, key: str, iri: str) -> bool:
-        """Whether a shape targets the instances of a class."""
+        """Whether a shape targets the instances of a class, or of one above it."""
         targets = self._targets(key, self._statements[key])
-        return any(word == "class" and term["v"] == iri for word, term in targets)
+        classes = _with_superclasses(self._meta, iri)
+        return any(word == "class" and term["v"] in classes for word, term in targets)
 
     def paths(self, key: str) -> list[str]:
         parts = self._parts(self._statements[key])
@@ -123,7 +138,8 @@ class _ShapeIndex:
         targets = self._targets(key, said)
         parts = self._parts(said)
         paths = {term["v"] for each in parts for term in each.get(SH + "path", ())}
-        if wanted is not None and wanted not in {key, *paths, *(term["v"] for _, term in targets)}:
+        about = {key, *paths, *(term["v"] for _, term in targets)}
+        if wanted is not None and wanted not in about and not self.aims_at(key, wanted):
             return None
         asks = [text for each in parts if (text := self._ask(each))]
         if not asks and wanted is None and not any(SH + name in said for name in _TARGETS):
@@ -194,5 +210,5 @@ class _ShapeIndex:
 
 def _place(predicate: str) -> tuple[int, str]:
     name = local_name(predicate)
-    first = ("minCount", "maxCount", "datatype", "class", "nodeKind")
-    return (first.index(name) if name in first else len(first), name)
+    first, last = ("minCount", "maxCount", "datatype", "class", "nodeKind"), ("message", "severity")
+    return first.index(name) if name in first else len(first) + (name in last), name

@@ -16,7 +16,9 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut, is_language_tag
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.terms import Term, is_machinery, namespace
+from rlm.ontology.views.expressions import ASKED, restrictions
 from rlm.ontology.views.links import (
+    BATCH_CHARS,
     SHORTENED,
     Link,
     batch_iris,
@@ -24,18 +26,24 @@ from rlm.ontology.views.links import (
     labels_of,
     pattern_of,
     show_end,
+    source,
     text_query,
     types_of,
 )
-from rlm.ontology.views.listing import Window
+from rlm.ontology.views.listing import MOST_ROWS, Window
 
 ROWS = 10_000
 TEXT_CHARS = 10_000
+SCHEMES = 100
 VERSIONS = (
     *(v.OWL + "versionInfo", v.OWL + "versionIRI", v.DCTERMS + "hasVersion"),
     *(base + "version" for base in v.SCHEMA),
 )
-
+_SAME, _EQUAL, _NOT = (f"<{v.OWL}{name}>" for name in ("sameAs", "equivalentClass", "complementOf"))
+_RELATIONS = {
+    "same as": f"({_SAME}|^{_SAME})+",
+    "complement": f"(({_EQUAL}|^{_EQUAL})?/{_NOT})|(^{_NOT}/({_EQUAL}|^{_EQUAL})?)",
+}
 
 # -- values
 
@@ -60,7 +68,7 @@ def values(
             **show_end(meta, "value", link[1], names, lang),
         }
     )
-    head = {"name": (name := meta.curie(iri)), "kind": meta.kind(iri, types_of(engine, iri))}
+    head = {"name": (name := meta.curie(iri)), "kind": meta.kind(iri, types_of(engine, meta, iri))}
     if predicate is None and iri in meta.pred_freq:
         own = f"SELECT ?v (COUNT(*) AS ?n) {{ ?x {name} ?v }} GROUP BY ?v ORDER BY DESC(?n)"
         head["note"] = f"what is stated of it; its own values: {own}"
@@ -79,15 +87,28 @@ def links_of(engine: Engine, meta: GraphMeta, iri: str, predicate: str | None = 
 
 
 def facts_of(engine: Engine, meta: GraphMeta, iri: str) -> set[str]:
-    """What is stated of a thing, but for its texts and what GraphMeta holds, as short texts."""
+    """What is stated of a thing, but for its texts and what GraphMeta holds, as short texts; its
+    expressions in Manchester notation."""
     texts = {each for iris in meta.text_roles.values() for each in iris}
     held = {v.SUB_CLASS, v.SUB_PROPERTY, v.DOMAIN, v.RANGE, *v.INVERSE_OF}
     held |= {v.OWL + "equivalentClass", v.OWL + "equivalentProperty"}
-    return {
+    found = {
         f"{meta.curie(predicate)} {show_end(meta, 'value', end, {}, None)['value']}"
         for predicate, end in links_of(engine, meta, iri)
-        if predicate not in texts and predicate not in held
+        if predicate not in texts
+        and predicate not in held
+        and not (predicate in ASKED and isinstance(end, str))
     }
+    said = restrictions(engine, meta, iri, Window(MOST_ROWS))["rows"]
+    return found.union(f"{row['by']} {row['text']}" for row in said)
+
+
+def relation_of(engine: Engine, one: str, other: str) -> str:
+    """Whether two are stated to be one thing, or a class and its complement; '' for neither."""
+    for relation, path in _RELATIONS.items():
+        if engine.query(f"ASK {{ {source(one)} {path} {source(other)} }}").boolean:
+            return relation
+    return ""
 
 
 def _rank(meta: GraphMeta, link: Link) -> tuple[int, str, str]:
@@ -149,7 +170,8 @@ def instances(
         raise OntologyError(f"{meta.curie(iri)} is {meta.kind(iri)}, no class: it has no instances")
     kinds = [iri, *meta.equivalents.get(iri, ()), *meta.below(iri)] if all else [iri]
     kinds = [each for each in kinds if meta.classes.get(each) or meta.sampled]
-    found = _members(engine, kinds, window)
+    defined = {one for kind in kinds for one in meta.enumerated.get(kind, ())}
+    found = _members(engine, kinds, defined, window)
     direct, total = meta.classes[iri], meta.instances(iri)
     names = [term["v"] for term in found if term["t"] == "iri"]
     types = types_of_each(engine, names)
@@ -158,26 +180,32 @@ def instances(
     def show(term: Term) -> dict[str, Any]:
         if term["t"] != "iri":
             return {"name": f"_:{term['v']}"}
-        end = show_end(meta, "name", term, labels, lang)
-        return end | {"types": [meta.curie(each) for each in types.get(term["v"], ())]}
+        stated, more = types.get(term["v"], []), meta.enumerated_in.get(term["v"], ())
+        end: dict[str, Any] = show_end(meta, "name", term, labels, lang)
+        end["types"] = [meta.curie(each) for each in (*stated, *more)]
+        by = term["v"] in defined and not {*kinds}.intersection(stated)
+        return end | ({"by": "definition"} if by else {})
 
     head = {"name": meta.curie(iri), "direct": direct, "all": total}
     page = window.page_of(list(map(show, found)), total if all else direct, **head)
     return page | ({"sampled": True} if meta.sampled else {})
 
 
-def _members(engine: Engine, kinds: Sequence[str], window: Window) -> list[Term]:
-    """One page of the things of some classes, in the order of their IRIs."""
-    pattern = f"SELECT DISTINCT ?s WHERE {{ VALUES ?t {{ %s }} ?s <{v.TYPE}> ?t }} ORDER BY ?s"
-    batches = list(batch_iris(kinds))
-    if not batches:
-        return []
-    if len(batches) == 1:
-        query = f"{pattern % batches[0]} OFFSET {window.offset}"
-        return [row["s"] for row in engine.query(query, limit=min(window.limit, ROWS)).rows]
+def _members(
+    engine: Engine, kinds: Sequence[str], defined: Iterable[str], window: Window
+) -> list[Term]:
+    """One page of the things of some classes, and of those that are `defined` to be of one, in the
+    order of their IRIs."""
+    query = "SELECT DISTINCT ?s WHERE {{ {} }} ORDER BY ?s"
+    patterns = [f"VALUES ?t {{ {each} }} ?s <{v.TYPE}> ?t" for each in batch_iris(kinds)]
+    listed = [f"VALUES ?s {{ {each} }}" for each in batch_iris(sorted(defined), BATCH_CHARS // 4)]
+    if len(patterns) == 1 and len(listed) <= 1:
+        both = " UNION ".join(f"{{ {each} }}" for each in (*patterns, *listed))
+        text = f"{query.format(both)} OFFSET {window.offset}"
+        return [row["s"] for row in engine.query(text, limit=min(window.limit, ROWS)).rows]
     found: dict[tuple[str, str], Term] = {}
-    for batch in batches:
-        for row in engine.query(pattern % batch, limit=ROWS).rows:
+    for pattern in (*patterns, *listed):
+        for row in engine.query(query.format(pattern), limit=ROWS).rows:
             found[(row["s"]["t"], row["s"]["v"])] = row["s"]
     ordered = [found[key] for key in sorted(found)]
     return ordered[window.offset : window.offset + window.limit]
@@ -199,10 +227,12 @@ def types_of_each(engine: Engine, iris: Iterable[str]) -> dict[str, list[str]]:
 
 
 def metadata(engine: Engine, meta: GraphMeta, window: Window) -> dict[str, Any]:
-    """What the file says of itself: the statements of its owl:Ontology, or of its namespace."""
+    """What the file says of itself: the statements of its owl:Ontology, or of its namespace; of a
+    thesaurus without either those of its concept schemes."""
+    schemes = [] if meta.ontology_iris else _concept_schemes(engine)
     said = [
         (iri, *link)
-        for iri in meta.ontology_iris
+        for iri in (*meta.ontology_iris, *schemes)
         for link in sorted(links_of(engine, meta, iri), key=lambda link: _rank(meta, link))
     ]
     own = [(p, end) for iri, p, end in said if iri == meta.main_ontology and isinstance(end, dict)]
@@ -214,12 +244,15 @@ def metadata(engine: Engine, meta: GraphMeta, window: Window) -> dict[str, Any]:
         "imports": list(meta.imports),
         "triples": meta.triple_count,
     }
-    if not meta.ontology_declared:
+    if schemes:
+        head |= {"schemes": schemes, "note": "this is what is said of its concept schemes"}
+    elif not meta.ontology_declared:
         head["note"] = "no owl:Ontology is declared: this is what is said of the namespace"
 
     def show(row: tuple[str, str, Term | str]) -> dict[str, Any]:
         iri, predicate, end = row
-        several = {"ontology": meta.curie(iri)} if len(meta.ontology_iris) > 1 else {}
+        several = {"of": meta.curie(iri)} if len(schemes) > 1 else {}
+        several |= {"ontology": meta.curie(iri)} if len(meta.ontology_iris) > 1 else {}
         return {
             **several,
             "property": meta.curie(predicate),
@@ -227,6 +260,12 @@ def metadata(engine: Engine, meta: GraphMeta, window: Window) -> dict[str, Any]:
         }
 
     return window.page(said, show, **head)
+
+
+def _concept_schemes(engine: Engine) -> list[str]:
+    where = f"?s a <{v.SCHEME}> FILTER(isIRI(?s))"
+    found = engine.query(f"SELECT DISTINCT ?s WHERE {{ {where} }} ORDER BY ?s", limit=SCHEMES)
+    return [row["s"]["v"] for row in found.rows]
 
 
 def prefixes(meta: GraphMeta, window: Window) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from heapq import nsmallest
+from itertools import chain, pairwise
 from math import log1p
 from typing import Any, TypeVar
 
@@ -32,7 +33,7 @@ _SHORT_PREFIX = 3
 """A prefix of so few characters is written out, so that names can be copied."""
 _SPELLED_CHARS, _PREFIX_CHARS = 130, 160
 """Of prefixes with their namespaces, and with those that are only named."""
-_USE_CHARS, _KINDS = 180, 30
+_USE_CHARS, _KINDS = 180, 33
 """Of one main class, and of the kinds of it."""
 T = TypeVar("T")
 _STEP_BACK = 1.5
@@ -94,7 +95,7 @@ class _Uses:
         lang: str | None = None,
         needs: Mapping[str, int] | None = None,
     ) -> None:
-        self.names = _Names(meta, _SHORT_PREFIX)
+        self.names = _Names(meta, lang, _SHORT_PREFIX)
         self._meta, self._lang = meta, lang
         self._needs = needs or {}
         self._classes = sorted(meta.class_use, key=lambda iri: -self._needed(iri))
@@ -134,8 +135,9 @@ class _Uses:
         kinds = [sub for sub in meta.below(iri) if meta.classes.get(sub)]
         kinds.sort(key=lambda sub: (-self._needs.get(sub, 0), -meta.classes[sub], sub))
         head = self._count(iri)
-        if some := list_line("", (f"{self._name(k)} {meta.classes[k]:,}" for k in kinds), _KINDS):
-            head += f" ({some}{', …' if some.count(',') + 1 < len(kinds) else ''})"
+        named = (f"{self._name(kind)} {meta.classes[kind]:,}" for kind in kinds)
+        if some := list_line("", named, _KINDS, more=", …"):
+            head += f" ({some})"
         props = [prop for prop in use.properties if not (self._named_alike and prop == v.LABELS[0])]
         props.sort(key=lambda prop: -self._needs.get(prop, 0))
         if not props:
@@ -152,12 +154,15 @@ class _Uses:
     def _property(self, prop: str, use: ClassUse) -> str:
         """`homePort → Harbour 73 %`: what the values are, and how many have it."""
         have, value = use.properties[prop]
+        kinds = [kind.removeprefix(v.XSD) for kind in value.split()]
         said = self._name(prop)
-        if value.startswith(v.XSD):
-            kind = value.removeprefix(v.XSD)
-            said += f" {kind}" if kind != "string" else ""
-        elif value:
+        if value == v.RDFS + "Resource":
+            value = self._main_class(prop, value)
+            said += f" → {'any' if value == v.RDFS + 'Resource' else self._name(value)}"
+        elif value and not value.startswith(v.XSD) and len(kinds) == 1:
             said += f" → {self._name(self._main_class(prop, value))}"
+        elif value != v.XSD + "string":
+            said += f" {' | '.join(kinds)}"
         return said if have == use.seen else f"{said} {100 * have // use.seen or '<1'} %"
 
     def _main_class(self, prop: str, value: str) -> str:
@@ -180,12 +185,11 @@ def list_line(
     head: str, items: Iterable[str], room: int, separator: str = ", ", more: str = ""
 ) -> str:
     """A line with as many items as fit, and `more` where that is not all; empty when not even one
-    does."""
-    every = list(items)
+    does. There may be thousands of items, and each costs a name: no more are taken than fit."""
     line = end = ""
-    for number, item in enumerate(every, 1):
+    for item, following in pairwise(chain(items, [""])):
         longer = line + separator + item if line else head + item
-        after = more if number < len(every) else ""
+        after = more if following else ""
         if len(longer) + len(after) > room:
             break
         line, end = longer, after
@@ -204,6 +208,9 @@ def join_lines(lines: Iterable[str], budget: int) -> str:
 
 def _title(meta: GraphMeta) -> str:
     space = own_namespace(meta)
+    if space in WELL_KNOWN.values():  # not what the graph is about, but how it says it
+        spaces = Counter(map(namespace, meta.individuals.sample))
+        space = max(spaces, key=lambda each: (spaces[each], each), default=space)
     return meta.about() or (f"Graph in <{space}>" if space != "\0" else "Graph")
 
 
@@ -369,9 +376,10 @@ def schema_constraints(
         uses = _Uses(meta, lang, needs)
         shown = uses.begin(_room_below(_head(meta, BUDGET, lang), BUDGET))
         mistakes = [line for line in list(_avoid(meta, uses.names))[:2] if len(line) <= budget // 3]
-        if any(more := uses.go_on(_room_below(mistakes, budget), shown)):
-            return join_lines([*more, *mistakes], budget)
-    names = _Names(meta)
+        head = "More instances have:"
+        if any(more := uses.go_on(_room_below((head, *mistakes), budget), shown)):
+            return join_lines([head, *more, *mistakes], budget)
+    names = _Names(meta, lang)
     disjoint = list_line("Disjoint: ", _disjoint(meta, names), budget * 30 // 100, "; ")
     avoid = join_lines(list(_avoid(meta, names))[:2], budget * 45 // 100)
     tail = [line for line in (disjoint, *avoid.split("\n")) if line]
@@ -386,14 +394,14 @@ class _Names:
     """CURIEs, without the prefix for the ontology's own namespace where it has more characters
     than `short`; numbers with their labels."""
 
-    def __init__(self, meta: GraphMeta, short: int = 0) -> None:
-        self._meta = meta
+    def __init__(self, meta: GraphMeta, lang: str | None, short: int = 0) -> None:
+        self._meta, self._lang = meta, lang
         own = (p for p, space in meta.namespaces.items() if space == own_namespace(meta) and p)
         prefix = next(own, "")
         self.prefix = prefix if len(prefix) > short else None
 
     def __call__(self, iri: str) -> str:
-        return _name_term(self._meta, iri, None, self.short)
+        return _name_term(self._meta, iri, self._lang, self.short)
 
     def short(self, iri: str) -> str:
         short = self._meta.curie(iri)
@@ -443,7 +451,11 @@ def _avoid(meta: GraphMeta, names: _Names) -> Iterator[str]:
     used = [iri for iri in meta.subs if any(meta.classes.get(sub) for sub in meta.subs[iri])]
     if used:
         top = min(used, key=lambda iri: (-len(meta.subs[iri]), iri))
-        yield f"Avoid `?x a {names.short(top)}` for all of its kinds: write a/rdfs:subClassOf*"
+        name = names.short(top)
+        instead = "write a/rdfs:subClassOf*"
+        if not meta.is_reached_by_statements(top):
+            instead = f'some follow by definition, see ontology_view("instances", "{name}")'
+        yield f"Avoid `?x a {name}` for all of its kinds: {instead}"
     tagged = sum(count for tag, count in meta.languages.items() if tag)
     if tagged * 2 > sum(meta.languages.values()):
         yield 'Avoid ?label = "text": labels have a language, compare STR(?label)'

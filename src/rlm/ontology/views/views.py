@@ -18,6 +18,7 @@ from rlm.ontology.engine.protocol import Engine
 from rlm.ontology.labels import cut
 from rlm.ontology.meta.graph_meta import GraphMeta
 from rlm.ontology.views import (
+    concepts,
     describe,
     expressions,
     hierarchy,
@@ -25,7 +26,7 @@ from rlm.ontology.views import (
     search,
     statements,
 )
-from rlm.ontology.views.links import types_of
+from rlm.ontology.views.links import opaque_labels, types_of
 from rlm.ontology.views.listing import ROWS, Page, Window, check_limit, one_of
 from rlm.ontology.views.resolve import resolve, resolve_property
 from rlm.ontology.views.summary import key_classes
@@ -130,14 +131,18 @@ class Views:
         limit: int = ROWS,
         offset: int = 0,
     ) -> dict[str, Any]:
-        """The classes or properties below TERM, with counts; without TERM, from the roots.
+        """The classes or properties below TERM, with counts; without TERM, from the roots. Of a
+        concept, those that are narrower.
 
         direction is 'down' or 'up'."""
         iri = self.resolve(term) if term else None
-        window = Window(limit, offset)
-        return hierarchy.tree(
-            self.meta, iri, window, depth=depth, direction=direction, lang=self.lang
-        )
+        window, meta = Window(limit, offset), self.meta
+        asked: dict[str, Any] = {"depth": depth, "direction": direction, "lang": self.lang}
+        if iri is not None and iri not in meta.classes and iri not in meta.properties:
+            found = concepts.tree(self.engine, meta, iri, window, **asked)
+            if found is not None:
+                return found
+        return hierarchy.tree(meta, iri, window, **asked)
 
     def related(
         self,
@@ -151,10 +156,15 @@ class Views:
         """The terms that stand in one relation to TERM.
 
         relation is subclasses, superclasses, subproperties, superproperties, equivalents, disjoint,
-        inverses, domain, range, properties, range_of, types, replaced_by or replaces; all: at any
-        depth, or inherited."""
+        inverses, domain, range, properties, range_of, types, replaced_by, replaces, or of concepts
+        broader or narrower; all: at any depth, or inherited."""
         iri = self.resolve(term)
-        types = types_of(self.engine, iri) if relation == "types" else ()
+        if relation in concepts.RELATIONS:
+            window = Window(limit, offset)
+            return concepts.related(
+                self.engine, self.meta, iri, window, relation, all=all, lang=self.lang
+            )
+        types = types_of(self.engine, self.meta, iri) if relation == "types" else ()
         asked = hierarchy.Related(relation, all, tuple(types), self.lang)
         found = hierarchy.related(self.meta, iri, Window(limit, offset), asked)
         if relation not in ("domain", "range"):
@@ -217,8 +227,9 @@ class Views:
         """How TERM and OTHER stand to each other, what they share, what only one of them has."""
         pair = [self.resolve(term), self.resolve(other)]
         facts = {iri: statements.facts_of(self.engine, self.meta, iri) for iri in pair}
-        types = {iri: types_of(self.engine, iri) for iri in pair}
-        return hierarchy.compare(self.meta, (pair[0], pair[1]), facts, types, self.lang)
+        types = {iri: types_of(self.engine, self.meta, iri) for iri in pair}
+        stated = statements.relation_of(self.engine, *pair)
+        return hierarchy.compare(self.meta, (pair[0], pair[1]), facts, types, stated, self.lang)
 
     def labels(
         self, term: str, *, lang: str = "", limit: int = ROWS, offset: int = 0
@@ -307,6 +318,8 @@ def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
         "namespaces": dict(list(meta.namespaces.items())[:15]),
         "imports_not_fetched": [cut(iri, 200) for iri in meta.imports[:LISTED]],
     }
+    if labels := opaque_labels(meta, " ".join((*found["roots"], *found["key_classes"]))):
+        found["labels"] = labels
     if old := len(meta.roots) - len(roots):
         found["deprecated_roots"] = old
     if left_out := {k: n for k, all_ in lists.items() if (n := len(all_) - len(found[k]))}:

@@ -22,17 +22,13 @@ from typing import Any
 from rlm.sandbox.child import guards
 from rlm.sandbox.child.policy import is_field
 from rlm.sandbox.child.rows import Rows
-from rlm.sandbox.child.texts import HostText, SharedObject, find_matches, read_marks
+from rlm.sandbox.child.texts import HostText, SharedObject, find_matches, read_text
 
 # -- re: the same functions, which also take a text on the host ------------------------------------
 
 
 def _compile(pattern: Any, flags: int = 0) -> re.Pattern[str]:
     return pattern._pattern if isinstance(pattern, HostPattern) else re.compile(pattern, flags)
-
-
-def _subject(value: Any) -> Any:
-    return value._whole() if isinstance(value, HostText) else read_marks(value)
 
 
 class HostPattern(SharedObject):
@@ -50,19 +46,19 @@ class HostPattern(SharedObject):
     def search(self, subject: Any, *bounds: int) -> Any:
         if isinstance(subject, HostText) and not bounds:
             return next(iter(find_matches(self._pattern, subject)), None)
-        return self._pattern.search(_subject(subject), *bounds)
+        return self._pattern.search(read_text(subject), *bounds)
 
     def match(self, subject: Any, *bounds: int) -> Any:
         if isinstance(subject, HostText) and not bounds:
             return self._pattern.match(subject._read(0, min(subject.sz, 100_000)))
-        return self._pattern.match(_subject(subject), *bounds)
+        return self._pattern.match(read_text(subject), *bounds)
 
     def fullmatch(self, subject: Any, *bounds: int) -> Any:
-        return self._pattern.fullmatch(_subject(subject), *bounds)
+        return self._pattern.fullmatch(read_text(subject), *bounds)
 
     def findall(self, subject: Any, *bounds: int) -> list[Any]:
         if not isinstance(subject, HostText) or bounds:
-            return self._pattern.findall(_subject(subject), *bounds)
+            return self._pattern.findall(read_text(subject), *bounds)
         found = find_matches(self._pattern, subject)
         if self._pattern.groups > 1:
             return [match.groups("") for match in found]
@@ -71,16 +67,16 @@ class HostPattern(SharedObject):
     def finditer(self, subject: Any, *bounds: int) -> Iterable[Any]:
         if isinstance(subject, HostText) and not bounds:
             return find_matches(self._pattern, subject)
-        return self._pattern.finditer(_subject(subject), *bounds)
+        return self._pattern.finditer(read_text(subject), *bounds)
 
     def sub(self, new: Any, subject: Any, count: int = 0) -> str:
-        return self._pattern.sub(new, _subject(subject), count)
+        return self._pattern.sub(new, read_text(subject), count)
 
     def subn(self, new: Any, subject: Any, count: int = 0) -> tuple[str, int]:
-        return self._pattern.subn(new, _subject(subject), count)
+        return self._pattern.subn(new, read_text(subject), count)
 
     def split(self, subject: Any, maxsplit: int = 0) -> list[Any]:
-        return self._pattern.split(_subject(subject), maxsplit)
+        return self._pattern.split(read_text(subject), maxsplit)
 
 
 def re_functions() -> dict[str, Any]:
@@ -92,12 +88,12 @@ def re_functions() -> dict[str, Any]:
 
     def replacer(name: str) -> Callable[..., Any]:
         def function(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> Any:
-            return getattr(_compile(pattern, flags), name)(repl, _subject(string), count)
+            return getattr(_compile(pattern, flags), name)(repl, read_text(string), count)
 
         return function
 
     def split(pattern: Any, string: Any, maxsplit: int = 0, flags: int = 0) -> list[Any]:
-        return _compile(pattern, flags).split(_subject(string), maxsplit)
+        return _compile(pattern, flags).split(read_text(string), maxsplit)
 
     def compile(pattern: Any, flags: int = 0) -> HostPattern:
         return HostPattern(_compile(pattern, flags))
@@ -108,23 +104,14 @@ def re_functions() -> dict[str, Any]:
     return {**made, "split": split, "compile": compile, "Pattern": HostPattern}
 
 
-# -- functions that need all of a text ----------------------------------------------------------
-
-
-def take_texts(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function; it also takes texts on the host."""
-
-    def call(*args: Any, **words: Any) -> Any:
-        return function(*map(_subject, args), **{name: _subject(words[name]) for name in words})
-
-    return call
+# -- what needs all of a text -------------------------------------------------------------------
 
 
 class StringIO(io.StringIO):
     """`io.StringIO`, which also takes a text on the host."""
 
     def __init__(self, initial_value: Any = "", newline: str | None = "\n") -> None:
-        super().__init__(_subject(initial_value), newline)
+        super().__init__(read_text(initial_value), newline)
 
 
 def dumps(value: Any, *, default: Any = None, **options: Any) -> str:

@@ -21,7 +21,7 @@ from weakref import WeakSet
 from RestrictedPython.Guards import guarded_iter_unpack_sequence, guarded_unpack_sequence
 
 from rlm.sandbox.child.policy import FORBIDDEN, MAGIC, is_hidden, private_name
-from rlm.sandbox.child.texts import HostText, count_characters, read_marks
+from rlm.sandbox.child.texts import HostText, count_characters, read_marks, read_text, take_texts
 
 _INPLACE: dict[str, Callable[[Any, Any], Any]] = {
     "+=": operator.iadd,
@@ -66,9 +66,10 @@ def guarded_getattr(value: Any, name: str, default: Any = _NO_DEFAULT) -> Any:
         raise AttributeError(f'the attribute "{name}" is not available here')
     if plain in _TUPLE_NAMES and _is_named_tuple(value):
         plain = _TUPLE_NAMES[plain]
-    if type(value) is str and plain not in _KEEP_MARKS:
-        value = read_marks(value)
-    found = getattr(value, plain) if default is _NO_DEFAULT else getattr(value, plain, default)
+    whole = read_marks(value) if type(value) is str and plain not in _KEEP_MARKS else value
+    found = getattr(whole, plain) if default is _NO_DEFAULT else getattr(whole, plain, default)
+    if whole is not value and found is not default:
+        return take_texts(found)  # what it is searched for may be such a text too
     return _harmless(found) if plain in ("format", "format_map", "join") else found
 
 
@@ -93,7 +94,7 @@ def _harmless(found: Any) -> Any:
     if isinstance(found, BuiltinMethodType) and isinstance(text := found.__self__, str):
         if found.__name__ == "join":
             return lambda parts: text.join(
-                [str(part) if isinstance(part, HostText) else part for part in parts]
+                [str(each) if isinstance(each, HostText) else each for each in read_marks(parts)]
             )
         if found.__name__ == "format_map":
             return lambda mapping: _Formatter().vformat(text, (), mapping)
@@ -169,6 +170,11 @@ def apply(function: Callable[..., Any], *args: Any, **words: Any) -> Any:
 
 def get_item(value: Any, key: Any) -> Any:
     return read_marks(value)[key] if type(value) is str else value[key]
+
+
+def is_in(part: Any, whole: Any) -> bool:
+    """`part in whole`, for which a mark in either text is its passage."""
+    return read_text(part) in read_marks(whole) if type(whole) is str else part in whole
 
 
 def length(value: Any, /) -> int:
@@ -319,6 +325,7 @@ GUARDS: dict[str, Any] = {
     "_getitem_": get_item,
     "_getiter_": read_marks,
     "_read_marks_": read_marks,
+    "_is_in_": is_in,
     "_write_": guarded_write,
     "_set_attribute_": guarded_setattr,
     "_set_item_": set_item,

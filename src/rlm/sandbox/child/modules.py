@@ -21,7 +21,14 @@ from typing import Any
 from rlm.sandbox.child import facades, guards
 from rlm.sandbox.child.policy import words
 from rlm.sandbox.child.rows import HostRows, Rows, Truth
-from rlm.sandbox.child.texts import HostText, SharedObject, TextMatch, TextParts, TextWords
+from rlm.sandbox.child.texts import (
+    HostText,
+    SharedObject,
+    TextMatch,
+    TextParts,
+    TextWords,
+    take_texts,
+)
 
 
 class Facade(SharedObject):
@@ -144,7 +151,7 @@ def _make_facades() -> dict[str, Facade]:
         parts = {part: getattr(module, part) for part in listed if hasattr(module, part)}
         for part in parts:
             if f"{name}.{part}" in _NEED_ALL:
-                parts[part] = facades.take_texts(parts[part])
+                parts[part] = take_texts(parts[part])
         made[name] = Facade(name, {**parts, **_REPLACED.get(name, {})})
     made["urllib"] = Facade("urllib", {"parse": made["urllib.parse"]})
     made["collections"]._parts["abc"] = made["collections.abc"]

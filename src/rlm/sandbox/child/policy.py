@@ -205,11 +205,11 @@ class Policy(RestrictingNodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         node = self.node_contents_visit(node)
-        node.comparators = [
-            self._read_marks(part) if isinstance(sign, ast.In | ast.NotIn) else part
-            for sign, part in zip(node.ops, node.comparators, strict=True)
-        ]
-        return node
+        if len(node.ops) > 1 or not isinstance(node.ops[0], ast.In | ast.NotIn):
+            return node
+        found = self._guard_call("_is_in_", [node.left, *node.comparators], node)
+        is_not = isinstance(node.ops[0], ast.NotIn)
+        return ast.copy_location(ast.UnaryOp(ast.Not(), found), node) if is_not else found
 
     def _read_marks(self, node: ast.expr) -> ast.expr:
         """A string that is looked into, with the passages on the host that it stands for."""

@@ -81,8 +81,9 @@ def _run_hook(host: str, event: str, handler: dict[str, Any], folder: Path) -> s
             "cwd": str(folder),
             "hook_event_name": event,
             "prompt": "Which tests are there?",
-            "transcript_path": f"{apart}/none.jsonl",
+            "transcript_path": f"{apart}/empty.jsonl",
         }
+        Path(apart, "empty.jsonl").touch()
         try:
             argv = _argv(handler, " --no-deadline")
             code, out, err = exchange(
@@ -121,7 +122,8 @@ def _check_server(file: SettingsFile, folder: Path, scope: str) -> Check:
     if entry is None:
         why = f"no server of ours in {file.path}"
         return Check(name, False, why, _setup_line(file, scope))
-    named = entry.get("env_vars", ())
+    listed = entry.get("env_vars")
+    named = listed if isinstance(listed, list) else []  # a person may have written anything there
     lacking = [each for each in server_entry(file.host).get("env_vars", ()) if each not in named]
     if lacking:
         why = f"the server does not see what hooks see: env_vars lacks {', '.join(lacking)}"

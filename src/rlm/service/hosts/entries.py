@@ -78,12 +78,18 @@ def project_root(folder: Path) -> Path:
     return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
 
 
-def server_entry(host: str) -> dict[str, Any]:
-    """How the host starts our server. `-P`: a folder named rlm in a project is not ours."""
+def server_entry(host: str, found: Any = None) -> dict[str, Any]:
+    """How the host starts our server, with what a person has added to the entry that was found.
+    `-P`: a folder named rlm in a project is not ours."""
     entry: dict[str, Any] = {"command": sys.executable, "args": ["-P", "-m", "rlm", "mcp"]}
+    added = found if is_our_server(found) else {}
     if host == "codex":
-        return {**entry, "env_vars": SHARED_VARIABLES}
-    return {"type": "stdio", **entry} if host == "claude" else entry
+        listed = added.get("env_vars")
+        named = listed if isinstance(listed, list) else []
+        own = [each for each in named if each not in SHARED_VARIABLES]
+        entry["env_vars"] = [*SHARED_VARIABLES, *own]
+    kind = {"type": "stdio"} if host == "claude" else {}
+    return {**added, **kind, **entry}
 
 
 def hook_entries(host: str) -> dict[str, dict[str, Any]]:

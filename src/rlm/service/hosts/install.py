@@ -96,7 +96,7 @@ def _plan_file(file: SettingsFile, *, remove: bool) -> FileChange:
             return FileChange(file, before, before, original)
         bare = "" if original is None else original.decode("utf-8")
         note = _foreign_server(file, bare)
-        after = original if note else _add(file, bare).encode()
+        after = original if note else _add(file, bare, text).encode()
     return FileChange(file, before, after, original, note)
 
 
@@ -159,7 +159,7 @@ def _is_installed(file: SettingsFile, text: str) -> bool:
         return False
     if file.holds == "server":
         found = _find_server(file, text)
-        return bool(found == server_entry(file.host))
+        return bool(found == server_entry(file.host, found))
     root = jsonc.parse(text)
     entries = hook_entries(file.host)
     wanted = [(event, _handler_of(entry)) for event, entry in entries.items()]
@@ -170,15 +170,17 @@ def _handler_of(entry: dict[str, Any]) -> Any:
     return entry["hooks"][0] if "hooks" in entry else entry
 
 
-def _add(file: SettingsFile, text: str) -> str:
-    """The text with our entries; of nothing a new file."""
+def _add(file: SettingsFile, text: str, before: str) -> str:
+    """The text with our entries; of nothing a new file. `before` has those that were there."""
+    is_server = file.holds == "server"
+    found = _find_server(file, before) if is_server and not _is_blank(before) else None
     if file.is_toml:
-        return tomltext.insert(text, file.server_path, server_entry(file.host))
+        return tomltext.insert(text, file.server_path, server_entry(file.host, found))
     blank = _is_blank(text)
     text = "{\n}\n" if blank else text
-    if file.holds == "server":
+    if is_server:
         path, name = file.server_path
-        return jsonc.insert(text, (path,), server_entry(file.host), name)
+        return jsonc.insert(text, (path,), server_entry(file.host, found), name)
     if file.host == "cursor" and jsonc.find(jsonc.parse(text), ("version",)) is None:
         text = jsonc.insert(text, (), 1, "version")
     for event, entry in hook_entries(file.host).items():

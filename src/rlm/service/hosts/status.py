@@ -14,7 +14,7 @@ from rlm.service.distiller import unread_from
 from rlm.service.hook_log import MISSED, log_path
 from rlm.service.hosts.entries import HOSTS, SCOPES, settings_files
 from rlm.service.hosts.install import our_entries
-from rlm.service.spool import list_spool
+from rlm.service.spool import count_elsewhere, list_spool
 from rlm.store.backend import MemoryBackend
 from rlm.store.types import JOB_STATES
 
@@ -24,12 +24,17 @@ MOST_JOBS = 10_000
 def host_status(settings: config.Settings, folder: Path) -> dict[str, Any]:
     """What the files say: nothing is run and nothing is changed."""
     spool = Path(settings.spool).expanduser()
+    elsewhere = count_elsewhere(spool, settings)
     log = Path(log_path(settings.cache_dir))
     lines = _log_lines(log)
     return {
         "hooks": {host: _find_scopes(host, folder) for host in HOSTS},
         "disabled": settings.disabled not in ("", "0"),
-        "spool": {"path": str(spool), "waiting": len(list_spool(spool))},
+        "spool": {
+            "path": str(spool),
+            "waiting": len(list_spool(spool)) - elsewhere,
+            "other_stores": elsewhere,
+        },
         "last_injection": _last_injection(log.parent),
         "missed_deadlines": sum(MISSED in line for line in lines),
         "last_fault": lines[-1] if lines else "",
@@ -62,14 +67,16 @@ def status_lines(status: dict[str, Any], queue: dict[str, Any]) -> list[str]:
     off = " (off: RLM_DISABLED is set)" if status["disabled"] else ""
     last = status["last_injection"]
     shown = f"{last['at']}, {last['memories']} memories" if last else "none yet"
-    waiting = status["spool"]["waiting"]
+    spool = status["spool"]
+    others = f", {spool['other_stores']} for another store" if spool["other_stores"] else ""
     lines = [f"hooks    {found}{off}; last injection: {shown}"]
     if status["missed_deadlines"]:
         count = status["missed_deadlines"]
         lines.append(f"slow     hooks that missed their deadline and said nothing: {count}")
     if status["last_fault"]:
         lines.append(f"hook log {status['last_fault']}")
-    lines.append(f"spool    {status['spool']['path']}: {waiting} waiting for `rlm worker --once`")
+    waiting = f"{spool['waiting']} waiting for `rlm worker --once`{others}"
+    lines.append(f"spool    {spool['path']}: {waiting}")
     if queue:
         counts = ", ".join(f"{queue[state]} {state}" for state in JOB_STATES)
         lines.append(

@@ -10,6 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from datetime import date, time
 from typing import Any
 
 
@@ -37,13 +38,25 @@ def insert(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str:
     """Add a table at the end of the file, which ends as it did: with or without a line end."""
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [f"[{'.'.join(path)}]"]
-    lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+    lines += [f"{key} = {_write(value)}" for key, value in values.items()]
     ended = not text or text.endswith("\n")
     lead = "" if not text else newline if ended else newline * 2
     after = f"{text}{lead}{newline.join(lines)}{newline if ended else ''}"
     if parse(after) != _with(parse(text), path, dict(values)):
         raise NotTOML(f"{'.'.join(path)} cannot be added as a table at the end")
     return after
+
+
+def _write(value: Any) -> str:
+    """A value as TOML on one line; a key is a text."""
+    if isinstance(value, Mapping):
+        pairs = (f"{_write(key)} = {_write(each)}" for key, each in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_write, value))}]"
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return json.dumps(value, ensure_ascii=False)
 
 
 def cut(text: str, path: Sequence[str]) -> str:

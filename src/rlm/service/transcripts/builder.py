@@ -36,6 +36,9 @@ INJECTED_CHARS, INJECTED_TEXTS = 20_000, 500
 GAP = "\n[…]\n"
 OVERFLOW = f"turns after {TURNS:,}"
 
+WORDED = ("title", "description", "content", "task_query", "tags")
+"""The fields of a memory that somebody may have written private words into."""
+
 _PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.IGNORECASE | re.DOTALL)
 _ELEMENT = re.compile(r"\s*<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.*?</\1>", re.DOTALL)
 _REMINDER = re.compile(r"<(system[-_]reminder)>.*?</\1>", re.DOTALL)
@@ -172,16 +175,21 @@ def drop_private(text: str) -> str:
 
 def without_private(item: MemoryItem) -> MemoryItem:
     """A memory without that. ValidationError where its title or content was nothing else."""
-    kept: dict[str, Any] = {}
-    for name in ("title", "description", "content", "task_query"):
-        said = getattr(item, name)
+    return replace(item, **drop_private_fields({name: getattr(item, name) for name in WORDED}))
+
+
+def drop_private_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Some fields of a memory without that, raising the same."""
+    kept = dict(fields)
+    for name in kept.keys() & WORDED:
+        said = fields[name]
         if isinstance(said, str):  # the gate refuses what is no text
             kept[name] = drop_private(said)
             if said.strip() and not kept[name].strip() and name in ("title", "content"):
                 raise ValidationError(f"{name} is all private, and that is not kept", field=name)
-    if isinstance(item.tags, list):
-        kept["tags"] = [drop_private(tag) if isinstance(tag, str) else tag for tag in item.tags]
-    return replace(item, **kept)
+        elif isinstance(said, list):
+            kept[name] = [drop_private(each) if isinstance(each, str) else each for each in said]
+    return kept
 
 
 def _tidy(text: str, most: int, *, end: bool = False) -> str:

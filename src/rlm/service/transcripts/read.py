@@ -104,10 +104,8 @@ def open_transcript(path: Path) -> Iterator[IO[bytes]]:
         with _open_zstd(path) as file:
             yield file
     except FileNotFoundError as exc:
-        raise NotFound(
-            f"the transcript {path} is gone: hosts delete them after some weeks; drop it with"
-            " `rlm queue drop`"
-        ) from exc
+        why = f"the transcript {path} is gone: hosts delete them after some weeks"
+        raise NotFound(why) from exc
     except OSError as exc:
         raise StoreError(f"the transcript {path} cannot be read: {exc}") from exc
 

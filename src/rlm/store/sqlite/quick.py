@@ -34,9 +34,9 @@ COLUMNS = ("title", "description", "tags", "scope", "task_query", "content", "gr
 WEIGHTS = (1.5, 1.0, 1.2, 1.0, 1.2, 0.4, 0.4)
 LEAST_CONFIDENCE = 0.25
 """What is believed less is kept, but not shown."""
-LEAST_PROBABILITY = 0.7
-"""A sentence of a session that is less likely a decision is kept and found, but not told unasked:
-"lunch, back in 30" (.57) where every rule of the same sessions has .73 or more."""
+LEAST_PROBABILITY, HELPED = 0.7, 0.8
+"""A sentence of a session that is less likely a decision ("lunch, back in 30": .57) is not told at
+the start of one, unless a person found it helpful, which lifts its confidence above this."""
 LEVELS = ("project", "team", "org")
 TERMS = 24
 END_CHARS = 3_000
@@ -55,16 +55,19 @@ BUSY_MS = 20
 
 
 class Row:
-    """One memory, as a hook shows it; `words` are its searched columns."""
+    """One memory, as a hook shows it; `words` are its searched columns, `turn` that of a session
+    in which it was decided."""
 
     def __init__(self, columns: Sequence[Any]) -> None:
-        (self.number, self.memory_id, self.title, self.description, self.content, kind,
+        (self.number, self.memory_id, self.title, self.description, self.content, kind, self.turn,
          self.created_at, self.confidence, self.last_used, self.level,
-         tags, scope, task, grams, perhaps, surely) = columns  # fmt: skip
+         tags, scope, task, grams, perhaps, surely, persons, probability) = columns  # fmt: skip
         self.newer = dict.fromkeys(_read_ids(perhaps), "perhaps changed")
         self.newer |= dict.fromkeys(_read_ids(surely), "changed in part")
         self.changed = ""
         self.kind = str(kind or "procedure")
+        self.is_persons = bool(persons)
+        self.is_likely = probability >= LEAST_PROBABILITY or self.confidence > HELPED
         self.words = (self.title, self.description, tags, scope, task, self.content, grams)
 
 
@@ -120,7 +123,8 @@ def recall_by_words(
 
 
 def newest_and_surest(connection: apsw.Connection, spaces: Sequence[int]) -> list[Row]:
-    """The last memories of a tenant and those that are believed most, each once, newest first."""
+    """The last memories of a tenant and those that are believed most, each once, newest first. What
+    may be no decision is left out: nobody asked."""
     if not spaces:
         return []
     sql = "SELECT rowid FROM memory_fts WHERE memory_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
@@ -134,7 +138,7 @@ def newest_and_surest(connection: apsw.Connection, spaces: Sequence[int]) -> lis
     nearest: dict[str, Row] = {}
     for row in _read(connection, spaces, numbers):
         other = nearest.get(row.memory_id)
-        if other is None or LEVELS.index(row.level) < LEVELS.index(other.level):
+        if row.is_likely and (other is None or LEVELS.index(row.level) < LEVELS.index(other.level)):
             nearest[row.memory_id] = row
     return sorted(nearest.values(), key=lambda row: (row.created_at, row.number), reverse=True)
 
@@ -144,18 +148,26 @@ def put_changes_first(
 ) -> list[Row]:
     """Each memory that a newer one has or may have changed is marked, and follows that one."""
     ordered: dict[str, Row] = {}
-    sql = "SELECT item_no FROM memory_items WHERE space_id = ? AND memory_id = ?"
     for row in rows:
-        pairs = [(space, newer_id) for space in spaces for newer_id in row.newer]
-        numbers = [number for pair in pairs for (number,) in connection.execute(sql, pair)]
-        known = sorted(_read(connection, spaces, numbers), key=lambda newer: newer.created_at)
-        for newer in known[-1:]:
-            how = row.newer[newer.memory_id]
-            row.changed = f"{how} on {newer.created_at[:10]}: {newer.memory_id}"
-            if newer.memory_id not in skip:
-                ordered.setdefault(newer.memory_id, newer)
+        newer = _mark_changed(connection, spaces, row)
+        if newer is not None and newer.memory_id not in skip:
+            _mark_changed(connection, spaces, newer)
+            ordered.setdefault(newer.memory_id, newer)
         ordered.setdefault(row.memory_id, row)
     return list(ordered.values())
+
+
+def _mark_changed(connection: apsw.Connection, spaces: Sequence[int], row: Row) -> Row | None:
+    """Say in a memory which newer one has or may have changed it last; that one."""
+    sql = "SELECT item_no FROM memory_items WHERE space_id = ? AND memory_id = ?"
+    pairs = [(space, newer_id) for space in spaces for newer_id in row.newer]
+    numbers = [number for pair in pairs for (number,) in connection.execute(sql, pair)]
+    known = _read(connection, spaces, numbers)
+    newer = max(known, key=lambda each: each.created_at, default=None)
+    if newer is not None:
+        how = row.newer[newer.memory_id]
+        row.changed = f"{how} on {newer.created_at[:10]}: {newer.memory_id}"
+    return newer
 
 
 def surest_first(rows: Iterable[Row]) -> list[Row]:
@@ -220,14 +232,15 @@ def _read(connection: apsw.Connection, spaces: Sequence[int], numbers: Sequence[
     mine = ",".join(str(int(space)) for space in spaces)
     sql = (
         "SELECT item_no, memory_id, title, description, content, iif(json_valid(provenance_json),"
-        " provenance_json ->> 'kind', NULL), created_at, confidence, last_used, level, tags_json,"
+        " provenance_json ->> 'kind', NULL), iif(json_valid(provenance_json),"
+        " provenance_json ->> 'turn', NULL), created_at, confidence, last_used, level, tags_json,"
         " scope_words, coalesce(task_query, ''), grams, iif(json_valid(provenance_json),"
         " provenance_json -> 'perhaps_changed_by', NULL), iif(json_valid(provenance_json),"
-        " provenance_json -> 'changed_by', NULL) FROM memory_items"
+        " provenance_json -> 'changed_by', NULL), trust = 'trusted' OR source_type = 'human',"
+        " CAST(iif(json_valid(provenance_json), coalesce(provenance_json ->> 'probability', 1), 1)"
+        " AS REAL) FROM memory_items"
         f" WHERE item_no IN ({marks}) AND +space_id IN ({mine}) AND archived_at IS NULL"
         f" AND trust <> 'quarantined' AND confidence >= {LEAST_CONFIDENCE}"
-        " AND iif(json_valid(provenance_json), coalesce(provenance_json ->> 'probability', 1), 1)"
-        f" >= {LEAST_PROBABILITY}"
     )
     rows = map(Row, connection.execute(sql))  # in which SQLite may have stored anything
     return [row for row in rows if all(type(each) is str for each in row.words)]
