@@ -494,6 +494,17 @@ def test_confidence_can_lift_a_memory_past_closer_ones(tmp_path):
         assert db.retrieve("restart the service", k=1)[0].item.title == "Restart"
 
 
+@pytest.mark.parametrize("matching", [255, 256, 257])
+def test_as_many_matches_as_candidates_are_found_by_their_confidence(tmp_path, matching):
+    with open_store(tmp_path / "m.db", embedder="none") as db:
+        words = ("alpha" if number < matching else "gamma" for number in range(400))
+        db.add_many(
+            MemoryItem(f"{word} {number}", "", "x", confidence=0.3 if number < 200 else 1.0)
+            for number, word in enumerate(words)
+        )
+        assert [hit.item.confidence for hit in db.retrieve("alpha", k=10)] == [1.0] * 10
+
+
 def test_a_filter_that_few_pass_reads_little_of_the_others(tmp_path):
     """Rows that the filter keeps out are not scored: their words are not even looked at."""
     from rlm.retrieval import bm25

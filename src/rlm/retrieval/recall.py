@@ -222,7 +222,9 @@ class _Search:
         wins_from = hits[-1].score / hits[-1].similarity * (1.0 + 2.0 * rank.RECENCY_GAIN)
         may_win = self._count_challengers(hits[-1], found, estimates, wins_from)
         if may_win == len(estimates) and count < MOST_CANDIDATES:
-            _, rest, estimates = self._candidates(MOST_CANDIDATES, read)
+            best, rest, estimates = self._candidates(MOST_CANDIDATES, read)
+            if not len(estimates):  # there are no more than can be read
+                return self._rank(self._score(best))[:k]
             may_win = self._count_challengers(hits[-1], found, estimates, wins_from)
         above = rank.confidence_for(wins_from / (1.0 + rank.RECENCY_GAIN), self.confidence_share)
         if not may_win and self._has_lower(hits[-1], found):  # few of those read could win
