@@ -45,8 +45,6 @@ PAUSE_S = 0.05, 0.5
 DIALECT = Dialect(
     among="= ANY(?)",
     pack_list=list,
-    among_numbers="= ANY(?)",
-    pack_numbers=list,
     holds="jsonb_exists({0}::jsonb, ?)",
     alias="(provenance_json ->> 'alias')",
     arrival="row_no",

@@ -45,14 +45,12 @@ class SQLCandidates:
             numbers = self._confident(numbers, above)
         sql = (
             f"SELECT {source.key}, embedding, embedding_model, {source.extra}, {source.row}"
-            f" FROM {source.table} WHERE {source.key} {words.among_numbers}"
+            f" FROM {source.table} WHERE {source.key} {words.among}"
             f" AND {words.unindexed}space_id {in_spaces(self._spaces)} AND {source.live}"
             f" AND confidence > ? {self._where}"
         )  # looked up by number, without walking the space
         first = 3 + source.extra.count(",") + 1
-        for row in self._connection.execute(
-            sql, (words.pack_numbers(numbers), above, *self._values)
-        ):
+        for row in self._connection.execute(sql, (words.pack_list(numbers), above, *self._values)):
             vector = row[1] if row[2] == model else None
             yield source.document(row[0], row[first:], row[3:first], vector)
 

@@ -20,9 +20,6 @@ class Dialect:
     among: str
     """A condition on a column: its value is one of a list that `pack_list` binds."""
     pack_list: Callable[[Iterable[Any]], Any]
-    among_numbers: str
-    """The same of a list of row numbers, which `pack_numbers` binds: a search reads 64 rows."""
-    pack_numbers: Callable[[Iterable[int]], Any]
     holds: str
     """A condition: the JSON list of a column has this text."""
     alias: str

@@ -15,7 +15,6 @@ import os
 import shlex
 import threading
 import time
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,8 +56,6 @@ class SQLiteConnection(apsw.Connection):
     dialect = Dialect(
         among="IN (SELECT value FROM json_each(?))",
         pack_list=lambda values: json.dumps(list(values)),
-        among_numbers="IN carray(?)",
-        pack_numbers=lambda values: apsw.carray(array("q", values)),
         holds="EXISTS (SELECT 1 FROM json_each({0}) WHERE value = ?)",
         alias=ALIAS,
         arrival="rowid",
