@@ -384,3 +384,17 @@ def test_one_thing_of_two_names_and_a_complement_are_not_unrelated(tmp_path: Pat
     asked = Asked(tmp_path / "c.ttl")
     assert asked.ask("Is ex:Wet disjoint with ex:Arid?")[0].startswith("Yes")
     asked.engine.close()
+
+
+def test_what_an_ontology_of_the_same_file_is_imported_as_is_an_import(tmp_path: Path) -> None:
+    """It is here, so that nothing is to be fetched; and still it is imported."""
+    path = tmp_path / "two.ttl"
+    path.write_text(
+        "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+        "<http://a.org/core> a owl:Ontology ; owl:versionIRI <http://a.org/core/1> .\n"
+        "<http://a.org/all> a owl:Ontology ; owl:imports <http://a.org/core/1>, <http://b.org/> .\n"
+    )
+    with rlm.ontology.open(path) as both:
+        assert both.metadata()["imports"] == ["http://a.org/core/1", "http://b.org/"]
+        assert both.stats()["imports_not_fetched"] == ["http://b.org/"]
+        assert names(both.terms(kind="imports")) == ["<http://a.org/core/1>", "<http://b.org/>"]

@@ -165,7 +165,8 @@ class GraphMeta:
     ontology_iris: list[str] = field(default_factory=list)  # the main one first
     ontology_declared: bool = True  # or only what is said of the namespace tells it
     main_ontology: str = ""  # what title and description are of; '' where it cannot be told
-    imports: list[str] = field(default_factory=list)  # listed, never fetched
+    imports: list[str] = field(default_factory=list)
+    loaded_imports: list[str] = field(default_factory=list)  # here or in files that were named
     title: str = ""
     description: str = ""
     sampled: bool = False  # counts are of a part (a remote endpoint)
@@ -239,6 +240,11 @@ class GraphMeta:
     def named_things(self) -> frozenset[str]:
         """The names of individuals, and of what nothing types."""
         return self._named_individuals.union(self.untyped.sample)
+
+    @property
+    def missing_imports(self) -> list[str]:
+        """Imports that are neither in the graph nor fetched."""
+        return [iri for iri in self.imports if iri not in self.loaded_imports]
 
     @property
     def has_all_names(self) -> bool:
@@ -396,8 +402,8 @@ class GraphMeta:
         if roots := sorted(self.roots, key=self.deprecated.__contains__):
             more = f" and {len(roots) - 8} more" if len(roots) > 8 else ""
             lines.append(f"Roots: {', '.join(map(self.curie, roots[:8]))}{more}")
-        if self.imports:
-            lines.append(f"Imports that were not fetched: {len(self.imports)}")
+        if self.missing_imports:
+            lines.append(f"Imports that were not fetched: {len(self.missing_imports)}")
         return "\n".join(cut(line, 400) for line in lines)
 
     @classmethod

@@ -135,7 +135,7 @@ class Linter:
         meta, declared = self._meta, self._declared
         counted = Counter(map(_space, declared)).most_common()
         said = Counter(_space(i) for i in declared if i in meta.labels or i in meta.comments)
-        elsewhere = {iri.rstrip("#/") for iri in (*meta.imports, *WELL_KNOWN.values())}
+        elsewhere = {iri.rstrip("#/") for iri in (*meta.missing_imports, *WELL_KNOWN.values())}
         modules = {iri.rstrip("#/") for iri in meta.ontology_iris}
         modules |= {f"{iri.removesuffix('.owl').lower()}_" for iri in modules}
         counted.sort(key=lambda each: each[0] in _OF_OBO and each[0].lower() not in modules)

@@ -292,7 +292,7 @@ def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
     `deprecated_roots` how many more roots there are that are deprecated and alone."""
     kinds = meta.declared_kinds()
     roots = [iri for iri in meta.roots if not hierarchy.is_out_of_use(meta, iri)]
-    lists = {"ontologies": meta.ontology_iris, "imports_not_fetched": meta.imports}
+    lists = {"ontologies": meta.ontology_iris, "imports_not_fetched": meta.missing_imports}
     lists |= {"languages": list(meta.languages), "namespaces": list(meta.namespaces)}
     found: dict[str, Any] = {
         "title": cut(meta.title, 120),
@@ -316,7 +316,7 @@ def _graph_stats(meta: GraphMeta) -> dict[str, Any]:
         "more_roots": max(0, len(roots) - LISTED),
         "key_classes": [meta.curie(iri) for iri in key_classes(meta, LISTED)],
         "namespaces": dict(list(meta.namespaces.items())[:15]),
-        "imports_not_fetched": [cut(iri, 200) for iri in meta.imports[:LISTED]],
+        "imports_not_fetched": [cut(iri, 200) for iri in meta.missing_imports[:LISTED]],
     }
     if labels := opaque_labels(meta, " ".join((*found["roots"], *found["key_classes"]))):
         found["labels"] = labels
