@@ -134,7 +134,7 @@ def test_files_and_folders_are_one_graph(opened, place):
         assert len({row["n"]["v"] for row in answer.rows}) == len(answer.rows) == 2
         blank = engine.query("SELECT DISTINCT ?b { ?s ?p ?b FILTER ISBLANK(?b) }")
         assert len(blank.rows) == 2, "blank nodes of two files are not one"
-    assert opened(".").name == "files" and not opened(".").meta().imports
+    assert opened(".").name == "files" and not opened(".").meta().missing_imports
 
 
 def test_the_cache_is_of_all_files_together(opened):
@@ -162,7 +162,7 @@ def test_imports_come_through_a_catalogue_and_a_cycle_ends(opened):
     Path("catalog-v001.xml").write_text(CATALOGUE.format("sub/ropes.ttl"))
     engine = opened("boats.ttl")
     assert classes(engine) == ["http://boats/Boat", "http://ropes/Rope"]
-    assert engine.meta().imports == [] and engine._loader.settle(60)
+    assert engine.meta().missing_imports == [] and engine._loader.settle(60)
     assert classes(opened("boats.ttl")) == classes(engine)
     Path("sub/ropes.ttl").write_text(ROPES + "ex:Line a owl:Class .")
     assert "http://ropes/Line" in classes(opened("boats.ttl")), "an import that changed is read"
@@ -186,7 +186,7 @@ def test_a_catalogue_that_points_nowhere_is_said_with_its_line(opened):
     write(boats_ttl=BOATS)
     Path("catalog-v001.xml").write_text(CATALOGUE.format("gone.ttl"))
     engine = opened("boats.ttl")
-    assert classes(engine) == ["http://boats/Boat"] and engine.meta().imports == ["http://ropes"]
+    assert classes(engine) == ["http://boats/Boat"] and engine.meta().missing_imports == ["http://ropes"]
     (note,) = engine.notes
     assert "<http://ropes>" in note and "catalog-v001.xml:4:" in note and "gone.ttl" in note
 

@@ -242,8 +242,7 @@ class LocalEngine:
                     self._meta = GraphMeta.from_dict(found)
                     self._loader.keep_meta(found)
                 missing = {iri for iri, file in self._facts["imports"] if file is None}
-                found_here = [iri for iri in self._meta.imports if iri not in missing]
-                self._meta.loaded_imports = found_here
+                self._meta.missing_imports = [i for i in self._meta.imports if i in missing]
                 self.prefixes = self._meta.prefixes  # one spelling of a name everywhere
             return self._meta
 

@@ -166,7 +166,7 @@ class GraphMeta:
     ontology_declared: bool = True  # or only what is said of the namespace tells it
     main_ontology: str = ""  # what title and description are of; '' where it cannot be told
     imports: list[str] = field(default_factory=list)
-    loaded_imports: list[str] = field(default_factory=list)  # here or in files that were named
+    missing_imports: list[str] = field(default_factory=list)  # listed, never fetched
     title: str = ""
     description: str = ""
     sampled: bool = False  # counts are of a part (a remote endpoint)
@@ -240,11 +240,6 @@ class GraphMeta:
     def named_things(self) -> frozenset[str]:
         """The names of individuals, and of what nothing types."""
         return self._named_individuals.union(self.untyped.sample)
-
-    @property
-    def missing_imports(self) -> list[str]:
-        """Imports that are neither in the graph nor fetched."""
-        return [iri for iri in self.imports if iri not in self.loaded_imports]
 
     @property
     def has_all_names(self) -> bool:
