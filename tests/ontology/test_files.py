@@ -186,7 +186,9 @@ def test_a_catalogue_that_points_nowhere_is_said_with_its_line(opened):
     write(boats_ttl=BOATS)
     Path("catalog-v001.xml").write_text(CATALOGUE.format("gone.ttl"))
     engine = opened("boats.ttl")
-    assert classes(engine) == ["http://boats/Boat"] and engine.meta().missing_imports == ["http://ropes"]
+    assert classes(engine) == ["http://boats/Boat"] and engine.meta().missing_imports == [
+        "http://ropes"
+    ]
     (note,) = engine.notes
     assert "<http://ropes>" in note and "catalog-v001.xml:4:" in note and "gone.ttl" in note
 
