@@ -503,3 +503,10 @@ def test_prov_as_its_readers_know_it(shared_dir: Path) -> None:
         "An activity is something that occurs over a period of time"
     )
     assert "Working Group" not in meta.summary()
+
+
+def test_imports_of_a_store_that_says_no_more_are_missing() -> None:
+    store = ox.Store()
+    two = (ox.NamedNode(f"http://x.org/{name}") for name in ("all", "core"))
+    store.add(ox.Quad(next(two), ox.NamedNode(str(OWL.imports)), next(two)))
+    assert build_meta(store).missing_imports == ["http://x.org/core"]

@@ -45,6 +45,7 @@ def build_meta(store: Store, prefixes: Mapping[str, str] | None = None) -> Graph
 
     found, preferred = scan_store(store, graph_meta.INDIVIDUALS)
     complete = graph_meta.complete_scan(found, prefixes or {}, preferred)
+    complete["missing_imports"] = complete["imports"]  # nobody says that any was read
     return graph_meta.GraphMeta.from_dict(complete)
 
 
